@@ -1,0 +1,12 @@
+//! The pure core of ptc-workbench: values, signatures, templates and replies.
+//!
+//! Text and data go in, values and errors come out. Nothing here knows tasks, files, sockets or clocks.
+//! Imports point one way: `limits`, `reasons`, `text`, `value` ← `signature` ← `template`, `reply`.
+
+pub mod limits;
+pub mod reasons;
+pub mod reply;
+pub mod signature;
+pub mod template;
+pub mod text;
+pub mod value;

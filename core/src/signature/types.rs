@@ -1,0 +1,111 @@
+//! The types a signature is made of.
+
+use crate::text::Span;
+use crate::value::Json;
+
+/// A parsed signature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signature {
+    /// The parameters; `None` when no parameter list was written (then inputs are not checked).
+    pub params: Option<Vec<Field>>,
+    /// The output; `None` only when a raw schema replaces it (`(a :string)` without an arrow).
+    pub output: Option<Type>,
+}
+
+/// A named, typed field of a record, or a parameter.
+#[derive(Debug, Clone)]
+pub struct Field {
+    /// Its name as written.
+    pub name: String,
+    /// Its type; optional fields have [`Type::Optional`].
+    pub ty: Type,
+    /// Text after the type, for people and models.
+    pub description: Option<String>,
+    /// Where the field stood in the signature text (empty when made by the program). Not part of equality.
+    pub span: Span,
+}
+
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.ty == other.ty && self.description == other.description
+    }
+}
+
+/// A type.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// `:string`
+    String,
+    /// `:int`
+    Int,
+    /// `:float`
+    Float,
+    /// `:number`, int or float
+    Number,
+    /// `:bool`
+    Bool,
+    /// `:keyword`
+    Keyword,
+    /// `:any`
+    Any,
+    /// `:map`, any content
+    Map,
+    /// `:datetime`
+    Datetime,
+    /// `:enum["a" "b"]`; never empty, no duplicates
+    Enum(Vec<String>),
+    /// `[T]`
+    List(Box<Type>),
+    /// `{name T, …}`
+    Record {
+        /// The declared fields in order; names are unique.
+        fields: Vec<Field>,
+        /// Other fields are refused (only from a JSON Schema).
+        closed: bool,
+    },
+    /// `T?`; never nested directly.
+    Optional(Box<Type>),
+    /// A type with JSON Schema keywords that only narrow it (format, minimum, maximum, minItems, maxItems).
+    Narrowed {
+        /// The type.
+        base: Box<Type>,
+        /// Keyword and its value, in the order of the schema.
+        keywords: Vec<(String, Json)>,
+    },
+}
+
+impl Type {
+    /// The type without its optional marker.
+    pub fn required(&self) -> &Self {
+        match self {
+            Self::Optional(inner) => inner,
+            other => other,
+        }
+    }
+
+    /// May the value be absent or nil?
+    pub fn is_optional(&self) -> bool {
+        matches!(self, Self::Optional(_))
+    }
+
+    /// The type without optional marker and narrowing keywords.
+    pub fn base(&self) -> &Self {
+        match self {
+            Self::Optional(inner) | Self::Narrowed { base: inner, .. } => inner.base(),
+            other => other,
+        }
+    }
+
+    /// Is it one single thing (not a list, record or map)?
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self.base(), Self::List(_) | Self::Record { .. } | Self::Map | Self::Any)
+    }
+}
+
+impl Signature {
+    /// The parameter of this name; `-` and `_` are the same.
+    pub fn param(&self, name: &str) -> Option<&Field> {
+        let same = |a: &str, b: &str| a == b || a.replace('-', "_") == b.replace('-', "_");
+        self.params.as_deref()?.iter().find(|field| same(&field.name, name))
+    }
+}

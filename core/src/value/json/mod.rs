@@ -1,0 +1,138 @@
+//! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
+//!
+//! In: JSON text. Out: [`Json`] trees, [`Value`]s and JSON text again. Errors carry a byte offset.
+//! It must never lose a digit of an integer or reorder keys.
+
+mod read;
+mod write;
+
+use num_bigint::BigInt;
+
+pub use read::{JsonError, parse};
+
+use super::Value;
+use crate::text::Span;
+
+/// A JSON value and where it stood in its source (an empty span when it was made by the program).
+#[derive(Debug, Clone, Default)]
+pub struct Json {
+    /// The value.
+    pub node: Node,
+    /// Where it stood.
+    pub span: Span,
+}
+
+/// A JSON value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Node {
+    /// null
+    #[default]
+    Null,
+    /// true, false
+    Bool(bool),
+    /// An integer that fits 64 bits.
+    Int(i64),
+    /// An integer beyond 64 bits, exact.
+    Big(Box<BigInt>),
+    /// Any other number; always finite.
+    Float(f64),
+    /// A string.
+    Str(String),
+    /// An array.
+    List(Vec<Json>),
+    /// An object: members in the order received, keys unique.
+    Object(Vec<Member>),
+}
+
+/// One member of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The key.
+    pub key: String,
+    /// Where the key stood.
+    pub key_span: Span,
+    /// The value.
+    pub value: Json,
+}
+
+/// Equality of content; spans do not count.
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl From<Node> for Json {
+    fn from(node: Node) -> Self {
+        Self { node, span: Span::default() }
+    }
+}
+
+impl Json {
+    /// A string.
+    pub fn str(text: impl Into<String>) -> Self {
+        Node::Str(text.into()).into()
+    }
+
+    /// An array.
+    pub fn list(items: impl IntoIterator<Item = Self>) -> Self {
+        Node::List(items.into_iter().collect()).into()
+    }
+
+    /// An object with the members in this order; of equal keys the first wins.
+    pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
+        let mut list: Vec<Member> = Vec::new();
+        for (key, value) in members {
+            let key = key.into();
+            if list.iter().all(|member| member.key != key) {
+                list.push(Member { key, key_span: Span::default(), value });
+            }
+        }
+        Node::Object(list).into()
+    }
+
+    /// The member of an object with this key.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
+    }
+
+    /// The members of an object.
+    pub fn members(&self) -> Option<&[Member]> {
+        match &self.node {
+            Node::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The items of an array.
+    pub fn items(&self) -> Option<&[Self]> {
+        match &self.node {
+            Node::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.node {
+            Node::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same as a value: keys become strings, maps sorted.
+    pub fn to_value(&self) -> Value {
+        match &self.node {
+            Node::Null => Value::Nil,
+            Node::Bool(value) => Value::Bool(*value),
+            Node::Int(value) => Value::Int(*value),
+            Node::Big(value) => Value::integer((**value).clone()),
+            Node::Float(value) => Value::Float(*value),
+            Node::Str(text) => Value::str(text.as_str()),
+            Node::List(items) => Value::list(items.iter().map(Self::to_value)),
+            Node::Object(members) => {
+                Value::map(members.iter().map(|member| (Value::str(member.key.as_str()), member.value.to_value())))
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The strict JSON reader: text → tree with spans. RFC 8259, nesting bounded, first of duplicate keys kept.
+
+use std::collections::HashSet;
+
+use num_bigint::BigInt;
+
+use super::{Json, Member, Node};
+use crate::limits::JSON_DEPTH;
+use crate::text::{LineCol, Span};
+
+/// Why a text is not JSON, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonError {
+    /// What was wrong and what was expected.
+    pub message: String,
+    /// Byte offset in the text.
+    pub offset: usize,
+    /// The text ended too early (more input could make it valid).
+    pub incomplete: bool,
+}
+
+impl JsonError {
+    /// Line and column of the error in `source`.
+    pub fn line_col(&self, source: &str) -> LineCol {
+        LineCol::of(source, self.offset)
+    }
+}
+
+/// Reads one JSON value; only white space may follow it.
+pub fn parse(source: &str) -> Result<Json, JsonError> {
+    let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, depth: 0 };
+    reader.space();
+    let json = reader.value()?;
+    reader.space();
+    if reader.at < reader.bytes.len() {
+        return Err(reader.error("expected the end of the text"));
+    }
+    Ok(json)
+}
+
+struct Reader<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: u64,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn error(&self, what: &str) -> JsonError {
+        let found = match self.source.get(self.at..).and_then(|rest| rest.chars().next()) {
+            None => "found the end of the text".to_owned(),
+            Some(c) => format!("found {c:?}"),
+        };
+        JsonError { message: format!("{what}, {found}"), offset: self.at, incomplete: self.at >= self.bytes.len() }
+    }
+
+    fn value(&mut self) -> Result<Json, JsonError> {
+        let start = self.at;
+        let node = match self.peek() {
+            Some(b'{') => self.nested(Self::object)?,
+            Some(b'[') => self.nested(Self::list)?,
+            Some(b'"') => Node::Str(self.string()?),
+            Some(b't') => self.word("true", Node::Bool(true))?,
+            Some(b'f') => self.word("false", Node::Bool(false))?,
+            Some(b'n') => self.word("null", Node::Null)?,
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            _ => return Err(self.error("expected a JSON value")),
+        };
+        Ok(Json { node, span: Span::new(start, self.at) })
+    }
+
+    fn nested(&mut self, read: fn(&mut Self) -> Result<Node, JsonError>) -> Result<Node, JsonError> {
+        self.depth += 1;
+        if self.depth > JSON_DEPTH.max {
+            return Err(JsonError {
+                message: format!("nested deeper than {} levels", JSON_DEPTH.max),
+                offset: self.at,
+                incomplete: false,
+            });
+        }
+        self.at += 1;
+        let node = read(self)?;
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn object(&mut self) -> Result<Node, JsonError> {
+        let mut members: Vec<Member> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
+        self.space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Node::Object(members));
+        }
+        loop {
+            self.space();
+            let start = self.at;
+            if self.peek() != Some(b'"') {
+                return Err(self.error("expected a key in double quotes"));
+            }
+            let key = self.string()?;
+            let key_span = Span::new(start, self.at);
+            self.space();
+            if self.peek() != Some(b':') {
+                return Err(self.error("expected ':' after the key"));
+            }
+            self.at += 1;
+            self.space();
+            let value = self.value()?;
+            if seen.insert(key.clone()) {
+                members.push(Member { key, key_span, value });
+            }
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(Node::Object(members));
+                }
+                _ => return Err(self.error("expected ',' or '}'")),
+            }
+        }
+    }
+
+    fn list(&mut self) -> Result<Node, JsonError> {
+        let mut items = Vec::new();
+        self.space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Node::List(items));
+        }
+        loop {
+            self.space();
+            items.push(self.value()?);
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(Node::List(items));
+                }
+                _ => return Err(self.error("expected ',' or ']'")),
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str, node: Node) -> Result<Node, JsonError> {
+        if self.bytes[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(node);
+        }
+        let rest = &self.bytes[self.at..];
+        let incomplete = word.as_bytes().starts_with(rest);
+        Err(JsonError { incomplete, ..self.error("expected a JSON value") })
+    }
+
+    fn number(&mut self) -> Result<Node, JsonError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(self.error("expected a digit")),
+        }
+        let mut whole = true;
+        if self.peek() == Some(b'.') {
+            whole = false;
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            whole = false;
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.some_digits()?;
+        }
+        let text = &self.source[start..self.at];
+        if whole {
+            if let Ok(int) = text.parse::<i64>() {
+                return Ok(Node::Int(int));
+            }
+            if let Some(big) = BigInt::parse_bytes(text.as_bytes(), 10) {
+                return Ok(Node::Big(Box::new(big)));
+            }
+        }
+        match text.parse::<f64>() {
+            Ok(float) if float.is_finite() => Ok(Node::Float(float)),
+            _ => Err(JsonError { message: "number out of range".to_owned(), offset: start, incomplete: false }),
+        }
+    }
+
+    fn digits(&mut self) {
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self) -> Result<(), JsonError> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.error("expected a digit"));
+        }
+        self.digits();
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<String, JsonError> {
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            let plain = self.bytes[self.at..].iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f));
+            let Some(plain) = plain else {
+                self.at = self.bytes.len();
+                return Err(self.error("expected '\"' to close the string"));
+            };
+            text.push_str(&self.source[self.at..self.at + plain]);
+            self.at += plain;
+            match self.bytes[self.at] {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                b'\\' => self.escape(&mut text)?,
+                _ => return Err(self.error("a control character in a string must be escaped")),
+            }
+        }
+    }
+
+    fn escape(&mut self, text: &mut String) -> Result<(), JsonError> {
+        self.at += 1;
+        let plain = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                text.push(self.unicode()?);
+                return Ok(());
+            }
+            _ => return Err(self.error("expected an escape character after '\\'")),
+        };
+        self.at += 1;
+        text.push(plain);
+        Ok(())
+    }
+
+    /// At the `u` of an escape. A surrogate without its partner becomes U+FFFD.
+    fn unicode(&mut self) -> Result<char, JsonError> {
+        let first = self.hex4()?;
+        if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {
+            let back = self.at;
+            self.at += 1;
+            let second = self.hex4()?;
+            if (0xdc00..0xe000).contains(&second) {
+                let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            self.at = back;
+        }
+        Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn hex4(&mut self) -> Result<u32, JsonError> {
+        self.at += 1;
+        let mut code = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.peek().and_then(|b| char::from(b).to_digit(16)) else {
+                return Err(self.error("expected four hexadecimal digits after '\\u'"));
+            };
+            code = code * 16 + digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+}

@@ -1,0 +1,212 @@
+//! The 16-byte value that signature, template, reply and engine speak.
+//!
+//! In: JSON text or trees, programs (later). Out: JSON, readable text, comparisons.
+//! It must never hold a key of JSON data as a keyword: keys from outside are strings and are not interned.
+
+pub mod json;
+mod keyword;
+mod map;
+mod order;
+mod time;
+
+use std::sync::Arc;
+
+pub use json::Json;
+pub use keyword::Keyword;
+pub use map::Map;
+pub use num_bigint::BigInt;
+pub use time::Instant;
+
+/// A value. Containers are shared and copied on write.
+///
+/// `Eq`, `Ord` and `Hash` are *strict* (the rule for map keys): `1` and `1.0` differ, NaN equals itself.
+/// [`Value::same`] is the language's loose equality.
+#[derive(Debug, Clone, Default)]
+pub enum Value {
+    /// Nothing.
+    #[default]
+    Nil,
+    /// true or false.
+    Bool(bool),
+    /// An integer that fits 64 bits. An integer that fits is never stored as [`Value::Big`].
+    Int(i64),
+    /// An integer beyond 64 bits.
+    Big(Arc<BigInt>),
+    /// A double, including infinities and NaN.
+    Float(f64),
+    /// A keyword, interned process-wide.
+    Keyword(Keyword),
+    /// A string.
+    Str(Arc<Box<str>>),
+    /// The only sequential type.
+    List(Arc<Vec<Value>>),
+    /// A map in canonical key order.
+    Map(Arc<Map>),
+    /// A set, its members in canonical order.
+    Set(Arc<Vec<Value>>),
+    /// A point in time (UTC).
+    Instant(Instant),
+}
+
+const _: () = assert!(size_of::<Value>() == 16, "a value is 16 bytes");
+
+/// What a value is, in the words of validation messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// nil
+    Nil,
+    /// bool
+    Bool,
+    /// int
+    Int,
+    /// float
+    Float,
+    /// keyword
+    Keyword,
+    /// string
+    String,
+    /// list
+    List,
+    /// map
+    Map,
+    /// set
+    Set,
+    /// datetime
+    Datetime,
+}
+
+impl Kind {
+    /// The word used in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nil => "nil",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Keyword => "keyword",
+            Self::String => "string",
+            Self::List => "list",
+            Self::Map => "map",
+            Self::Set => "set",
+            Self::Datetime => "datetime",
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Value {
+    /// A string value.
+    pub fn str(text: impl Into<Box<str>>) -> Self {
+        Self::Str(Arc::new(text.into()))
+    }
+
+    /// A keyword value; interns the name.
+    pub fn keyword(name: &str) -> Self {
+        Self::Keyword(Keyword::intern(name))
+    }
+
+    /// A list value.
+    pub fn list(items: impl IntoIterator<Item = Self>) -> Self {
+        Self::List(Arc::new(items.into_iter().collect()))
+    }
+
+    /// A map value; of equal keys the first wins.
+    pub fn map(entries: impl IntoIterator<Item = (Self, Self)>) -> Self {
+        Self::Map(Arc::new(entries.into_iter().collect()))
+    }
+
+    /// A map value with string keys; of equal keys the first wins.
+    pub fn record<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        Self::map(entries.into_iter().map(|(key, value)| (Self::str(key), value)))
+    }
+
+    /// An integer of any size, normalised to [`Value::Int`] when it fits.
+    pub fn integer(number: BigInt) -> Self {
+        i64::try_from(&number).map_or_else(|_| Self::Big(Arc::new(number)), Self::Int)
+    }
+
+    /// What the value is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Nil => Kind::Nil,
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) | Self::Big(_) => Kind::Int,
+            Self::Float(_) => Kind::Float,
+            Self::Keyword(_) => Kind::Keyword,
+            Self::Str(_) => Kind::String,
+            Self::List(_) => Kind::List,
+            Self::Map(_) => Kind::Map,
+            Self::Set(_) => Kind::Set,
+            Self::Instant(_) => Kind::Datetime,
+        }
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub fn as_list(&self) -> Option<&[Self]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The map.
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Self::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The entry of a map under exactly this string key.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_map()?.get_str(key)
+    }
+
+    /// Is it nil?
+    pub fn is_nil(&self) -> bool {
+        matches!(self, Self::Nil)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::str(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::str(value)
+    }
+}
