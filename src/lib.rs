@@ -3,3 +3,5 @@
 pub mod agent;
 pub mod event;
 pub mod model;
+pub mod port;
+pub mod session;

@@ -61,6 +61,18 @@ pub struct Price {
     pub cached_input: Option<f64>,
 }
 
+impl Price {
+    /// The cost of these tokens.
+    pub fn cost(&self, tokens: &Tokens) -> f64 {
+        let cached = tokens.cache_read.unwrap_or_default().min(tokens.input);
+        let cached_price = self.cached_input.unwrap_or(self.input);
+        let per_million = |count: u64, price: f64| u32::try_from(count).map_or(0.0, f64::from) * price / 1e6;
+        per_million(tokens.input - cached, self.input)
+            + per_million(cached, cached_price)
+            + per_million(tokens.output, self.output)
+    }
+}
+
 /// `turn.start`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TurnStart {
@@ -95,6 +107,18 @@ pub enum Role {
     Assistant,
     /// A tool's result.
     Tool,
+}
+
+impl Role {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
 }
 
 /// Why a message exists.
