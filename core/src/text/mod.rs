@@ -1,4 +1,7 @@
 //! Text: spans and positions in sources.
 
+mod nearest;
 pub mod span;
+
+pub use nearest::nearest;
 pub use span::{LineCol, Span};
