@@ -1,6 +1,6 @@
 //! Text: spans and positions in sources.
 
-mod nearest;
+pub mod nearest;
 pub mod span;
 
 pub use nearest::nearest;

@@ -1,45 +1,60 @@
-//! "Did you mean …?": the known name closest to a mistyped one.
+//! The nearest known name to one that is unknown: the one source of every "did you mean".
 //!
-//! In: a name and the names that exist. Out: at most one of them. It never guesses between names that are far away.
+//! In: a name as written and the names that would have been right. Out: one of them, or nothing when none is near.
+//! It must never cost more than a bounded time per known name: long names have no neighbours.
 
-/// Names longer than this many characters are not compared, so that the work stays small.
+/// Names longer than this (in characters) are not compared.
 const LONGEST: usize = 64;
 
-/// The candidate with the fewest typing errors (insert, delete, replace, swap of neighbours), if they are few enough:
-/// one error in a name of up to five characters, a third of its characters in a longer one. Of equals the first wins.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name: Vec<char> = name.chars().collect();
-    let allowed = (name.len() / 3).max(1);
-    candidates
+/// The known name nearest to `name`, or `None` when none is near enough.
+///
+/// Near means an edit distance (insert, delete, replace, swap of neighbours) of at most a third of the name's
+/// characters plus one, and less than the length of the longer name. Case and `-`/`_` do not count. Of names
+/// equally far the one of more equal length wins, then the first given.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = fold(name)?;
+    let allowed = wanted.len() / 3 + 1;
+    known
         .into_iter()
-        .filter_map(|candidate| Some((distance(&name, candidate)?, candidate)))
-        .filter(|(errors, _)| *errors <= allowed)
-        .min_by_key(|(errors, _)| *errors)
+        .filter_map(|candidate| {
+            let folded = fold(candidate)?;
+            let distance = distance(&wanted, &folded, allowed)?;
+            (distance < wanted.len().max(folded.len())).then(|| {
+                let lengths = wanted.len().abs_diff(folded.len());
+                ((distance, lengths), candidate)
+            })
+        })
+        .min_by_key(|(nearness, _)| *nearness)
         .map(|(_, candidate)| candidate)
 }
 
-/// Typing errors between two names, ignoring case; `None` when one of them is too long or empty.
-fn distance(name: &[char], candidate: &str) -> Option<usize> {
-    let other: Vec<char> = candidate.chars().take(LONGEST + 1).collect();
-    if name.is_empty() || other.is_empty() || name.len() > LONGEST || other.len() > LONGEST {
+/// The characters of a name that count for nearness; `None` when it is too long.
+fn fold(name: &str) -> Option<Vec<char>> {
+    let folded: Vec<char> =
+        name.chars().take(LONGEST + 1).map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect();
+    (folded.len() <= LONGEST).then_some(folded)
+}
+
+/// Optimal string alignment distance, `None` when it is more than `allowed`.
+fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > allowed {
         return None;
     }
-    let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
-    let mut before = vec![0; other.len() + 1];
-    let mut above: Vec<usize> = (0..=other.len()).collect();
-    for (row, &a) in name.iter().enumerate() {
-        let mut here = vec![row + 1];
-        for (column, &b) in other.iter().enumerate() {
-            let replaced = above[column] + usize::from(!same(a, b));
-            let mut best = replaced.min(above[column + 1] + 1).min(here[column] + 1);
-            if row > 0 && column > 0 && same(a, other[column - 1]) && same(name[row - 1], b) {
-                best = best.min(before[column - 1] + 1);
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = above[j] + usize::from(x != y);
+            let mut least = replaced.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && x == b[j - 1] && y == a[i - 1] {
+                least = least.min(before[j - 1] + 1);
             }
-            here.push(best);
+            row.push(least);
         }
-        before = std::mem::replace(&mut above, here);
+        before = std::mem::replace(&mut above, row);
     }
-    above.last().copied()
+    above.last().copied().filter(|distance| *distance <= allowed)
 }
 
 #[cfg(test)]
@@ -47,20 +62,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_typing_errors_find_the_name() {
-        let names = ["prompt", "signature", "max_turns", "id"];
-        assert_eq!(nearest("promt", names), Some("prompt"));
-        assert_eq!(nearest("singature", names), Some("signature"));
-        assert_eq!(nearest("max-turn", names), Some("max_turns"));
-        assert_eq!(nearest("ID", names), Some("id"));
-        assert_eq!(nearest("di", names), Some("id"));
+    fn a_misspelt_name_finds_its_neighbour() {
+        let known = ["mode", "model", "prompt", "max_turns", "signature"];
+        let cases = [
+            ("modle", Some("model")),
+            ("promt", Some("prompt")),
+            ("max-turns", Some("max_turns")),
+            ("SIGNATURE", Some("signature")),
+            ("sigature", Some("signature")),
+            ("mode", Some("mode")),
+            ("temperature", None),
+            ("", None),
+            ("x", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, known), expected, "{name}");
+        }
     }
 
     #[test]
-    fn a_name_far_from_all_others_finds_nothing() {
-        assert_eq!(nearest("colour", ["prompt", "signature"]), None);
-        assert_eq!(nearest("", ["a"]), None);
-        assert_eq!(nearest("a", [""]), None);
-        assert_eq!(nearest(&"x".repeat(65), ["x"]), None);
+    fn of_equally_near_names_the_first_wins_and_unrelated_short_names_do_not_match() {
+        assert_eq!(nearest("cat", ["bat", "hat"]), Some("bat"));
+        assert_eq!(nearest("a", ["b"]), None);
+        assert_eq!(nearest("id", ["di"]), Some("di"));
+    }
+
+    #[test]
+    fn very_long_names_have_no_neighbour() {
+        let long = "a".repeat(1_000_000);
+        assert_eq!(nearest(&long, ["a"]), None);
+        assert_eq!(nearest("a", [long.as_str()]), None);
     }
 }
