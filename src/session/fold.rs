@@ -3,7 +3,7 @@
 use ptc_core::value::{Json, json};
 
 use super::messages::{MessageLog, RunText};
-use crate::agent::{Step, Turn, Usage};
+use crate::agent::{Agent, Step, Turn, Usage};
 use crate::event::{Envelope, Event, Kept, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, Source};
 
 /// Folds the events of one run.
@@ -24,7 +24,7 @@ impl StepFold {
         self.log.apply(envelope);
         match &envelope.event {
             Event::RunStart(start) => self.start(start, envelope.at_ms),
-            Event::TurnStart(_) => {
+            Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
@@ -48,10 +48,10 @@ impl StepFold {
     }
 
     /// Names what only the definition knows.
-    pub fn describe(&mut self, signature: Option<String>, prompt: String, field_descriptions: Vec<(String, String)>) {
-        self.step.signature = signature;
-        self.step.original_prompt = Some(prompt);
-        self.step.field_descriptions = field_descriptions;
+    pub fn describe(&mut self, agent: &Agent) {
+        self.step.signature.clone_from(&agent.signature);
+        self.step.original_prompt = Some(agent.prompt.clone());
+        self.step.field_descriptions.clone_from(&agent.field_descriptions);
     }
 
     fn end(&mut self, envelope: &Envelope) {

@@ -145,7 +145,7 @@ impl RunEntry {
         self.last_ms = envelope.at_ms;
         self.events.end = place + 1;
         match &envelope.event {
-            Event::TurnStart(_) => self.turns.push(TurnEntry {
+            Event::TurnStart(start) if start.stop.is_none() => self.turns.push(TurnEntry {
                 address: envelope.address.clone(),
                 number: envelope.address.turn_number().unwrap_or_default(),
                 state: TurnState::Waiting,
