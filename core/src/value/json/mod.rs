@@ -11,6 +11,7 @@ mod write;
 
 use num_bigint::BigInt;
 
+pub use convert::TOO_DEEP;
 pub use members::Members;
 pub use read::{JsonError, parse};
 
