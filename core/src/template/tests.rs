@@ -112,10 +112,10 @@ fn the_tree_keeps_names_and_places() {
     assert_eq!((path.to_string().as_str(), path.segments().len()), ("user.name", 2));
     assert!(section.inverted);
     assert_eq!((section.span.text(source), section.close.text(source)), ("{{^items}}", "{{/items}}"));
-    let [Node::Text(none), Node::Comment(note), Node::Text(end)] = section.body.as_slice() else {
+    let [Node::Text(inner), Node::Comment(note), Node::Text(end)] = section.body.as_slice() else {
         panic!("{:?}", section.body);
     };
-    assert_eq!((none.text(source), note.text(source), end.text(source)), ("none", "{{! note }}", "\n"));
+    assert_eq!((inner.text(source), note.text(source), end.text(source)), ("none", "{{! note }}", "\n"));
 }
 
 #[test]
