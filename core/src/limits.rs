@@ -39,6 +39,7 @@ limits! {
     TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "Input and output tokens of a run, checked after each reply; the reply that crosses the limit is paid for.";
     JSON_DEPTH "json_depth" "levels" Some(512), 1, 512, JsonParseError "Nesting of JSON from replies, contexts and tools.";
     TEMPLATE_DEPTH "template_depth" "levels" Some(20), 1, 20, TemplateError "Nesting of template sections.";
+    TEMPLATE_OUTPUT "template_output_bytes" "bytes" Some(16_777_216), 1, 16_777_216, TemplateError "Size of a filled template; each pass through a section counts as one byte more, so that nested sections end.";
     SIGNATURE_DEPTH "signature_depth" "levels" Some(64), 1, 64, SignatureError "Nesting of types in a signature.";
     FEEDBACK_REPLY_CHARS "feedback_reply_chars" "characters" Some(500), 0, 100_000, ValidationError "Characters of the model's reply quoted back to it after an invalid answer.";
     FEEDBACK_ISSUES "feedback_issues" "issues" Some(10), 1, 1_000, ValidationError "Validation errors named in one feedback message; the rest is counted.";
