@@ -1,0 +1,3 @@
+//! The configuration: file, environment and folders; and the reading of TOML documents that it shares with agent files.
+
+pub mod document;
