@@ -11,7 +11,7 @@ use ptc_core::value::json::Node;
 
 use super::keys::{ROWS, Target, apply};
 use super::{Agent, Diagnostic, Mode};
-use crate::config::document::{self, Entry, FileError, Problem, Problems};
+use crate::config::document::{self, Entry, FileError, Problems};
 
 impl Agent {
     /// Reads an agent file. `@file` in it starts from its folder.
@@ -45,7 +45,7 @@ impl Agent {
         }
         let mut diagnostics: Vec<Diagnostic> =
             problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect();
-        diagnostics.extend(super::plan::tools_refused(&target.agent));
+        diagnostics.extend(super::checks::tools_refused(&target.agent));
         if diagnostics.is_empty() { Ok(target.agent) } else { Err(diagnostics) }
     }
 
@@ -106,18 +106,4 @@ fn line(out: &mut String, key: &str, value: &Json) {
         .or_else(|| document::to_inline(&Node::Str(value.to_text()).into()))
         .unwrap_or_default();
     _ = writeln!(out, "{} = {value}", document::write_key(key));
-}
-
-impl From<Problem> for Diagnostic {
-    /// A problem of the options' text.
-    fn from(problem: Problem) -> Self {
-        Self {
-            place: super::Place::Options,
-            span: Some(problem.span),
-            key: problem.key,
-            severity: super::Severity::Error,
-            reason: ptc_core::reasons::Reason::InvalidAgent,
-            message: problem.message,
-        }
-    }
 }

@@ -9,7 +9,8 @@ use ptc_core::limits;
 use ptc_core::value::{Json, json};
 
 use super::{Agent, Mode, SystemPrompt, Tool};
-use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table};
+use crate::config::OPTIONS;
+use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 use crate::event::Options;
 
 /// Names of the recovery levels, from careful to bold.
@@ -118,7 +119,10 @@ pub(super) const ROWS: &[Row] = &[
     Row { name: "system_prompt", read: read_system_prompt, write: write_system_prompt },
     Row {
         name: "model_options",
-        read: |entry, target, problems| target.agent.model_options = options(entry, problems),
+        read: |entry, target, problems| {
+            target.agent.model_options = Options::default();
+            read_table(entry, OPTIONS, &mut target.agent.model_options, problems);
+        },
         write: |agent| write_options(&agent.model_options),
     },
     Row {
@@ -139,12 +143,6 @@ pub(super) const ROWS: &[Row] = &[
     Row { name: "tools", read: read_tools, write: write_tools },
     Row { name: "modes", read: read_modes, write: write_modes },
 ];
-
-fn set<T>(slot: &mut T, result: Result<T, Problem>, problems: &mut Problems) {
-    if let Some(value) = problems.take(result) {
-        *slot = value;
-    }
-}
 
 /// Takes every key of a table into the agent; those that are there replace what was there. Every problem is noted.
 pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
@@ -181,7 +179,10 @@ fn number(number: u64) -> Json {
 /// A table, JSON text, or `@file` with JSON text.
 fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
     let Some(text) = entry.json.as_str() else {
-        return entry.entries().map(|_| entry.json.clone()).map_err(|_| entry.expected("a table, JSON text or \"@file\""));
+        return entry
+            .entries()
+            .map(|_| entry.json.clone())
+            .map_err(|_| entry.expected("a table, JSON text or \"@file\""));
     };
     let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
     let path = folder.join(file);
@@ -221,9 +222,18 @@ fn text_table(rows: &[(String, String)]) -> Option<Json> {
 
 fn read_system_prompt(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
     const KEYS: &[Key<SystemPrompt>] = &[
-        Key { name: "replace", read: |entry, prompt, problems| set(&mut prompt.replace, entry.text().map(Some), problems) },
-        Key { name: "prefix", read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems) },
-        Key { name: "suffix", read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems) },
+        Key {
+            name: "replace",
+            read: |entry, prompt, problems| set(&mut prompt.replace, entry.text().map(Some), problems),
+        },
+        Key {
+            name: "prefix",
+            read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
+        },
+        Key {
+            name: "suffix",
+            read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
+        },
     ];
     let mut prompt = SystemPrompt::default();
     match entry.json.as_str() {
@@ -241,44 +251,6 @@ fn write_system_prompt(agent: &Agent) -> Option<Json> {
     }
     let parts = [("replace", replace), ("prefix", prefix), ("suffix", suffix)];
     filled(Json::object(parts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?))))))
-}
-
-/// The options of a model: `[model_options]` of an agent, or keys of a model in the configuration.
-pub(crate) const OPTIONS: &[Key<Options>] = &[
-    Key {
-        name: "temperature",
-        read: |entry, options, problems| set(&mut options.temperature, entry.amount().map(Some), problems),
-    },
-    Key {
-        name: "max_tokens",
-        read: |entry, options, problems| set(&mut options.max_tokens, at_least_one(entry).map(Some), problems),
-    },
-    Key { name: "top_p", read: |entry, options, problems| set(&mut options.top_p, share(entry).map(Some), problems) },
-    Key { name: "stop", read: |entry, options, problems| set(&mut options.stop, entry.texts(), problems) },
-    Key { name: "seed", read: |entry, options, problems| set(&mut options.seed, entry.count().map(Some), problems) },
-    Key {
-        name: "reasoning",
-        read: |entry, options, problems| set(&mut options.reasoning, entry.words().map(Some), problems),
-    },
-];
-
-fn at_least_one(entry: &Entry<'_>) -> Result<u64, Problem> {
-    let count = entry.count()?;
-    if count == 0 { Err(entry.problem(format!("`{}` must be at least 1", entry.path))) } else { Ok(count) }
-}
-
-fn share(entry: &Entry<'_>) -> Result<f64, Problem> {
-    let share = entry.amount()?;
-    if share > 1.0 {
-        return Err(entry.problem(format!("`{}` must be between 0 and 1, found {share}", entry.path)));
-    }
-    Ok(share)
-}
-
-fn options(entry: &Entry<'_>, problems: &mut Problems) -> Options {
-    let mut options = Options::default();
-    read_table(entry, OPTIONS, &mut options, problems);
-    options
 }
 
 fn write_options(options: &Options) -> Option<Json> {
@@ -332,9 +304,10 @@ fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problem
 /// The object with one member's value replaced.
 fn with(object: &Json, key: &str, value: Json) -> Json {
     let members = object.members().unwrap_or_default().iter();
-    Json::object(members.map(|member| {
-        (member.key.clone(), if member.key == key { value.clone() } else { member.value.clone() })
-    }))
+    Json::object(
+        members
+            .map(|member| (member.key.clone(), if member.key == key { value.clone() } else { member.value.clone() })),
+    )
 }
 
 fn write_modes(agent: &Agent) -> Option<Json> {

@@ -175,6 +175,13 @@ pub fn read_table<T>(entry: &Entry<'_>, keys: &[Key<T>], target: &mut T, problem
     }
 }
 
+/// Puts the value of a result into a slot, or notes its problem.
+pub fn set<T>(slot: &mut T, result: Result<T, Problem>, problems: &mut Problems) {
+    if let Some(value) = problems.take(result) {
+        *slot = value;
+    }
+}
+
 /// Like [`read_table`], and these keys must be there.
 pub fn required_table<T>(
     entry: &Entry<'_>,

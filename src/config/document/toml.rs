@@ -77,7 +77,9 @@ fn value(json: &Json, depth: usize) -> Option<toml::Value> {
         Node::Int(int) => toml::Value::Integer(*int),
         Node::Float(float) => toml::Value::Float(*float),
         Node::Str(text) => toml::Value::String(text.clone()),
-        Node::List(items) => toml::Value::Array(items.iter().map(|item| value(item, depth + 1)).collect::<Option<_>>()?),
+        Node::List(items) => {
+            toml::Value::Array(items.iter().map(|item| value(item, depth + 1)).collect::<Option<_>>()?)
+        }
         Node::Object(members) => toml::Value::Table(
             members
                 .iter()
