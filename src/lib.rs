@@ -1,6 +1,7 @@
 //! A terminal workbench for LLM agents, as a library.
 
 pub mod agent;
+pub mod config;
 pub mod engine;
 pub mod event;
 pub mod model;

@@ -1,1 +1,2 @@
 //! integration
+mod agent;
