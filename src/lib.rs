@@ -1,1 +1,7 @@
-//! lib
+//! A terminal workbench for LLM agents, as a library.
+
+pub mod agent;
+pub mod event;
+pub mod model;
+pub mod port;
+pub mod session;

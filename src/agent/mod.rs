@@ -1,0 +1,99 @@
+//! The agent: its definition as data, the checks that make it runnable, and the Step that a run gives.
+//!
+//! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics that say what to do.
+//! It must never run anything.
+
+mod diagnostic;
+mod mode;
+mod step;
+
+use ptc_core::value::Json;
+
+pub use diagnostic::{Diagnostic, Place, Severity};
+pub use mode::Mode;
+pub use step::{Step, Turn, Usage};
+
+use crate::event::Options;
+
+/// The definition of an agent. Everything is as written; nothing is checked yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Output mode.
+    pub mode: Mode,
+    /// Alias from the configuration, or `provider:model`.
+    pub model: Option<String>,
+    /// The mission: a template.
+    pub prompt: String,
+    /// What goes in and out.
+    pub signature: Option<String>,
+    /// A JSON Schema of its own instead of the derived one.
+    pub schema: Option<Json>,
+    /// Limit `max_turns`.
+    pub max_turns: u32,
+    /// Limit `mission_timeout_ms`.
+    pub mission_timeout_ms: Option<u64>,
+    /// Limit `token_limit`.
+    pub token_limit: Option<u64>,
+    /// How far a reply may be repaired: strict, standard, lenient.
+    pub recovery: String,
+    /// How inputs are checked: enabled, warn_only, strict, disabled.
+    pub signature_validation: String,
+    /// Ask the provider to cache the prompt.
+    pub cache: bool,
+    /// Text before and after the mode's system card.
+    pub system_prompt: SystemPrompt,
+    /// Descriptions of output fields.
+    pub field_descriptions: Vec<(String, String)>,
+    /// Descriptions of inputs.
+    pub context_descriptions: Vec<(String, String)>,
+    /// The context that is used when none is given: a JSON object.
+    pub context: Json,
+    /// Model options.
+    pub model_options: Options,
+    /// Names of the declared tools.
+    pub tools: Vec<String>,
+    /// `compaction` or `compression` was asked for.
+    pub compaction: bool,
+}
+
+/// What surrounds the system card of the mode.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SystemPrompt {
+    /// Replaces the card.
+    pub replace: Option<String>,
+    /// Stands before it.
+    pub prefix: Option<String>,
+    /// Stands after it.
+    pub suffix: Option<String>,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            name: "agent".to_owned(),
+            description: None,
+            mode: Mode::Json,
+            model: None,
+            prompt: String::new(),
+            signature: None,
+            schema: None,
+            max_turns: 5,
+            mission_timeout_ms: None,
+            token_limit: None,
+            recovery: "standard".to_owned(),
+            signature_validation: "enabled".to_owned(),
+            cache: false,
+            system_prompt: SystemPrompt::default(),
+            field_descriptions: Vec::new(),
+            context_descriptions: Vec::new(),
+            context: Json::object::<String>([]),
+            model_options: Options::default(),
+            tools: Vec::new(),
+            compaction: false,
+        }
+    }
+}

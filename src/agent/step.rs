@@ -1,0 +1,105 @@
+//! The Step: the result of a run. A fold over its events makes it, live and from a file alike.
+
+use ptc_core::value::{Json, Value};
+
+use crate::event::{Address, ErrorRecord, StructuredBy, Tokens};
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Step {
+    /// The answer as a value; nil when the run failed.
+    pub value: Value,
+    /// The answer as JSON, keys in the order the model gave them; `None` when the run failed.
+    pub answer: Option<Json>,
+    /// Why there is no answer.
+    pub fail: Option<ErrorRecord>,
+    /// Memory; always empty in json mode.
+    pub memory: Vec<(String, Value)>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The turns.
+    pub turns: Vec<Turn>,
+    /// The agent's signature as written.
+    pub signature: Option<String>,
+    /// The agent's name.
+    pub name: String,
+    /// Descriptions of the answer's fields; they travel to the next agent.
+    pub field_descriptions: Vec<(String, String)>,
+    /// The expanded mission.
+    pub prompt: Option<String>,
+    /// The mission as written.
+    pub original_prompt: Option<String>,
+    /// Id of the session that holds the run.
+    pub session: Option<String>,
+}
+
+/// What a run cost.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Usage {
+    /// From the run's start to its end.
+    pub duration_ms: u64,
+    /// Turns used.
+    pub turns: u32,
+    /// Requests made (HTTP attempts where there are any).
+    pub llm_requests: u32,
+    /// Tokens, when a provider counted them.
+    pub tokens: Option<Tokens>,
+    /// Cost in the price table's currency, when tokens and price are known.
+    pub cost: Option<f64>,
+    /// A schema left the machine.
+    pub schema_used: bool,
+    /// Its size.
+    pub schema_bytes: Option<u64>,
+    /// How it travelled.
+    pub structured_output: Option<StructuredBy>,
+    /// Estimated size of the system text.
+    pub system_prompt_tokens: Option<u64>,
+}
+
+/// The record of one turn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Turn {
+    /// From 1.
+    pub number: u32,
+    /// Its address.
+    pub address: Option<Address>,
+    /// Did it give what was wanted?
+    pub success: bool,
+    /// Why not.
+    pub reason: Option<String>,
+    /// The system text as sent.
+    pub system_prompt: Option<String>,
+    /// The messages as sent: role and text.
+    pub messages: Vec<(String, String)>,
+    /// The reply as it came.
+    pub raw_response: String,
+    /// The JSON read from it, untouched (after repairs, when there were any).
+    pub json: Option<Json>,
+    /// Repairs by name.
+    pub fixes: Vec<String>,
+    /// Validation errors and warnings.
+    pub issues: Vec<crate::event::IssueRecord>,
+    /// The feedback that went back, when the run went on.
+    pub feedback: Option<String>,
+    /// What failed.
+    pub error: Option<ErrorRecord>,
+    /// Tokens.
+    pub tokens: Option<Tokens>,
+    /// The answering model.
+    pub model: Option<String>,
+    /// Finish reason.
+    pub finish_reason: Option<String>,
+    /// From the turn's start to its end.
+    pub latency_ms: u64,
+    /// From sending to the first delta.
+    pub first_ms: Option<u64>,
+    /// Attempts made.
+    pub attempts: u32,
+}
+
+impl Step {
+    /// Did the run return?
+    pub fn is_ok(&self) -> bool {
+        self.fail.is_none()
+    }
+}

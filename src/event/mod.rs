@@ -1,0 +1,184 @@
+//! The vocabulary in which the engine speaks: every event as a stored struct, its class, and the envelope of a session line.
+//!
+//! In: what happened. Out: one JSON line per event, and back. Kinds that this program does not know are kept as they are.
+//! It must never hold a time, a price or a file offset inside a derived event: replay compares those byte for byte.
+
+mod address;
+mod kinds;
+mod raw;
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+pub use address::Address;
+pub use kinds::*;
+pub use raw::JsonText;
+
+/// How replay treats an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Came from outside: recorded, fed back on replay.
+    Input,
+    /// Computed: made again on replay and compared.
+    Derived,
+    /// Shown, never compared.
+    Note,
+}
+
+macro_rules! events {
+    ($($variant:ident $kind:literal $class:ident $meaning:literal;)*) => {
+        /// One thing that happened.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Event {
+            $(#[doc = $meaning] $variant($variant),)*
+            /// A kind this program does not know, kept as it was read.
+            Unknown(Unknown),
+        }
+
+        /// Every kind: name, class, meaning.
+        pub const KINDS: &[(&str, Class, &str)] = &[$(($kind, Class::$class, $meaning),)*];
+
+        impl Event {
+            /// The stored name of the kind.
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $kind,)*
+                    Self::Unknown(unknown) => &unknown.kind,
+                }
+            }
+
+            /// How replay treats it; unknown kinds are notes.
+            pub fn class(&self) -> Class {
+                match self {
+                    $(Self::$variant(_) => Class::$class,)*
+                    Self::Unknown(_) => Class::Note,
+                }
+            }
+
+            /// Its data as JSON text.
+            pub fn data(&self) -> Result<Box<RawValue>, serde_json::Error> {
+                match self {
+                    $(Self::$variant(data) => serde_json::value::to_raw_value(data),)*
+                    Self::Unknown(unknown) => Ok(unknown.data.clone()),
+                }
+            }
+
+            /// The event of this kind with this data. Errors name the kind.
+            pub fn read(kind: &str, data: &RawValue) -> Result<Self, serde_json::Error> {
+                match kind {
+                    $($kind => parse(data).map(Self::$variant),)*
+                    _ => Ok(Self::Unknown(Unknown { kind: kind.to_owned(), data: data.to_owned() })),
+                }
+            }
+        }
+
+        $(impl From<$variant> for Event {
+            fn from(data: $variant) -> Self {
+                Self::$variant(data)
+            }
+        })*
+    };
+}
+
+events! {
+    RunStart "run.start" Input "a run starts: agent, model, limits, context";
+    TurnStart "turn.start" Input "a turn starts: the time and what is left of every budget";
+    Message "message" Derived "a message that a request will carry";
+    RequestMade "request" Derived "the request of a turn: which messages, schema, options";
+    Sent "sent" Note "an attempt left the machine";
+    Wire "wire" Note "the raw frames of an attempt, compressed";
+    RetryWait "retry.wait" Note "waiting before the next attempt";
+    ReplyPart "reply.part" Input "text of a reply as it arrived";
+    ReplyEnd "reply.end" Input "an attempt ended";
+    Extract "extract" Derived "what was found in the reply, by which rule, after which repairs";
+    Check "check" Derived "the answer against its type";
+    Interrupt "interrupt" Input "the run was stopped from outside";
+    TurnEnd "turn.end" Derived "a turn ended, with running totals";
+    RunEnd "run.end" Derived "the run returned or failed";
+    Notice "notice" Note "something worth knowing";
+}
+
+/// An event of a kind this program does not know.
+#[derive(Debug, Clone)]
+pub struct Unknown {
+    /// Its kind.
+    pub kind: String,
+    /// Its data as read.
+    pub data: Box<RawValue>,
+}
+
+impl PartialEq for Unknown {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.data.get() == other.data.get()
+    }
+}
+
+fn parse<T: DeserializeOwned>(data: &RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_str(data.get())
+}
+
+/// One line of a session file after the header.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Envelope {
+    /// Number in the session, from 1, without gaps.
+    pub seq: u64,
+    /// Unix time in ms.
+    pub at_ms: i64,
+    /// Where it happened.
+    pub address: Address,
+    /// What happened.
+    pub event: Event,
+}
+
+/// An envelope as it stands in the file: the data unread.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Line<'a> {
+    /// Number in the session.
+    pub s: u64,
+    /// Unix time in ms.
+    pub t: i64,
+    /// Address.
+    pub r: Address,
+    /// Kind.
+    pub k: String,
+    /// Data.
+    #[serde(borrow)]
+    pub d: &'a RawValue,
+    /// On `turn.end`: bytes back to the start of the previous `turn.end` line of the file (absent on the first).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b: Option<u64>,
+}
+
+impl Envelope {
+    /// The line of this envelope, without its line end.
+    pub fn to_line(&self, back: Option<u64>) -> Result<String, serde_json::Error> {
+        let data = self.event.data()?;
+        serde_json::to_string(&Line {
+            s: self.seq,
+            t: self.at_ms,
+            r: self.address.clone(),
+            k: self.event.kind().to_owned(),
+            d: &data,
+            b: back,
+        })
+    }
+
+    /// The envelope of a line.
+    pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        Ok(Self { seq: line.s, at_ms: line.t, event: Event::read(&line.k, line.d)?, address: line.r })
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Input => "input",
+            Self::Derived => "derived",
+            Self::Note => "note",
+        })
+    }
+}

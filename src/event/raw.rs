@@ -1,0 +1,68 @@
+//! JSON data inside events: kept as text so that key order and every digit survive.
+
+use ptc_core::value::{Json, Value, json};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A JSON value as text. Equality is equality of the text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JsonText(String);
+
+impl JsonText {
+    /// The compact text of a tree.
+    pub fn of(json: &Json) -> Self {
+        Self(json.to_text())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The tree. Text that came in through serde is JSON; nested deeper than the reader allows it reads as null.
+    pub fn json(&self) -> Json {
+        json::parse(&self.0).unwrap_or_default()
+    }
+
+    /// The value.
+    pub fn value(&self) -> Value {
+        self.json().to_value()
+    }
+}
+
+impl std::fmt::Debug for JsonText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Default for JsonText {
+    fn default() -> Self {
+        Self("null".to_owned())
+    }
+}
+
+impl Serialize for JsonText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.0.clone()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_digits_survive() {
+        let text = r#"{"b":123456789012345678901234567890,"a":1.10}"#;
+        let read: JsonText = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        assert_eq!(read.json().to_text(), r#"{"b":123456789012345678901234567890,"a":1.1}"#);
+    }
+}

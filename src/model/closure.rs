@@ -1,0 +1,76 @@
+//! Models made of Rust code: closures and scripts, for libraries and tests.
+
+use std::sync::Mutex;
+
+use futures::future::BoxFuture;
+
+use super::{Call, Model, ModelError, Reply, Request};
+use crate::event::ModelRecord;
+
+type Answer = dyn Fn(&Request) -> Result<Reply, ModelError> + Send + Sync;
+
+/// A model that is a function. The function may return a plain string, a [`Reply`] or an error.
+pub struct ClosureModel {
+    answer: Box<Answer>,
+}
+
+impl ClosureModel {
+    /// A model that answers with `answer`.
+    pub fn new<R, F>(answer: F) -> Self
+    where
+        R: IntoReply,
+        F: Fn(&Request) -> R + Send + Sync + 'static,
+    {
+        Self { answer: Box::new(move |request| answer(request).into_reply()) }
+    }
+}
+
+/// What a closure may return.
+pub trait IntoReply {
+    /// The reply it means.
+    fn into_reply(self) -> Result<Reply, ModelError>;
+}
+
+impl<T: Into<Reply>> IntoReply for T {
+    fn into_reply(self) -> Result<Reply, ModelError> {
+        Ok(self.into())
+    }
+}
+
+impl<T: Into<Reply>> IntoReply for Result<T, ModelError> {
+    fn into_reply(self) -> Result<Reply, ModelError> {
+        self.map(Into::into)
+    }
+}
+
+impl Model for ClosureModel {
+    fn info(&self) -> ModelRecord {
+        ModelRecord { alias: "closure".into(), provider: "closure".into(), id: "closure".into(), price: None }
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            if call.cancel.is_cancelled() {
+                return Err(ModelError::cancelled());
+            }
+            let reply = (self.answer)(request)?;
+            call.text(1, reply.text.clone()).await;
+            Ok(Reply { attempt: 1, ..reply })
+        })
+    }
+}
+
+/// A model that gives these replies in turn; the last one repeats.
+pub fn script<R: IntoReply>(replies: impl IntoIterator<Item = R>) -> ClosureModel {
+    let mut replies: Vec<_> = replies.into_iter().map(IntoReply::into_reply).collect();
+    replies.reverse();
+    let replies = Mutex::new(replies);
+    ClosureModel::new(move |_: &Request| {
+        let mut left = replies.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let next = if left.len() > 1 { left.pop() } else { left.last().cloned() };
+        next.unwrap_or_else(|| {
+            Err(ModelError::new(super::ErrorClass::Miss, "the script of replies is empty")
+                .hint("give it at least one reply"))
+        })
+    })
+}

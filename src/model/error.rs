@@ -1,0 +1,169 @@
+//! Errors of models: a class that decides about retrying, a message with the service's own words, and what to try.
+
+use ptc_core::reasons::Reason;
+
+use crate::event::ErrorRecord;
+
+/// What kind of failure it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// HTTP 429 or the provider's word for it.
+    RateLimit,
+    /// No connection, no first byte, or silence for too long.
+    Timeout,
+    /// HTTP 5xx, overload.
+    Server,
+    /// The connection broke or could not be made.
+    Network,
+    /// The stream ended without its proper end, or held what is not the protocol.
+    Stream,
+    /// HTTP 4xx: sending it again will not help.
+    Client,
+    /// A missing or refused key.
+    Auth,
+    /// Unusable settings.
+    Configuration,
+    /// The model or recording does not exist.
+    NotFound,
+    /// A recorded model has no answer here.
+    Miss,
+    /// The provider's filter withheld the reply.
+    ContentFilter,
+    /// The model refused.
+    Refusal,
+    /// A person is needed and none is there.
+    Waiting,
+    /// Stopped.
+    Cancelled,
+    /// Anything else.
+    Unknown,
+}
+
+impl ErrorClass {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RateLimit => "rate_limit",
+            Self::Timeout => "timeout",
+            Self::Server => "server_error",
+            Self::Network => "network",
+            Self::Stream => "stream",
+            Self::Client => "client_error",
+            Self::Auth => "auth",
+            Self::Configuration => "configuration",
+            Self::NotFound => "not_found",
+            Self::Miss => "miss",
+            Self::ContentFilter => "content_filter",
+            Self::Refusal => "refusal",
+            Self::Waiting => "waiting",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The class of a stored name.
+    pub fn from_name(name: &str) -> Self {
+        const ALL: [ErrorClass; 14] = [
+            ErrorClass::RateLimit,
+            ErrorClass::Timeout,
+            ErrorClass::Server,
+            ErrorClass::Network,
+            ErrorClass::Stream,
+            ErrorClass::Client,
+            ErrorClass::Auth,
+            ErrorClass::Configuration,
+            ErrorClass::NotFound,
+            ErrorClass::Miss,
+            ErrorClass::ContentFilter,
+            ErrorClass::Refusal,
+            ErrorClass::Waiting,
+            ErrorClass::Cancelled,
+        ];
+        ALL.into_iter().find(|class| class.name() == name).unwrap_or(Self::Unknown)
+    }
+
+    /// May the same request succeed when sent again?
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Self::RateLimit | Self::Timeout | Self::Server | Self::Network | Self::Stream)
+    }
+
+    /// The reason a run fails with.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::NotFound | Self::Miss => Reason::LlmNotFound,
+            Self::ContentFilter => Reason::ContentFiltered,
+            Self::Refusal => Reason::Refused,
+            Self::Cancelled => Reason::Cancelled,
+            Self::Waiting => Reason::Suspended,
+            _ => Reason::LlmError,
+        }
+    }
+}
+
+/// Why a model gave no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelError {
+    /// What kind of failure.
+    pub class: ErrorClass,
+    /// What happened, with the service's own words.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+    /// HTTP status.
+    pub status: Option<u16>,
+    /// The attempt that failed last, from 1.
+    pub attempt: u32,
+    /// HTTP requests made.
+    pub requests: u32,
+}
+
+impl ModelError {
+    /// An error of this class.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), hint: None, status: None, attempt: 1, requests: 0 }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same as data.
+    pub fn record(&self) -> ErrorRecord {
+        ErrorRecord {
+            reason: self.class.reason().name().to_owned(),
+            message: self.message.clone(),
+            hint: self.hint.clone(),
+            class: Some(self.class.name().to_owned()),
+            status: self.status,
+        }
+    }
+
+    /// The stop by a person.
+    pub fn cancelled() -> Self {
+        Self::new(ErrorClass::Cancelled, "stopped")
+    }
+}
+
+impl std::fmt::Display for ModelError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+impl From<ErrorRecord> for ModelError {
+    fn from(record: ErrorRecord) -> Self {
+        Self {
+            class: ErrorClass::from_name(record.class.as_deref().unwrap_or_default()),
+            message: record.message,
+            hint: record.hint,
+            status: record.status,
+            attempt: 1,
+            requests: 0,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The model port: whatever answers a request. Adapters for providers and the built-in models live beside this file.
+//!
+//! In: a protocol-neutral [`Request`]. Out: deltas and notes while it answers, then a [`Reply`] or a [`ModelError`].
+//! This folder is the only place that opens sockets. It must never let a known secret out.
+
+mod closure;
+mod error;
+mod request;
+
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+pub use closure::{ClosureModel, script};
+pub use error::{ErrorClass, ModelError};
+pub use request::{Content, Finish, Message, Reply, Request, Want};
+
+use crate::event::{ModelRecord, PartKind, ReplyEnd, RetryWait, Sent, Wire};
+
+/// Something that answers requests.
+pub trait Model: Send + Sync {
+    /// What it is, for the record.
+    fn info(&self) -> ModelRecord;
+
+    /// Answers one request. Retries happen inside; each failed attempt that another follows is told as
+    /// [`ModelEvent::Discarded`]. Returns [`ErrorClass::Cancelled`] within 100 ms of a cancel.
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>>;
+}
+
+/// The engine's side of one question to a model.
+#[derive(Debug)]
+pub struct Call {
+    /// Where deltas and notes go, in order.
+    pub events: mpsc::Sender<ModelEvent>,
+    /// Stops the answer.
+    pub cancel: CancellationToken,
+}
+
+/// What a model tells while it answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// An attempt left the machine.
+    Sent(Sent),
+    /// A piece of the reply, as the provider cut it.
+    Delta {
+        /// Attempt, from 1.
+        attempt: u32,
+        /// What it is.
+        kind: PartKind,
+        /// Its text.
+        text: String,
+    },
+    /// The raw frames of an attempt.
+    Wire(Wire),
+    /// The attempt failed and another follows: what came so far does not count.
+    Discarded(ReplyEnd),
+    /// Waiting before the next attempt.
+    RetryWait(RetryWait),
+    /// Something worth telling.
+    Notice(String),
+}
+
+impl Call {
+    /// Tells the engine something. When nobody listens any more the run is over and the event has no reader.
+    pub async fn tell(&self, event: ModelEvent) {
+        if self.events.send(event).await.is_err() {
+            tracing::debug!("a model spoke after its run had ended");
+        }
+    }
+
+    /// Sends a piece of the answer's text.
+    pub async fn text(&self, attempt: u32, text: impl Into<String>) {
+        self.tell(ModelEvent::Delta { attempt, kind: PartKind::Text, text: text.into() }).await;
+    }
+}

@@ -1,0 +1,180 @@
+//! Requests and replies, free of any protocol.
+
+use ptc_core::value::Json;
+
+use crate::event::{Address, Options, Role, StructuredBy, Tokens};
+
+/// What kind of reply a mode wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Want {
+    /// A PTC-Lisp program.
+    Program,
+    /// A JSON value.
+    Json,
+    /// Free text.
+    Text,
+    /// One strict control object.
+    ControlJson,
+}
+
+impl Want {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Json => "json",
+            Self::Text => "text",
+            Self::ControlJson => "control_json",
+        }
+    }
+}
+
+/// One question to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The turn it belongs to.
+    pub address: Address,
+    /// The agent's name.
+    pub agent: String,
+    /// The mode's name (`output` in the source documents).
+    pub mode: String,
+    /// What is wanted.
+    pub want: Want,
+    /// System text.
+    pub system: Option<String>,
+    /// The other messages, oldest first.
+    pub messages: Vec<Message>,
+    /// JSON Schema of the answer, for a JSON answer.
+    pub schema: Option<Json>,
+    /// The agent's signature as written, for models that answer from it.
+    pub signature: Option<String>,
+    /// Options asked for.
+    pub options: Options,
+    /// Hint that the provider should cache the prompt.
+    pub cache: bool,
+    /// Seed of the run, for models that need chance.
+    pub seed: u64,
+}
+
+impl Request {
+    /// The turn's number, from 1.
+    pub fn turn(&self) -> u32 {
+        self.address.turn_number().unwrap_or(1)
+    }
+}
+
+/// A message of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub parts: Vec<Content>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// Reasoning; `opaque` goes back only to the provider it came from.
+    Reasoning {
+        /// What may be shown.
+        text: String,
+        /// The provider's own form.
+        opaque: Option<Json>,
+    },
+}
+
+impl Message {
+    /// A message of one text.
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self { role, parts: vec![Content::Text(text.into())] }
+    }
+
+    /// Its text parts joined.
+    pub fn joined(&self) -> String {
+        self.parts
+            .iter()
+            .filter_map(|part| if let Content::Text(text) = part { Some(text.as_str()) } else { None })
+            .collect()
+    }
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Finish {
+    /// It was done.
+    Stop,
+    /// Its length limit was reached: the reply is cut.
+    Length,
+    /// A filter withheld the rest.
+    ContentFilter,
+    /// It refused.
+    Refusal,
+    /// It wants tools.
+    ToolCalls,
+    /// The provider's own word.
+    Other(String),
+}
+
+impl Finish {
+    /// The stored name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Refusal => "refusal",
+            Self::ToolCalls => "tool_calls",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// The finish of a stored name.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "stop" => Self::Stop,
+            "length" => Self::Length,
+            "content_filter" => Self::ContentFilter,
+            "refusal" => Self::Refusal,
+            "tool_calls" => Self::ToolCalls,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+/// A whole reply. The text was already sent as deltas; `text` is their concatenation for the successful attempt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    /// The answer's text.
+    pub text: String,
+    /// The attempt that succeeded, from 1.
+    pub attempt: u32,
+    /// Why the model stopped, when it said so.
+    pub finish: Option<Finish>,
+    /// Tokens as the provider counted them.
+    pub usage: Option<Tokens>,
+    /// The answering model's id.
+    pub model: Option<String>,
+    /// How the schema travelled.
+    pub structured_by: Option<StructuredBy>,
+    /// HTTP requests it took, 0 for models that make none.
+    pub requests: u32,
+    /// Time in the provider's gate.
+    pub queued_ms: Option<u64>,
+    /// From sending to the first delta.
+    pub first_ms: Option<u64>,
+}
+
+impl From<String> for Reply {
+    fn from(text: String) -> Self {
+        Self { text, attempt: 1, ..Self::default() }
+    }
+}
+
+impl From<&str> for Reply {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
