@@ -1,6 +1,7 @@
 //! Behaviour of templates: tables of cases (`cases/*.json`), values that JSON cannot write, and properties of any text.
 
 mod any_text;
+mod checks;
 
 use super::{
     Diagnostic, Missing, Node, Origin, Path, Rendered, TemplateError, Use, parse, render, render_references, variables,
@@ -80,8 +81,8 @@ fn values_beyond_json_print_as_text() {
     let context = Value::record([
         ("at", Value::Instant(Instant(1_700_000_000_000_000))),
         ("word", Value::keyword("green")),
-        ("set", Value::Set(vec![Value::Int(1), Value::Int(2)].into())),
-        ("none", Value::Set(Vec::new().into())),
+        ("set", Value::set([Value::Int(1), Value::Int(2)])),
+        ("none", Value::set([])),
         ("nan", Value::Float(f64::NAN)),
     ]);
     let rendered =
