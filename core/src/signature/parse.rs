@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 Type::Record { fields: self.group(&FIELDS)?, closed: false }
             }
-            Some(c) if c.is_alphabetic() => return Err(self.bare_word()),
+            Some(c) if c.is_ascii_alphabetic() => return Err(self.bare_word()),
             _ => return Err(self.unexpected(&[wanted])),
         };
         self.depth -= 1;

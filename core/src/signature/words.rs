@@ -27,7 +27,6 @@ pub(super) const COMPOUNDS: &[&str] =
 const FOREIGN: &[(&str, &str)] = &[
     ("integer", ":int"),
     ("long", ":int"),
-    ("number", ":number"),
     ("double", ":float"),
     ("decimal", ":float"),
     ("real", ":float"),
