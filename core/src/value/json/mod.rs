@@ -1,6 +1,6 @@
 //! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
 //!
-//! In: JSON text. Out: [`Json`] trees, [`Value`]s and JSON text again. Errors carry a byte offset.
+//! In: JSON text. Out: [`Json`] trees, [`crate::value::Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
 
 mod convert;
@@ -73,6 +73,13 @@ impl PartialEq for Json {
     }
 }
 
+/// Equality of content; spans do not count.
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.value == other.value
+    }
+}
+
 impl From<Node> for Json {
     fn from(node: Node) -> Self {
         Self { node, span: Span::default() }
@@ -128,3 +135,6 @@ impl Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
