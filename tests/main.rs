@@ -1,3 +1,5 @@
 //! Integration tests: one file per concern.
 
+mod agent;
+mod engine;
 mod tidy;

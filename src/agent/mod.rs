@@ -3,14 +3,24 @@
 //! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics that say what to do.
 //! It must never run anything.
 
+mod checks;
+mod context;
 mod diagnostic;
+mod file;
+mod keys;
 mod mode;
+mod plan;
+mod schema;
 mod step;
+mod unbuilt;
 
 use ptc_core::value::Json;
 
+pub use context::Context;
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use mode::Mode;
+pub use plan::Plan;
+pub use schema::RawSchema;
 pub use step::{Step, Turn, Usage};
 
 use crate::event::Options;
@@ -54,10 +64,21 @@ pub struct Agent {
     pub context: Json,
     /// Model options.
     pub model_options: Options,
-    /// Names of the declared tools.
-    pub tools: Vec<String>,
-    /// `compaction` or `compression` was asked for.
-    pub compaction: bool,
+    /// The declared tools, as written.
+    pub tools: Vec<Tool>,
+    /// Sections `[modes.x]` as written: keys that replace others in that mode. In the order of [`Mode::ALL`].
+    pub modes: Vec<(Mode, Json)>,
+    /// Keys that this build knows and cannot use, as written, in the order of their table.
+    pub unbuilt: Vec<(String, Json)>,
+}
+
+/// A tool as declared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its table: a JSON object.
+    pub definition: Json,
 }
 
 /// What surrounds the system card of the mode.
@@ -93,7 +114,8 @@ impl Default for Agent {
             context: Json::object::<String>([]),
             model_options: Options::default(),
             tools: Vec::new(),
-            compaction: false,
+            modes: Vec::new(),
+            unbuilt: Vec::new(),
         }
     }
 }

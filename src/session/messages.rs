@@ -123,6 +123,16 @@ pub fn request_at(session: &Session, turn: &Address) -> Option<SentRequest> {
     None
 }
 
+/// The messages of the request that these events of one run hold for a turn.
+pub fn expand_requests(events: &[Envelope], turn: &Address) -> Option<Vec<SentMessage>> {
+    let mut log = MessageLog::default();
+    events.iter().for_each(|envelope| log.apply(envelope));
+    events.iter().find_map(|envelope| match &envelope.event {
+        Event::RequestMade(request) if envelope.address == *turn => Some(log.expand(&request.messages)),
+        _ => None,
+    })
+}
+
 /// The text of the last attempt's reply at a turn.
 pub fn reply_text(session: &Session, turn: &Address) -> Option<String> {
     let mut log = MessageLog::default();

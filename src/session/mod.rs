@@ -13,7 +13,7 @@ mod skeleton;
 pub use fold::StepFold;
 pub use header::{Header, SessionId};
 pub use list::{FindError, Summary, find, list, summarize};
-pub use messages::{RunText, SentMessage, SentRequest, reply_text, request_at};
+pub use messages::{RunText, SentMessage, SentRequest, expand_requests, reply_text, request_at};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};
