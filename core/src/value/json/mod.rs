@@ -11,6 +11,7 @@ mod write;
 
 use num_bigint::BigInt;
 
+pub use convert::TOO_DEEP;
 pub use members::Members;
 pub use read::{JsonError, parse};
 
@@ -72,6 +73,13 @@ impl PartialEq for Json {
     }
 }
 
+/// Equality of content; spans do not count.
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.value == other.value
+    }
+}
+
 impl From<Node> for Json {
     fn from(node: Node) -> Self {
         Self { node, span: Span::default() }
@@ -127,3 +135,6 @@ impl Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
