@@ -2,5 +2,10 @@
 
 pub mod agent;
 pub mod config;
+pub mod engine;
 pub mod event;
 pub mod model;
+pub mod port;
+pub mod prompt;
+pub mod replay;
+pub mod session;

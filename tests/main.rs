@@ -1,2 +1,5 @@
-//! integration
+//! Integration tests: one file per concern.
+
 mod agent;
+mod engine;
+mod tidy;

@@ -5,7 +5,9 @@
 
 mod closure;
 mod error;
+mod human;
 mod request;
+mod sample;
 
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -13,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 pub use closure::{ClosureModel, script};
 pub use error::{ErrorClass, ModelError};
+pub use human::HumanModel;
 pub use request::{Content, Finish, Message, Reply, Request, Want};
+pub use sample::{FAULTS, Fault, Sample};
 
 use crate::event::{ModelRecord, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 

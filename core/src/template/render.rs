@@ -117,11 +117,11 @@ impl<'a> Fill<'a> {
         let found = find(&self.stack, &section.path).ok().filter(|found| is_truthy(found.value));
         match (found, section.inverted) {
             (None, true) => self.pass(section, None),
-            (Some(found), false) => match found.value {
-                Value::List(items) | Value::Set(items) => {
+            (Some(found), false) => match elements(found.value) {
+                Some(items) => {
                     items.iter().enumerate().try_for_each(|(at, item)| self.pass(section, Some(found.part(at, item))))
                 }
-                _ => self.pass(section, Some(found)),
+                None => self.pass(section, Some(found)),
             },
             (None, false) | (Some(_), true) => Ok(()),
         }
@@ -147,7 +147,7 @@ impl<'a> Fill<'a> {
         };
         match self.form {
             Form::Values(_) => {
-                if matches!(found.value, Value::List(_) | Value::Set(_) | Value::Map(_)) {
+                if elements(found.value).is_some() || found.value.as_map().is_some() {
                     let message = format!("`{path}` is a {}; it is written as JSON", found.value.kind());
                     self.warn(DiagnosticKind::NotText, tag, message);
                 }
@@ -204,8 +204,16 @@ fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Nil | Value::Bool(false) => false,
         Value::Str(text) => !text.is_empty(),
-        Value::List(items) | Value::Set(items) => !items.is_empty(),
-        _ => true,
+        other => elements(other).is_none_or(|items| !items.is_empty()),
+    }
+}
+
+/// What a section runs over.
+fn elements(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::List(items) => Some(items),
+        Value::Set(members) => Some(members),
+        _ => None,
     }
 }
 

@@ -51,15 +51,15 @@ struct Case {
 }
 
 fn run(file: &'static str, test: &Json) -> Case {
-    let text = |key| test.get(key).and_then(Json::as_str).expect("each test has this text").to_owned();
+    let part = |key| test.get(key).and_then(Json::as_str).expect("each test has this text").to_owned();
     let data = test.get("data").expect("each test has data").to_value();
-    let filled = parse(&text("template")).and_then(|template| render(&template, &data, Missing::Empty));
+    let filled = parse(&part("template")).and_then(|template| render(&template, &data, Missing::Empty));
     let differs = match filled {
-        Ok(rendered) if rendered.text == text("expected") => None,
-        Ok(rendered) => Some(format!("expected {:?}, got {:?}", text("expected"), rendered.text)),
+        Ok(rendered) if rendered.text == part("expected") => None,
+        Ok(rendered) => Some(format!("expected {:?}, got {:?}", part("expected"), rendered.text)),
         Err(error) => Some(error.message),
     };
-    Case { file, name: text("name"), differs }
+    Case { file, name: part("name"), differs }
 }
 
 fn cases() -> Vec<Case> {
