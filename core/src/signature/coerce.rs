@@ -5,9 +5,10 @@
 
 use num_traits::FromPrimitive as _;
 
-use super::issue::{Issue, Path, Severity};
-use super::{Field, Type, check, names, render};
-use crate::value::{BigInt, Instant, Keyword, Map, Value};
+use super::check::{check, elements, shown};
+use super::issue::{Issue, Severity, Trail};
+use super::{Field, Type, names};
+use crate::value::{BigInt, Instant, Keyword, Map, TimeError, Value};
 
 /// Where a value came from, and so which conversions it gets. Every policy reads what JSON cannot hold
 /// (ISO text → datetime, text → keyword) and takes a set for a list.
@@ -48,6 +49,16 @@ pub enum InputMode {
     Disabled,
 }
 
+impl InputMode {
+    /// The modes and their names in agent files.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("enabled", Self::Enabled),
+        ("warn_only", Self::WarnOnly),
+        ("strict", Self::Strict),
+        ("disabled", Self::Disabled),
+    ];
+}
+
 /// A coerced value and what was found: first the warnings of the conversions made, then the errors that remain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coerced {
@@ -67,12 +78,12 @@ impl Coerced {
 /// Converts a value towards a type and checks the result.
 pub fn coerce(ty: &Type, value: Value, policy: Policy) -> Coerced {
     let mut notes = Vec::new();
-    let value = convert(ty, value, policy, &Path::default(), &mut notes);
+    let value = convert(ty, value, policy, &Trail::Root, &mut notes);
     let (mut issues, failed): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.severity == Severity::Warning);
-    // A failed conversion knows more than the check about the same place.
-    let found = check::check(ty, &value);
-    issues
-        .extend(found.into_iter().map(|issue| failed.iter().find(|f| f.path == issue.path).cloned().unwrap_or(issue)));
+    // A failed conversion knows more than the check about the same place; both come in the same order.
+    let mut failed = failed.into_iter().peekable();
+    let better = |issue: Issue| failed.next_if(|failure| failure.path == issue.path).unwrap_or(issue);
+    issues.extend(check(ty, &value).into_iter().map(better));
     Coerced { value, issues }
 }
 
@@ -81,7 +92,7 @@ pub fn check_inputs(params: &[Field], context: &Value, mode: InputMode) -> (Valu
     let ty = Type::Record { fields: params.to_vec(), closed: false };
     let coerced = match mode {
         InputMode::Disabled => Coerced { value: context.clone(), issues: Vec::new() },
-        InputMode::Strict => Coerced { value: context.clone(), issues: check::check(&ty, context) },
+        InputMode::Strict => Coerced { value: context.clone(), issues: check(&ty, context) },
         InputMode::Enabled => coerce(&ty, context.clone(), Policy::Inputs),
         InputMode::WarnOnly => {
             let mut coerced = coerce(&ty, context.clone(), Policy::Inputs);
@@ -95,14 +106,15 @@ pub fn check_inputs(params: &[Field], context: &Value, mode: InputMode) -> (Valu
 /// The form of a returned value: declared fields under string keys with `_` for `-`, sets as lists where the type
 /// says list. Data keys stay as they are.
 pub fn normalize_keys(ty: &Type, value: Value) -> Value {
-    match (ty.base(), value) {
-        (Type::List(item), Value::List(items) | Value::Set(items)) => {
-            Value::list(items.iter().map(|value| normalize_keys(item, value.clone())))
-        }
+    match (ty.base(), &value) {
         (Type::Record { fields, .. }, Value::Map(map)) => {
-            rekey(fields, &map, names::underscored, |field, value| normalize_keys(&field.ty, value))
+            rekey(fields, map, names::underscored, |field, value| normalize_keys(&field.ty, value))
         }
-        (_, value) => value,
+        (Type::List(item), _) => match elements(&value) {
+            Some(items) => Value::list(items.iter().map(|value| normalize_keys(item, value.clone()))),
+            None => value,
+        },
+        _ => value,
     }
 }
 
@@ -116,7 +128,9 @@ fn rekey(
     let mut declared = Vec::new();
     let mut entries = Vec::new();
     for field in fields {
-        if let Some((key, value)) = names::find(map, &field.name) {
+        if let Some(key) = names::key(map, &field.name)
+            && let Some(value) = map.get(&key)
+        {
             entries.push((Value::str(name(&field.name)), change(field, value.clone())));
             declared.push(key);
         }
@@ -126,30 +140,33 @@ fn rekey(
     Value::map(entries)
 }
 
-fn convert(ty: &Type, value: Value, policy: Policy, path: &Path, notes: &mut Vec<Issue>) -> Value {
-    match (ty, value) {
-        (Type::Optional(_), Value::Nil) => Value::Nil,
-        (Type::Optional(inner) | Type::Narrowed { base: inner, .. }, value) => {
-            convert(inner, value, policy, path, notes)
-        }
-        (Type::List(item), Value::List(items) | Value::Set(items)) => {
-            let convert =
-                |(place, value): (usize, &Value)| convert(item, value.clone(), policy, &path.index(place), notes);
-            Value::list(items.iter().enumerate().map(convert).collect::<Vec<_>>())
-        }
-        (Type::Record { fields, .. }, Value::Map(map)) => rekey(fields, &map, str::to_owned, |field, value| {
-            convert(&field.ty, value, policy, &path.field(&field.name), notes)
+fn convert(ty: &Type, value: Value, policy: Policy, at: &Trail, notes: &mut Vec<Issue>) -> Value {
+    match (ty, &value) {
+        (Type::Optional(_), Value::Nil) => value,
+        (Type::Optional(inner) | Type::Narrowed { base: inner, .. }, _) => convert(inner, value, policy, at, notes),
+        (Type::Record { fields, .. }, Value::Map(map)) => rekey(fields, map, str::to_owned, |field, value| {
+            convert(&field.ty, value, policy, &Trail::Field(at, &field.name), notes)
         }),
-        (ty, value) => match scalar(ty, &value, policy) {
+        (Type::List(item), _) => match elements(&value) {
+            Some(items) => Value::list(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(place, value)| convert(item, value.clone(), policy, &Trail::Index(at, place), notes)),
+            ),
+            None => value,
+        },
+        _ => match scalar(ty, &value, policy) {
             Conversion::Kept => value,
             Conversion::Silent(new) => new,
             Conversion::Noted(new) => {
                 let message = format!("converted {} to {}", described(&value), described(&new));
-                notes.push(Issue::warning(path, &ty.word(), value.kind().name(), message));
+                notes.push(Issue::warning(at, &ty.word(), value.kind().name(), message));
                 new
             }
-            Conversion::Failed(expected) => {
-                notes.push(Issue::mismatch(path, expected, described(&value)));
+            Conversion::Failed(error) => {
+                let issue = Issue::mismatch(at, ty.word(), value.kind().name());
+                notes.push(Issue { message: format!("{}: {error}", issue.message), ..issue });
                 value
             }
         },
@@ -162,8 +179,8 @@ enum Conversion {
     Kept,
     Silent(Value),
     Noted(Value),
-    /// A conversion that cannot work, with what was expected.
-    Failed(&'static str),
+    /// Text that is no point in time, and why.
+    Failed(TimeError),
 }
 
 fn scalar(ty: &Type, value: &Value, policy: Policy) -> Conversion {
@@ -223,28 +240,17 @@ fn named(choices: &[String], word: Keyword) -> Option<Value> {
 
 /// ISO text with an offset becomes UTC; the warning tells when the offset was another.
 fn datetime(text: &str) -> Conversion {
-    use jiff::fmt::temporal::{Pieces, PiecesOffset};
-    let Ok(at) = text.parse::<jiff::Timestamp>() else {
-        return Conversion::Failed(match text.parse::<jiff::civil::DateTime>() {
-            Ok(_) => "datetime with an offset such as Z or +02:00",
-            Err(_) => "datetime in ISO 8601 with an offset, such as 2026-01-31T09:30:00Z",
-        });
-    };
-    let at = Value::Instant(Instant(at.as_microsecond()));
-    let utc = match Pieces::parse(text).ok().and_then(|pieces| pieces.offset()) {
-        Some(PiecesOffset::Numeric(offset)) => offset.offset().is_zero(),
-        _ => true,
-    };
-    if utc { Conversion::Silent(at) } else { Conversion::Noted(at) }
+    match Instant::parse(text) {
+        Ok(read) if read.in_utc => Conversion::Silent(Value::Instant(read.at)),
+        Ok(read) => Conversion::Noted(Value::Instant(read.at)),
+        Err(error) => Conversion::Failed(error),
+    }
 }
 
 /// A scalar as messages show it: kind and value.
 fn described(value: &Value) -> String {
-    let shown = match value {
-        Value::Str(text) => render::quoted(text),
-        Value::Keyword(word) => format!(":{}", word.name()),
-        Value::Instant(at) => at.to_string(),
-        other => crate::value::Json::from(other).to_text(),
-    };
-    format!("{} {shown}", value.kind())
+    match value {
+        Value::Instant(at) => format!("{} {at}", value.kind()),
+        _ => format!("{} {}", value.kind(), shown(value)),
+    }
 }

@@ -28,24 +28,6 @@ pub enum Segment {
 pub struct Path(pub Vec<Segment>);
 
 impl Path {
-    /// This path and then a field.
-    #[must_use]
-    pub fn field(&self, name: &str) -> Self {
-        self.then(Segment::Field(name.to_owned()))
-    }
-
-    /// This path and then a place in a list.
-    #[must_use]
-    pub fn index(&self, place: usize) -> Self {
-        self.then(Segment::Index(place))
-    }
-
-    fn then(&self, segment: Segment) -> Self {
-        let mut segments = self.0.clone();
-        segments.push(segment);
-        Self(segments)
-    }
-
     /// The path as program feedback shows it: in brackets, names in kebab case, `[items.2.unit-price]`.
     pub fn to_program(&self) -> String {
         let name = |segment: &Segment| match segment {
@@ -78,6 +60,36 @@ impl fmt::Display for Path {
     }
 }
 
+/// Where a walk through a value stands: a [`Path`] that costs nothing until it is needed.
+#[derive(Clone, Copy)]
+pub(super) enum Trail<'a> {
+    Root,
+    Field(&'a Trail<'a>, &'a str),
+    Index(&'a Trail<'a>, usize),
+}
+
+impl Trail<'_> {
+    pub(super) fn path(&self) -> Path {
+        let mut segments = Vec::new();
+        let mut at = self;
+        loop {
+            match at {
+                Trail::Root => break,
+                Trail::Field(outer, name) => {
+                    segments.push(Segment::Field((*name).to_owned()));
+                    at = outer;
+                }
+                Trail::Index(outer, place) => {
+                    segments.push(Segment::Index(*place));
+                    at = outer;
+                }
+            }
+        }
+        segments.reverse();
+        Path(segments)
+    }
+}
+
 /// A name in lisp style: `_` becomes `-`, a leading underscore stays.
 pub(super) fn kebab(name: &str) -> String {
     match name.strip_prefix('_') {
@@ -103,16 +115,16 @@ pub struct Issue {
 
 impl Issue {
     /// An error of the usual shape `expected …, got …`.
-    pub(super) fn mismatch(path: &Path, expected: impl Into<String>, got: impl Into<String>) -> Self {
+    pub(super) fn mismatch(at: &Trail, expected: impl Into<String>, got: impl Into<String>) -> Self {
         let (expected, got) = (expected.into(), got.into());
         let message = format!("expected {expected}, got {got}");
-        Self { path: path.clone(), severity: Severity::Error, expected, got, message }
+        Self { path: at.path(), severity: Severity::Error, expected, got, message }
     }
 
     /// A warning with a message of its own.
-    pub(super) fn warning(path: &Path, expected: &str, got: &str, message: impl Into<String>) -> Self {
+    pub(super) fn warning(at: &Trail, expected: &str, got: &str, message: impl Into<String>) -> Self {
         Self {
-            path: path.clone(),
+            path: at.path(),
             severity: Severity::Warning,
             expected: expected.to_owned(),
             got: got.to_owned(),
@@ -124,6 +136,24 @@ impl Issue {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+}
+
+impl Issue {
+    /// `[path] message`, as feedback to a program shows it.
+    pub fn to_program(&self) -> String {
+        format!("{} {}", self.path.to_program(), self.message)
+    }
+}
+
+/// The first `most` errors as lines, and how many more there are: what a model gets to see.
+/// `line` is [`Issue::to_string`] or [`Issue::to_program`].
+pub fn error_lines(issues: &[Issue], most: usize, line: impl Fn(&Issue) -> String) -> Vec<String> {
+    let errors: Vec<&Issue> = issues.iter().filter(|issue| issue.is_error()).collect();
+    let mut lines: Vec<String> = errors.iter().take(most).map(|issue| line(issue)).collect();
+    if let Some(more) = errors.len().checked_sub(most).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more"));
+    }
+    lines
 }
 
 /// `path: message`, as JSON feedback shows it.

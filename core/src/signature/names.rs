@@ -1,6 +1,8 @@
 //! Names of fields: the flexible lookup in maps, and which names count as the same.
 //!
-//! In: a declared name and a map. Out: the key it is found under. Only declared names are interned, never keys of data.
+//! In: a declared name and a map. Out: the key it is found under. Nothing is interned.
+
+use std::borrow::Cow;
 
 use crate::value::{Keyword, Map, Value};
 
@@ -14,13 +16,23 @@ pub(super) fn same(a: &str, b: &str) -> bool {
     a == b || underscored(a) == underscored(b)
 }
 
-/// The key and value of the declared field `name`: the exact string key, then with `-` and `_` exchanged,
-/// then the same as keywords (signature contract §3).
-pub(super) fn find<'a>(map: &'a Map, name: &str) -> Option<(Value, &'a Value)> {
-    let spellings = [name.to_owned(), underscored(name), name.replace('_', "-")];
-    let strings = spellings.iter().map(|spelling| Value::str(spelling.as_str()));
-    let keywords = spellings.iter().map(|spelling| Value::Keyword(Keyword::intern(spelling)));
-    strings.chain(keywords).find_map(|key| map.get(&key).map(|value| (key, value)))
+/// The value of the declared field `name`: under the exact string key, then with `-` and `_` exchanged, then the same
+/// as keywords (signature contract §3).
+pub(super) fn find<'a>(map: &'a Map, name: &str) -> Option<&'a Value> {
+    let keyword = |spelling: Cow<str>| map.get_keyword(Keyword::known(&spelling)?);
+    spellings(name).find_map(|spelling| map.get_str(&spelling)).or_else(|| spellings(name).find_map(keyword))
+}
+
+/// The key that [`find`] finds the field under.
+pub(super) fn key(map: &Map, name: &str) -> Option<Value> {
+    let strings = spellings(name).map(Value::str);
+    let keywords = spellings(name).filter_map(|spelling| Keyword::known(&spelling)).map(Value::Keyword);
+    strings.chain(keywords).find(|key| map.get(key).is_some())
+}
+
+fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let others = name.contains(['-', '_']).then(|| [underscored(name), name.replace('_', "-")]);
+    std::iter::once(Cow::Borrowed(name)).chain(others.into_iter().flatten().map(Cow::Owned))
 }
 
 /// Can this text be the name of a keyword? Letters, digits and `+ - * < > = ? ! _` (language contract §3), not starting with a digit.

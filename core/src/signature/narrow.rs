@@ -4,23 +4,20 @@
 
 use num_traits::FromPrimitive as _;
 
-use super::issue::{Issue, Path};
-use super::render::quoted;
+use super::check::{elements, shown};
+use super::issue::{Issue, Trail};
 use crate::value::json::Node;
 use crate::value::{Json, Value};
 
 /// Adds an issue for every keyword the value breaks.
-pub(super) fn check(keywords: &[(String, Json)], value: &Value, path: &Path, issues: &mut Vec<Issue>) {
+pub(super) fn check(keywords: &[(String, Json)], value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
+    let length = elements(value).map(<[Value]>::len);
     for (keyword, bound) in keywords {
         let broken = match (keyword.as_str(), value) {
             ("minimum", _) => number(value).zip(limit(bound)).filter(|(have, least)| have < least).map(|_| "at least"),
             ("maximum", _) => number(value).zip(limit(bound)).filter(|(have, most)| have > most).map(|_| "at most"),
-            ("minItems", Value::List(items) | Value::Set(items)) => {
-                count(bound).filter(|least| items.len() < *least).map(|_| "at least")
-            }
-            ("maxItems", Value::List(items) | Value::Set(items)) => {
-                count(bound).filter(|most| items.len() > *most).map(|_| "at most")
-            }
+            ("minItems", _) => length.zip(count(bound)).filter(|(have, least)| have < least).map(|_| "at least"),
+            ("maxItems", _) => length.zip(count(bound)).filter(|(have, most)| have > most).map(|_| "at most"),
             ("format", Value::Str(text)) => {
                 bound.as_str().filter(|name| !is_format(name, text)).map(|_| "text in format")
             }
@@ -28,12 +25,9 @@ pub(super) fn check(keywords: &[(String, Json)], value: &Value, path: &Path, iss
         };
         let Some(relation) = broken else { continue };
         let bound = bound.as_str().map_or_else(|| bound.to_text(), str::to_owned);
-        issues.push(match value {
-            Value::List(items) | Value::Set(items) => {
-                Issue::mismatch(path, format!("{relation} {bound} items"), items.len().to_string())
-            }
-            Value::Str(text) => Issue::mismatch(path, format!("{relation} {bound}"), quoted(text)),
-            _ => Issue::mismatch(path, format!("{relation} {bound}"), Json::from(value).to_text()),
+        issues.push(match length {
+            Some(length) => Issue::mismatch(at, format!("{relation} {bound} items"), length.to_string()),
+            None => Issue::mismatch(at, format!("{relation} {bound}"), shown(value)),
         });
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! In: text from people. Out: types of bounded depth with unique names. It must never panic or recurse without limit.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::render::quoted;
@@ -34,18 +35,11 @@ impl SignatureError {
     }
 }
 
+/// The message and the hint.
 impl fmt::Display for SignatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
-        }
-        // The message of every other error already says what was expected.
-        if self.message.starts_with("unknown type") {
-            write!(f, "; types: {}", self.expected.join(", "))
-        } else {
-            Ok(())
-        }
+        self.hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
 
@@ -139,15 +133,15 @@ impl<'a> Parser<'a> {
     /// The members up to and including the closing bracket.
     fn group(&mut self, group: &Group) -> Parsed<Vec<Field>> {
         let mut fields: Vec<Field> = Vec::new();
+        let mut seen: HashMap<String, &str> = HashMap::new();
         let close = group.close.to_string();
         self.space();
         if self.eat(&close) {
             return Ok(fields);
         }
         loop {
-            let field = self.field(group, &fields)?;
-            let name = field.name.clone();
-            fields.push(field);
+            let name = self.field_name(group, &mut seen)?;
+            fields.push(self.field(group, name)?);
             self.space();
             if self.eat(&close) {
                 return Ok(fields);
@@ -162,8 +156,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `name type` and perhaps a description in quotes.
-    fn field(&mut self, group: &Group, earlier: &[Field]) -> Parsed<Field> {
+    /// A name that is not among the `seen` ones.
+    fn field_name(&mut self, group: &Group, seen: &mut HashMap<String, &'a str>) -> Parsed<&'a str> {
         let start = self.at;
         let Some(name) = self.name() else {
             let what = format!("the name of a {}", group.member);
@@ -177,16 +171,19 @@ impl<'a> Parser<'a> {
                 _ => error,
             });
         };
-        let name_span = Span::new(start, self.at);
-        if let Some(other) = earlier.iter().find(|other| names::same(&other.name, name)) {
-            let (member, first) = (group.member, &other.name);
-            let message = if first == name {
-                format!("the {member} {name:?} is there twice")
-            } else {
-                format!("the {member}s {first:?} and {name:?} are one name, because - and _ are interchangeable")
-            };
-            return Err(failure(message, name_span, &["another name"]));
-        }
+        let Some(first) = seen.insert(names::underscored(name), name) else { return Ok(name) };
+        let member = group.member;
+        let message = if first == name {
+            format!("the {member} {name:?} is there twice")
+        } else {
+            format!("the {member}s {first:?} and {name:?} are one name, because - and _ are interchangeable")
+        };
+        Err(failure(message, Span::new(start, self.at), &["another name"]))
+    }
+
+    /// After a name: its type and perhaps a description in quotes.
+    fn field(&mut self, group: &Group, name: &str) -> Parsed<Field> {
+        let start = self.at - name.len();
         let touching = self.at;
         self.space();
         if self.at == touching && self.peek() == Some(':') {
@@ -218,7 +215,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 Type::Record { fields: self.group(&FIELDS)?, closed: false }
             }
-            Some(c) if c.is_alphabetic() => return Err(self.bare_word()),
+            Some(c) if c.is_ascii_alphabetic() => return Err(self.bare_word()),
             _ => return Err(self.unexpected(&[wanted])),
         };
         self.depth -= 1;
@@ -253,11 +250,8 @@ impl<'a> Parser<'a> {
             ("enum", _) => self.choices(),
             (_, Some(ty)) => Ok(ty),
             (_, None) => {
-                let error = SignatureError::unknown_type(&format!(":{word}"), span);
-                Err(match words::guess(word) {
-                    Some(guess) => error.hint(format!("did you mean {guess}?")),
-                    None => error,
-                })
+                let guess = words::guess(word).map(|guess| format!("did you mean {guess}?"));
+                Err(SignatureError::unknown_type(&format!(":{word}"), span, guess))
             }
         }
     }
@@ -266,12 +260,12 @@ impl<'a> Parser<'a> {
     fn bare_word(&mut self) -> SignatureError {
         let start = self.at;
         let word = self.word();
-        let error = SignatureError::unknown_type(word, Span::new(start, self.at));
-        match words::guess(word) {
-            Some(guess) if guess == format!(":{word}") => error.hint(format!("types start with a colon: {guess}")),
-            Some(guess) => error.hint(format!("did you mean {guess}?")),
-            None => error.hint("types start with a colon"),
-        }
+        let guess = match words::guess(word) {
+            Some(guess) if guess == format!(":{word}") => format!("types start with a colon: {guess}"),
+            Some(guess) => format!("did you mean {guess}?"),
+            None => "types start with a colon".to_owned(),
+        };
+        SignatureError::unknown_type(word, Span::new(start, self.at), Some(guess))
     }
 
     /// After `:enum`: the values in square brackets, quoted or bare, with or without commas.
@@ -345,7 +339,7 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self) -> &'a str {
-        // A name never swallows the arrow: `(a :int)->:int` has none in it, but `:int->` must end at the type.
+        // Words may hold `-`, but the `-` of an arrow that follows (`:int->`) is not part of them.
         let rest = &self.text[self.at..];
         let mut word = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         if word.ends_with('-') && rest[word.len()..].starts_with('>') {
@@ -406,10 +400,13 @@ fn failure(message: String, span: Span, expected: &[&str]) -> SignatureError {
 }
 
 impl SignatureError {
-    fn unknown_type(word: &str, span: Span) -> Self {
+    /// Hints at what was meant and lists all types.
+    fn unknown_type(word: &str, span: Span, guess: Option<String>) -> Self {
         let scalars = words::SCALARS.iter().map(|(name, _)| format!(":{name}"));
-        let expected = scalars.chain(words::COMPOUNDS.iter().map(|text| (*text).to_owned())).collect();
-        Self { message: format!("unknown type {word}"), span, expected, hint: None }
+        let expected: Vec<String> = scalars.chain(words::COMPOUNDS.iter().map(|text| (*text).to_owned())).collect();
+        let types = format!("types: {}", expected.join(", "));
+        let hint = guess.map_or_else(|| types.clone(), |guess| format!("{guess}; {types}"));
+        Self { message: format!("unknown type {word}"), span, expected, hint: Some(hint) }
     }
 
     fn hint(self, hint: impl Into<String>) -> Self {

@@ -116,23 +116,23 @@ fn mix(state: u64) -> u64 {
 
 const WORDS: &[&str] = &["alpha", "bravo", "delta", "echo", "lima", "tango"];
 
-/// Words in field names and texts that suit them.
+/// Words in field names and texts that suit them; of several words in a name the earlier row counts.
 const TEXTS: &Hints<&str> = &Hints {
     other: WORDS,
     named: &[
+        ("id key code", &["a-1", "a-2", "b-7"]),
         ("email mail", &["ada@example.com", "grace@example.com", "alan@example.com"]),
         ("url link uri website", &["https://example.com/", "https://example.com/docs", "https://example.org/a"]),
         ("product item", &["desk lamp", "headphones", "coffee mug"]),
         ("city town", &["Lisbon", "Oslo", "Nairobi", "Lima"]),
         ("country", &["Portugal", "Norway", "Kenya", "Peru"]),
         ("company organization vendor", &["Acme", "Globex", "Initech"]),
-        ("name author user person customer", &["Ada Lovelace", "Grace Hopper", "Alan Turing"]),
-        ("id key code", &["a-1", "a-2", "b-7"]),
         ("phone", &["+1 555 0100", "+1 555 0101"]),
         ("date day", &["2026-03-14", "2026-04-01", "2026-05-09"]),
         ("time", &["09:30", "14:00", "18:45"]),
         ("file path", &["notes.txt", "report.md", "data.csv"]),
         ("color colour", &["blue", "green", "red"]),
+        ("name author user person customer", &["Ada Lovelace", "Grace Hopper", "Alan Turing"]),
         ("currency", &["EUR", "USD", "JPY"]),
         ("language lang", &["en", "pt", "sw"]),
         ("sentiment", &["positive", "negative", "neutral"]),

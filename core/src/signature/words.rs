@@ -3,6 +3,7 @@
 //! In: a type or a word. Out: words. The table of scalars is the only list of type names.
 
 use super::Type;
+use crate::text::nearest;
 
 /// Scalar type words and their types; of two words for one type the first is canonical.
 pub(super) const SCALARS: &[(&str, Type)] = &[
@@ -26,7 +27,6 @@ pub(super) const COMPOUNDS: &[&str] =
 const FOREIGN: &[(&str, &str)] = &[
     ("integer", ":int"),
     ("long", ":int"),
-    ("number", ":number"),
     ("double", ":float"),
     ("decimal", ":float"),
     ("real", ":float"),
@@ -65,23 +65,7 @@ pub(super) fn guess(word: &str) -> Option<String> {
     if let Some((_, ours)) = FOREIGN.iter().find(|(name, _)| *name == lower) {
         return Some((*ours).to_owned());
     }
-    let near = SCALARS.iter().map(|(name, _)| (distance(name, &lower), *name)).min()?;
-    (near.0 <= 2 && near.0 * 2 < lower.chars().count()).then(|| format!(":{}", near.1))
-}
-
-/// Edits (insert, delete, replace) between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, to) in b.iter().enumerate() {
-            let replace = row[j] + usize::from(from != *to);
-            next.push(replace.min(row[j + 1] + 1).min(next[j] + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
+    nearest(&lower, SCALARS.iter().map(|(name, _)| *name)).map(|name| format!(":{name}"))
 }
 
 impl Type {

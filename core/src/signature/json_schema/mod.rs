@@ -11,7 +11,7 @@ pub use write::{answer, strict_answer, tool};
 
 pub(super) use write::describe;
 
-use super::issue::{Issue, Path};
+use super::issue::{Issue, Trail};
 use super::{Type, names};
 use crate::value::Json;
 use crate::value::json::Node;
@@ -67,7 +67,7 @@ impl Wrap {
 /// The answer itself in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare or as
 /// the only field of an object; otherwise the object. An error issue at the root says when the outer shape is wrong.
 pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
-    let wrong = |expected: &str| Err(Issue::mismatch(&Path::default(), expected, json.to_value().kind().name()));
+    let wrong = |expected: &str| Err(Issue::mismatch(&Trail::Root, expected, json.to_value().kind().name()));
     if matches!(ty.base(), Type::Any) || (ty.is_optional() && json.node == Node::Null) {
         return Ok(json);
     }
@@ -78,7 +78,7 @@ pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
             let items = members.iter().find(|member| names::same(&member.key, "items")).map(|member| &member.value);
             match items {
                 Some(items) if items.items().is_some() || (ty.is_optional() && items.node == Node::Null) => Ok(items),
-                _ => Err(Issue::mismatch(&Path::default(), "an array, or an object with the array in items", "map")),
+                _ => Err(Issue::mismatch(&Trail::Root, "an array, or an object with the array in items", "map")),
             }
         }
         (Wrap::Items, _) => wrong("an array, or an object with the array in items"),

@@ -1,8 +1,9 @@
 //! The strict check, the coercions, input modes and the normal form of returned values.
 
 use super::{joined, json, table, ty};
+use crate::limits::JSON_DEPTH;
 use crate::signature::{
-    InputMode, Issue, Policy, Type, check, check_inputs, check_json, coerce, normalize_keys, parse,
+    InputMode, Issue, Policy, Type, check, check_inputs, check_json, coerce, error_lines, normalize_keys, parse,
 };
 use crate::value::{BigInt, Instant, Json, Keyword, Value};
 
@@ -47,7 +48,7 @@ fn severities(issues: &[Issue]) -> String {
 fn values_that_json_has_not_are_checked_by_their_kind() {
     let messages = |of: &str, value: &Value| joined(&check(&ty(of), value), Issue::to_string);
     let (red, now) = (Value::keyword("red"), Value::Instant(Instant(0)));
-    let set = Value::Set(vec![Value::Int(1), Value::Int(2)].into());
+    let set = Value::set(vec![Value::Int(1), Value::Int(2)]);
     let big = Value::integer(BigInt::from(u64::MAX));
     assert_eq!(messages(":string", &red), "root: expected string, got keyword");
     assert_eq!(messages(":keyword", &red), "");
@@ -144,7 +145,7 @@ fn program_values_are_coerced_as_inputs() {
         coerced(":enum[Red]", Value::keyword("red")),
         (Value::str("Red"), noted("warning root: converted keyword :red to string \"Red\""))
     );
-    let set = Value::Set(vec![Value::Int(1), Value::Int(2)].into());
+    let set = Value::set(vec![Value::Int(1), Value::Int(2)]);
     assert_eq!(coerced("[:int]", set), (Value::list([Value::Int(1), Value::Int(2)]), none()));
     let by_keyword = Value::map([(Value::keyword("a-b"), Value::Int(1))]);
     assert_eq!(coerced("{a_b :int}", by_keyword), (Value::record([("a_b", Value::Int(1))]), none()));
@@ -190,7 +191,7 @@ fn returned_maps_get_underscores_where_the_signature_declares_the_name() {
     assert_eq!(normal("{a :map, b :any}", r#"{"a": {"x-y": 1}, "b": {"x-y": 1}}"#), r#"{"a":{"x-y":1},"b":{"x-y":1}}"#);
     assert_eq!(normal(":map", r#"{"x-y": 1}"#), r#"{"x-y":1}"#);
     assert_eq!(normal("{a_b :int}", r#"{"a_b": 1, "a-b": 2}"#), r#"{"a-b":2,"a_b":1}"#, "the exact name wins");
-    let set = Value::record([("ids", Value::Set(vec![Value::Int(1)].into()))]);
+    let set = Value::record([("ids", Value::set(vec![Value::Int(1)]))]);
     assert_eq!(normalize_keys(&ty("{ids [:int]}"), set), json(r#"{"ids": [1]}"#).to_value());
     let by_keyword = Value::map([(Value::keyword("a-b"), Value::Int(1))]);
     assert_eq!(normalize_keys(&ty("{a_b :int}"), by_keyword), json(r#"{"a_b": 1}"#).to_value());
@@ -202,4 +203,30 @@ fn paths_print_dotted_and_for_programs_in_brackets() {
     assert_eq!(issues[0].path.to_string(), "line_items.0._unit_price");
     assert_eq!(issues[0].path.to_program(), "[line-items.0._unit-price]");
     assert_eq!(check(&Type::Int, &Value::Nil)[0].path.to_program(), "[root]");
+}
+
+#[test]
+fn a_model_sees_the_first_errors_and_how_many_more() {
+    let coerced = coerce(&ty("[:int]"), json(r#"["1", "a", "b", "c"]"#).to_value(), Policy::Inputs);
+    assert_eq!(coerced.issues.len(), 4);
+    let message = "expected int, got string";
+    assert_eq!(
+        error_lines(&coerced.issues, 2, Issue::to_program),
+        [format!("[1] {message}"), format!("[2] {message}"), "and 1 more".to_owned()]
+    );
+    assert_eq!(error_lines(&coerced.issues, 3, Issue::to_string).len(), 3);
+}
+
+#[test]
+fn long_text_is_cut_in_messages() {
+    let long = Value::str("x".repeat(100_000));
+    assert!(check(&ty(":enum[a]"), &long)[0].message.len() < 200);
+}
+
+#[test]
+fn nesting_beyond_the_limit_of_json_is_found() {
+    let nested = |levels: u64| (0..levels).fold(Value::Nil, |inner, _| Value::list([inner]));
+    assert_eq!(check_json(&nested(JSON_DEPTH.max)), []);
+    assert_eq!(check_json(&nested(JSON_DEPTH.max + 1))[0].message, "expected at most 512 levels of nesting, got more");
+    assert_eq!(check_json(&nested(100_000)).len(), 1);
 }

@@ -74,3 +74,11 @@ fn equality_does_not_see_where_a_field_stood() {
     let field = |span| Field { name: "a".to_owned(), ty: Type::Int, description: None, span };
     assert_eq!(field(Span::new(0, 1)), field(Span::new(5, 9)));
 }
+
+#[test]
+fn hidden_fields_are_found_at_any_depth() {
+    let signature = parse("(_a :int, b {_c :int}) -> [{d :int, _e [{_f :int}]?}]").expect("valid");
+    let names: Vec<&str> = signature.hidden_fields().iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["_a", "_c", "_e", "_f"]);
+    assert!(parse("(a_ :int) -> {b_c :int}").expect("valid").hidden_fields().is_empty());
+}

@@ -162,6 +162,8 @@ fn samples_are_plausible_and_the_same_for_a_seed() {
     assert!((1..20).any(|seed| sample(&of, seed, "") != first));
     assert!((1..20).any(|seed| sample(&of, seed, "").get("sentiment").and_then(Json::as_str) == Some("negative")));
     assert_eq!(sample(&Type::String, 0, "city").as_str(), Some("Lisbon"));
+    assert_eq!(sample(&Type::String, 0, "user-id").as_str(), Some("a-1"));
+    assert_eq!(sample(&Type::String, 0, "anything").as_str(), Some("alpha"));
 }
 
 #[test]

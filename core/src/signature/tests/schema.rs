@@ -134,7 +134,7 @@ fn examples_hold_every_field_in_order() {
             "{s :string, i :int, f :float, b :bool, k :keyword, l [:int], o :int?, e :enum[x y], d :datetime}"
         ))
         .to_text(),
-        concat!(r#"{"s":"...","i":0,"f":0.0,"b":true,"k":"keyword","l":[0],"o":0,"e":"x","d":"2026-01-31T09:30:00Z"}"#)
+        r#"{"s":"...","i":0,"f":0.0,"b":true,"k":"keyword","l":[0],"o":0,"e":"x","d":"2026-01-31T09:30:00Z"}"#
     );
     assert_eq!(
         example(&ty("{z :any, a :map, m {b :int}}")).to_text(),
