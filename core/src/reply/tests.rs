@@ -1,0 +1,5 @@
+//! Extraction as a whole: the tables of cases, and properties that hold for any text.
+
+mod cases;
+mod linear;
+mod properties;

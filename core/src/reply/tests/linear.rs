@@ -1,0 +1,1 @@
+//! Work is linear in the reply, counted in bytes looked at.
