@@ -17,6 +17,7 @@ mod schema;
 mod step;
 mod unbuilt;
 
+use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
 pub use builder::Builder;
@@ -76,6 +77,16 @@ pub struct Agent {
     pub modes: Vec<(Mode, Json)>,
     /// Keys that this build knows and cannot use, as written, in the order of their table.
     pub unbuilt: Vec<(String, Json)>,
+}
+
+impl Agent {
+    /// The limits of its runs that are on: name and value.
+    pub fn limits(&self) -> Vec<(String, u64)> {
+        let turns = (MAX_TURNS.name, Some(u64::from(self.max_turns)));
+        let others = [(MISSION_TIMEOUT.name, self.mission_timeout_ms), (TOKEN_LIMIT.name, self.token_limit)];
+        let all = std::iter::once(turns).chain(others);
+        all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
 }
 
 /// A tool as declared.
