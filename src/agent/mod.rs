@@ -3,9 +3,12 @@
 //! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics that say what to do.
 //! It must never run anything.
 
+mod builder;
+mod bundled;
 mod checks;
 mod context;
 mod diagnostic;
+mod draft;
 mod file;
 mod keys;
 mod mode;
@@ -17,8 +20,11 @@ mod unbuilt;
 use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
+pub use builder::Builder;
+pub use bundled::{BUNDLED, Bundled};
 pub use context::Context;
 pub use diagnostic::{Diagnostic, Place, Severity};
+pub use draft::{DraftTexts, diagnose};
 pub use mode::Mode;
 pub use plan::Plan;
 pub use schema::RawSchema;

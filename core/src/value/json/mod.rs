@@ -60,13 +60,6 @@ pub struct Member {
 }
 
 /// Equality of content; spans do not count.
-impl PartialEq for Member {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key && self.value == other.value
-    }
-}
-
-/// Equality of content; spans do not count.
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
