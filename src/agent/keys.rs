@@ -6,15 +6,13 @@
 use std::path::Path;
 
 use ptc_core::limits;
+use ptc_core::reply::Recovery;
 use ptc_core::value::{Json, json};
 
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
 use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 use crate::event::Options;
-
-/// Names of the recovery levels, from careful to bold.
-pub(crate) const RECOVERY: [&str; 3] = ["strict", "standard", "lenient"];
 
 /// Names of the ways to check inputs.
 pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
@@ -100,7 +98,11 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "recovery",
         read: |entry, target, problems| {
-            set(&mut target.agent.recovery, one_of("recovery level", &RECOVERY, entry), problems);
+            set(
+                &mut target.agent.recovery,
+                one_of("recovery level", &Recovery::ALL.map(Recovery::name), entry),
+                problems,
+            );
         },
         write: |agent| Some(Json::str(&agent.recovery)),
     },
