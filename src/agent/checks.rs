@@ -163,7 +163,7 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
         };
         let span = signature.param(name).map(|field| field.span);
         let found = Diagnostic::error(Place::Signature, Reason::TemplateError, message);
-        findings.push(Diagnostic { severity, span, ..found.key(name) });
+        findings.push(Diagnostic { span, severity, ..found.key(name) });
     }
 }
 

@@ -114,10 +114,10 @@ pub(super) fn check(
         let same = |step: &Segment| matches!(step, Segment::Field(field) if underscored(field) == underscored(name));
         issues.iter().any(|issue| issue.path.0.iter().any(same))
     };
-    let uses = template::variables(template);
+    let variables = template::variables(template);
     let first_name = |span: Span| {
-        let used = uses.iter().find(|used| used.span == span)?;
-        used.path.split_first().map(|(first, _)| first.to_owned())
+        let variable = variables.iter().find(|variable| variable.span == span)?;
+        variable.path.split_first().map(|(first, _)| first.to_owned())
     };
     let mut findings: Vec<Diagnostic> = issues.iter().map(|issue| from_issue(issue, context)).collect();
     findings.extend(

@@ -21,7 +21,7 @@ pub enum ModelChoice {
     /// The recording of a session, by path, id, prefix or `last`.
     Recorded(String),
     /// A provider's model.
-    Http(HttpModel),
+    Http(Box<HttpModel>),
 }
 
 /// Everything needed to reach a provider's model.
@@ -125,7 +125,7 @@ impl Config {
                 provider.kind.name()
             )));
         }
-        Ok(ModelChoice::Http(HttpModel {
+        Ok(ModelChoice::Http(Box::new(HttpModel {
             alias: text.to_owned(),
             provider: provider.name.clone(),
             id: model.id,
@@ -137,7 +137,7 @@ impl Config {
             stream: model.stream,
             options: model.options,
             max_attempts: self.max_attempts,
-        }))
+        })))
     }
 }
 

@@ -9,7 +9,7 @@ use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Chat completions as OpenAI made them; many servers speak it.
+    /// Chat completions as `OpenAI` made them; many servers speak it.
     OpenAi,
     /// Anthropic's messages.
     Anthropic,

@@ -25,7 +25,7 @@ fn error(toml: &str) -> String {
 
 fn http(config: &Config, name: &str) -> HttpModel {
     match config.resolve_model(name) {
-        Ok(ModelChoice::Http(model)) => model,
+        Ok(ModelChoice::Http(model)) => *model,
         other => panic!("{name}: {other:?}"),
     }
 }
