@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
         } else {
             return self.not_a_number(place, token);
         };
-        if self.text_goes_on(end) {
+        if self.text_goes_on(end) || (place == Place::Member && self.lenient() && self.unit_behind(end)) {
             return self.not_a_number(place, token);
         }
         if let Some(kind) = kind {
@@ -74,6 +74,15 @@ impl<'a> Reader<'a> {
             None => false,
             Some(c) => c.is_alphanumeric() || matches!(c, '-' | '%' | ':' | '$' | '€' | '°' | '*' | '+'),
         }
+    }
+
+    /// Does a word that is not the next key follow on the same line, as in `5 kg`?
+    fn unit_behind(&mut self, end: usize) -> bool {
+        let behind = self.text.get(end..).unwrap_or_default();
+        let word = behind.trim_start_matches([' ', '\t']);
+        let (key, seen) = self.fits_key(end);
+        self.visited += seen - end;
+        word.starts_with(char::is_alphabetic) && !key
     }
 
     fn not_a_number(&mut self, place: Place, token: &str) -> Result<Node> {

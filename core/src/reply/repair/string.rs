@@ -91,6 +91,7 @@ impl Reader<'_> {
         let mut text = String::new();
         let mut first_quote: Option<Mark> = None;
         let mut first_line: Option<Mark> = None;
+        let mut inner_quote: Option<Mark> = None;
         loop {
             self.plain(quotes, &mut text);
             let at = self.at;
@@ -100,6 +101,14 @@ impl Reader<'_> {
                     self.at += closer.len();
                     return Ok(text);
                 }
+                if let Some(key) = inner_quote
+                    && place == Place::Member
+                    && self.bytes.get(self.past_space(at + closer.len())) == Some(&b':')
+                    && let Some(end) = self.end_before_key(start, key.at)
+                {
+                    return self.unquoted_end(end, key, text);
+                }
+                inner_quote = Some(here);
                 first_quote.get_or_insert(here);
                 self.fix(FixKind::InnerQuote, Span::new(at, at + closer.len()))?;
                 text.push_str(closer);
@@ -155,15 +164,8 @@ impl Reader<'_> {
             && self.edge != Edge::Cut
             && self.fits_after_line(mark.at)
         {
-            self.visited += self.at - mark.at;
-            text.truncate(mark.length);
-            let kept = text.trim_end().trim_end_matches(',').len();
-            text.truncate(kept);
-            self.fixes.truncate(mark.fixes);
-            let line = Span::new(start, mark.at).text(self.text).trim_end();
-            self.at = start + line.trim_end_matches(',').len();
-            self.fix(FixKind::MissingQuote, Span::new(self.at, self.at))?;
-            return Ok(text);
+            let kept = Span::new(start, mark.at).text(self.text).trim_end();
+            return self.unquoted_end(start + kept.trim_end_matches(',').len(), mark, text);
         }
         if let Some(mark) = quote {
             self.visited += self.at - mark.at;
@@ -178,6 +180,33 @@ impl Reader<'_> {
             incomplete: true,
         };
         Err(Fault { error, resume: None })
+    }
+
+    /// Inside the string that began at `start` there seems to be a key at `key`: where the string should have ended, if
+    /// a comma or a line break stands before the key.
+    fn end_before_key(&self, start: usize, key: usize) -> Option<usize> {
+        let before = Span::new(start, key).text(self.text);
+        let kept = before.trim_end();
+        let new_line = before.get(kept.len()..).is_some_and(|space| space.contains('\n'));
+        (new_line || kept.ends_with(',')).then(|| start + kept.trim_end_matches(',').len())
+    }
+
+    /// Ends a string at `end`, where its closing quote seems to be missing; what was read from `mark` on is given back.
+    fn unquoted_end(&mut self, end: usize, mark: Mark, mut text: String) -> Result<String> {
+        if !self.allows(FixKind::MissingQuote) {
+            let error =
+                JsonError { message: "a closing quote seems to be missing".to_owned(), offset: end, incomplete: false };
+            return Err(Fault { error, resume: Some(mark.at) });
+        }
+        self.visited += self.at.saturating_sub(end);
+        text.truncate(mark.length);
+        text.truncate(text.trim_end().trim_end_matches(',').len());
+        while self.fixes.last().is_some_and(|fix| fix.at.start >= end) {
+            self.fixes.pop();
+        }
+        self.at = end;
+        self.fix(FixKind::MissingQuote, Span::new(end, end))?;
+        Ok(text)
     }
 
     /// Does the next line look as if the string had ended with the one before it?
@@ -300,18 +329,19 @@ impl Reader<'_> {
         (fits, at)
     }
 
-    /// Closing brackets behind a quote: the innermost open bracket must be one of them, and what follows must fit.
+    /// Closing brackets behind a quote: each must close something that is open, and what follows must fit.
     fn fits_closers(&self, from: usize) -> (bool, usize) {
         let mut at = from;
-        let mut closed = 0;
-        while let Some(b'}' | b']' | b')') = self.bytes.get(at) {
-            closed += 1;
+        let mut open = self.open.as_slice();
+        while let Some(closer @ (b'}' | b']' | b')')) = self.bytes.get(at) {
+            let Some(depth) = open.iter().rposition(|bracket| closes(*bracket, *closer)) else { return (false, at) };
+            open = &open[..depth];
             at = self.past_space(at + 1);
         }
         let fits = match self.bytes.get(at) {
             None | Some(b',') => true,
             Some(_) if self.quotes_at(at).is_some() => false,
-            _ => closed >= self.open.len(),
+            _ => open.is_empty(),
         };
         (fits, at)
     }
@@ -320,6 +350,10 @@ impl Reader<'_> {
         let rest = self.bytes.get(from..).unwrap_or_default();
         from + rest.iter().take_while(|b| b.is_ascii_whitespace()).count()
     }
+}
+
+fn closes(bracket: u8, closer: u8) -> bool {
+    matches!((bracket, closer), (b'{', b'}') | (b'[', b']') | (b'(', b')'))
 }
 
 /// The character of a `\uXXXX` escape (with its partner when it is a surrogate) and its length in bytes.

@@ -98,7 +98,7 @@ fn text_of<'a>(case: &'a Json, key: &str) -> &'a str {
     case.get(key).and_then(Json::as_str).expect("a text")
 }
 
-fn want_of(want: &Json) -> Want {
+pub(super) fn want_of(want: &Json) -> Want {
     if let Some(words) = want.items() {
         let words = words.iter().filter_map(Json::as_str).map(str::to_owned).collect();
         return Want::Scalar(Scalar::Words(words));
@@ -115,7 +115,7 @@ fn want_of(want: &Json) -> Want {
 }
 
 /// A caller's check in small: the outer shape, then the members that must be there.
-fn accept(want: &Want, has: Option<&Json>, json: &Json) -> Result<(), Reject> {
+pub(super) fn accept(want: &Want, has: Option<&Json>, json: &Json) -> Result<(), Reject> {
     let only = |json: &Json| json.members().is_some_and(|members| members.len() == 1);
     let shape = match (want, &json.node) {
         (Want::Any, _) | (Want::Object, Node::Object(_)) | (Want::List, Node::List(_)) => true,

@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
         let end = self.at + bytes;
         match self.tokens.last_mut() {
             Some((span, last)) if *last == kind && matches!(kind, TokenKind::Plain | TokenKind::Error) => {
-                span.end = end
+                span.end = end;
             }
             _ => self.tokens.push((Span::new(self.at, end), kind)),
         }

@@ -1,6 +1,6 @@
 //! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
 //!
-//! In: JSON text. Out: [`Json`] trees, [`Value`]s and JSON text again. Errors carry a byte offset.
+//! In: JSON text. Out: [`Json`] trees, [`crate::value::Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
 
 mod convert;
