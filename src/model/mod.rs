@@ -4,6 +4,7 @@
 //! This folder is the only place that opens sockets. It must never let a known secret out.
 
 mod closure;
+mod configured;
 mod endpoint;
 mod error;
 mod fault;
