@@ -25,7 +25,8 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
     }
     let folders = Folders::new(arguments.sessions.as_deref());
-    let config = Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
+    let config =
+        Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
     let workbench = Workbench::new(config, folders);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -29,14 +29,16 @@ pub(super) fn step(step: &Step) -> Json {
 /// The text for stdout: every character that a terminal could act on is escaped.
 pub(super) fn printable(json: &Json) -> String {
     let plain = json.to_pretty();
-    let acts = |c: char| {
-        matches!(c, '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     if !plain.contains(acts) {
         return plain;
     }
     plain.chars().fold(String::new(), |mut text, c| {
-        if acts(c) { text.push_str(&format!("\\u{:04x}", c as u32)) } else { text.push(c) }
+        if acts(c) {
+            text.push_str(&format!("\\u{:04x}", c as u32))
+        } else {
+            text.push(c)
+        }
         text
     })
 }
@@ -89,10 +91,9 @@ fn usage(usage: &Usage) -> Json {
 }
 
 fn turn(turn: &Turn) -> Json {
-    let messages = turn
-        .messages
-        .iter()
-        .map(|(role, content)| Json::object([("role", Json::str(role.as_str())), ("content", Json::str(content.as_str()))]));
+    let messages = turn.messages.iter().map(|(role, content)| {
+        Json::object([("role", Json::str(role.as_str())), ("content", Json::str(content.as_str()))])
+    });
     known([
         ("number", Some(number(u64::from(turn.number)))),
         ("success", Some(truth(turn.success))),

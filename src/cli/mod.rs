@@ -24,8 +24,7 @@ use ptc_core::text::SafeText;
 pub use arguments::{Arguments, Command};
 pub use source::{SourceError, agent_source};
 
-use crate::agent::Diagnostic;
-use crate::workbench::{StartError, Workbench};
+use crate::workbench::Workbench;
 
 /// Exit codes.
 pub mod exit {
@@ -94,18 +93,4 @@ fn safe(text: &str) -> String {
 /// Text from outside on one line.
 fn safe_line(text: &str) -> String {
     SafeText::single_line(text).into_string()
-}
-
-/// The findings of a refused start, one a line.
-fn refusal(error: StartError, texts: &dyn Fn(&Diagnostic) -> Option<String>) -> UsageError {
-    match error {
-        StartError::Agent(findings) => {
-            let lines = findings.iter().filter(|finding| finding.is_error()).map(|finding| {
-                let place = texts(finding).map(|place| format!("{place}: ")).unwrap_or_default();
-                format!("{place}{}", finding.message)
-            });
-            UsageError(lines.collect::<Vec<_>>().join("\nerror: "))
-        }
-        other => UsageError(other.to_string()),
-    }
 }

@@ -58,7 +58,12 @@ impl<W: Write> Printer<W> {
             Event::ReplyEnd(end) => self.reply_end(end),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
-                self.line(&format!("  waiting {} ms before attempt {}{asked}: {}", wait.wait_ms, wait.attempt + 1, wait.message));
+                self.line(&format!(
+                    "  waiting {} ms before attempt {}{asked}: {}",
+                    wait.wait_ms,
+                    wait.attempt + 1,
+                    wait.message
+                ));
             }
             Event::Extract(extract) => {
                 let fixes: Vec<_> = extract.fixes.iter().map(|(name, ..)| name.as_str()).collect();
@@ -101,7 +106,9 @@ impl<W: Write> Printer<W> {
     fn reply_end(&mut self, end: &ReplyEnd) {
         let Some(error) = &end.error else { return };
         let said = match end.status {
-            ReplyStatus::Discarded => format!("  {} attempt {} discarded: {}", self.marks.warning, end.attempt, error.message),
+            ReplyStatus::Discarded => {
+                format!("  {} attempt {} discarded: {}", self.marks.warning, end.attempt, error.message)
+            }
             _ => format!("  {} {}: {}", self.marks.bad, error.reason, error.message),
         };
         self.line(&said);
@@ -120,7 +127,8 @@ impl<W: Write> Printer<W> {
     }
 
     fn run_end(&mut self, end: &RunEnd, at_ms: i64) {
-        let seconds = std::time::Duration::from_millis(u64::try_from(at_ms - self.started_ms).unwrap_or_default()).as_secs_f64();
+        let seconds =
+            std::time::Duration::from_millis(u64::try_from(at_ms - self.started_ms).unwrap_or_default()).as_secs_f64();
         let turns = match end.usage.totals.turns {
             1 => "1 turn".to_owned(),
             n => format!("{n} turns"),
@@ -128,7 +136,10 @@ impl<W: Write> Printer<W> {
         match &end.fail {
             None => self.line(&format!("{} returned after {turns}, {seconds:.1} s", self.marks.good)),
             Some(fail) => {
-                self.line(&format!("{} {} after {turns}, {seconds:.1} s: {}", self.marks.bad, fail.reason, fail.message));
+                self.line(&format!(
+                    "{} {} after {turns}, {seconds:.1} s: {}",
+                    self.marks.bad, fail.reason, fail.message
+                ));
                 if let Some(hint) = &fail.hint {
                     self.line(&format!("  {hint}"));
                 }

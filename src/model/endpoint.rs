@@ -9,8 +9,9 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::retry::RetryPolicy;
-use super::secret::{KeySource, Scrub, Secret};
+use super::secret::{Scrub, Secret};
 use super::{ErrorClass, ModelError};
+use crate::config::KeySource;
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// Longest wait for the first byte of a reply: a local model may read a long prompt for minutes.

@@ -35,7 +35,8 @@ mod tests {
         for here in ["http://127.0.0.1:8080/v1", "http://localhost:11434", "http://[::1]:1/v1"] {
             assert!(is_loopback(here), "{here}");
         }
-        for elsewhere in ["https://api.example.com/v1", "http://10.0.0.1/v1", "http://127.0.0.1.example.com", "no url"] {
+        for elsewhere in ["https://api.example.com/v1", "http://10.0.0.1/v1", "http://127.0.0.1.example.com", "no url"]
+        {
             assert!(!is_loopback(elsewhere), "{elsewhere}");
         }
     }

@@ -4,9 +4,9 @@
 //! It must never print a key, nor let one through because it arrived in pieces.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use super::{ErrorClass, ModelError};
+use crate::config::KeySource;
 
 /// What stands where a secret stood.
 pub const MASK: &str = "[secret]";
@@ -40,15 +40,6 @@ impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MASK)
     }
-}
-
-/// Where a key is found; never the key itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeySource {
-    /// An environment variable.
-    Env(String),
-    /// A file that holds nothing else; white space around the key does not count.
-    File(PathBuf),
 }
 
 impl KeySource {

@@ -63,6 +63,11 @@ impl SessionId {
         fits.then(|| Self(id.to_owned()))
     }
 
+    /// The UTC stamp, without the chance at the end.
+    pub fn stamp(&self) -> &str {
+        self.0.rsplit_once('-').map_or(self.0.as_str(), |(stamp, _)| stamp)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

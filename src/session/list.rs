@@ -68,6 +68,7 @@ impl std::fmt::Display for FindError {
 
 impl std::error::Error for FindError {}
 
+/// The ids in a folder, oldest first. Ids of the same second are ordered by the time in their headers.
 fn ids(dir: &Path) -> Vec<SessionId> {
     let mut ids: Vec<_> = std::fs::read_dir(dir)
         .into_iter()
@@ -75,6 +76,9 @@ fn ids(dir: &Path) -> Vec<SessionId> {
         .filter_map(|entry| SessionId::from_file_name(entry.ok()?.file_name().to_str()?))
         .collect();
     ids.sort();
+    for same_second in ids.chunk_by_mut(|a, b| a.stamp() == b.stamp()).filter(|ids| ids.len() > 1) {
+        same_second.sort_by_cached_key(|id| Session::created_ms(&dir.join(id.file_name())));
+    }
     ids
 }
 

@@ -95,6 +95,13 @@ impl Session {
         Self::index(path, Cursor::new(bytes), source)
     }
 
+    /// When the session of this file was made, in Unix ms; `None` when its header cannot be read.
+    pub fn created_ms(path: &Path) -> Option<i64> {
+        let mut line = Vec::new();
+        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+        read_header(&line).ok().map(|header| header.created_ms)
+    }
+
     fn index(path: &Path, mut reader: impl BufRead, source: Source) -> Result<Self, ReadError> {
         let fail = |message: String| ReadError { path: path.to_owned(), message };
         let mut line = Vec::new();

@@ -86,12 +86,20 @@ impl Workbench {
             let id = &session.header.id;
             match self.replay(session).await.map(|report| report.outcome) {
                 Ok(Outcome::Identical) => {}
-                Ok(other) => return finding(Health::Bad, "example sessions", format!("{id} does not replay: {other:?}")),
-                Err(error) => return finding(Health::Bad, "example sessions", format!("{id} cannot be replayed: {error}")),
+                Ok(other) => {
+                    return finding(Health::Bad, "example sessions", format!("{id} does not replay: {other:?}"));
+                }
+                Err(error) => {
+                    return finding(Health::Bad, "example sessions", format!("{id} cannot be replayed: {error}"));
+                }
             }
         }
         match sessions.len() {
-            0 => finding(Health::Bad, "example sessions", "this program was built without any; model demo has no answers"),
+            0 => finding(
+                Health::Bad,
+                "example sessions",
+                "this program was built without any; model demo has no answers",
+            ),
             n => finding(Health::Good, "example sessions", format!("{n} replay without a difference")),
         }
     }

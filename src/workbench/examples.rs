@@ -13,12 +13,15 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sessions.rs")
 pub fn example_sessions() -> Vec<Session> {
     FILES
         .iter()
-        .filter_map(|(name, text)| Session::from_bytes(&Path::new("sessions").join(name), text.as_bytes().to_vec()).ok())
+        .filter_map(|(name, text)| {
+            Session::from_bytes(&Path::new("sessions").join(name), text.as_bytes().to_vec()).ok()
+        })
         .collect()
 }
 
 /// The model `demo` over the example sessions.
 pub(super) fn demo() -> Demo {
-    let recordings = example_sessions().iter().filter_map(|session| Recording::of(session).ok().map(Arc::new)).collect();
+    let recordings =
+        example_sessions().iter().filter_map(|session| Recording::of(session).ok().map(Arc::new)).collect();
     Demo::new(recordings)
 }

@@ -8,9 +8,7 @@ use ptc_core::reasons::Reason;
 use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::config::{ConfigError, HttpModel, ModelChoice};
-use crate::model::{
-    Endpoint, FAULTS, HumanModel, Model, OpenAi, RetryPolicy, Sample, StructuredOutput, Timeouts,
-};
+use crate::model::{FAULTS, HumanModel, Model, OpenAi, Sample};
 use crate::port::Human;
 use crate::replay::{Recorded, Recording};
 use crate::session::{Session, find};
@@ -52,7 +50,11 @@ impl Workbench {
         })
     }
 
-    pub(super) fn build_model(&self, choice: ModelChoice, person: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
+    pub(super) fn build_model(
+        &self,
+        choice: ModelChoice,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
         let unusable = |reason: Reason, message: String| StartError::Model { reason, message };
         Ok(match choice {
             ModelChoice::Demo => Arc::new(demo()),
@@ -63,12 +65,11 @@ impl Workbench {
             ModelChoice::Recorded(name) => {
                 let path = find(&self.folders.sessions_dir, &name)
                     .map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
-                let session =
-                    Session::open(&path).map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
+                let session = Session::open(&path).map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
                 let recording = Recording::of(&session).map_err(|error| unusable(Reason::LlmNotFound, error))?;
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
-            ModelChoice::Http(model) => Arc::new(http(model)?),
+            ModelChoice::Http(model) => Arc::new(http(*model)?),
         })
     }
 
@@ -93,7 +94,9 @@ impl Workbench {
             .collect();
         lines.extend(self.config.models.iter().map(|model| self.line(&model.alias, &model.provider, &model.id)));
         let provider_lines = self.config.providers.iter();
-        lines.extend(provider_lines.map(|provider| self.line(&format!("{}:MODEL", provider.name), &provider.name, "any")));
+        lines.extend(
+            provider_lines.map(|provider| self.line(&format!("{}:MODEL", provider.name), &provider.name, "any")),
+        );
         lines
     }
 
@@ -126,24 +129,11 @@ impl Workbench {
 
 /// The adapter for a provider's model. A missing key is found before the run starts.
 pub(super) fn http(model: HttpModel) -> Result<OpenAi, StartError> {
-    let endpoint = Endpoint {
-        provider: model.provider,
-        alias: model.alias,
-        id: model.id,
-        base_url: model.base_url,
-        key: model.key,
-        headers: model.headers,
-        structured_output: model.structured_output.map_or(StructuredOutput::Auto, StructuredOutput::Fixed),
-        price: model.price,
-        stream: model.stream,
-        retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
-        timeouts: Timeouts::default(),
-    };
     let unusable = |error: crate::model::ModelError| {
         let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         StartError::Model { reason: error.class.reason(), message: format!("{}{hint}", error.message) }
     };
-    let adapter = OpenAi::new(endpoint).map_err(unusable)?;
+    let adapter = OpenAi::new(model.into()).map_err(unusable)?;
     adapter.check_key().map_err(unusable)?;
     Ok(adapter)
 }

@@ -32,7 +32,7 @@ impl Workbench {
         let context = context.unwrap_or_else(|| agent.context.clone().into());
         let (request, warnings) = engine::preview(&plan, &context).map_err(StartError::Agent)?;
         let body = match choice {
-            ModelChoice::Http(model) => Some(http(model)?.body(&request)),
+            ModelChoice::Http(model) => Some(http(*model)?.body(&request)),
             _ => None,
         };
         Ok(Preview { request, body, warnings: plan.warnings.iter().cloned().chain(warnings).collect() })

@@ -106,8 +106,12 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
-        let input =
-            Input { address: Address::run(0), context: context.json, descriptions: context.descriptions, seed: spec.seed };
+        let input = Input {
+            address: Address::run(0),
+            context: context.json,
+            descriptions: context.descriptions,
+            seed: spec.seed,
+        };
         let warnings = plan.warnings.clone();
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());

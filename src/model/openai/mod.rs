@@ -80,7 +80,7 @@ impl OpenAi {
     }
 
     fn key(&self) -> Result<Option<Secret>, ModelError> {
-        self.endpoint.key.as_ref().map(super::secret::KeySource::read).transpose()
+        self.endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()
     }
 
     fn dialect(&self) -> Dialect {
