@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn an_id_is_a_stamp_and_chance_and_names_its_file() {
         let id = SessionId::new(1_795_290_727_000, 0x3f9a_01bc);
-        assert_eq!(id.as_str(), "2026-11-21T20-32-07Z-3f9a01bc");
+        assert_eq!(id.as_str(), "2026-11-21T19-52-07Z-3f9a01bc");
         assert_eq!(SessionId::from_file_name(&id.file_name()), Some(id));
         assert_eq!(SessionId::from_file_name("marks.jsonl"), None);
         assert_eq!(SessionId::from_file_name("2026-11-21T20-32-07Z-3f9a01bc.json"), None);
