@@ -1,4 +1,9 @@
 //! Integration tests: one file per concern.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "functions that tests share fail like the tests themselves"
+)]
 
 mod agent;
 mod config;

@@ -34,7 +34,8 @@ impl Agent {
         problems.or_first(agent, file, text)
     }
 
-    /// The agent as it is in one mode: the overrides of its section for that mode are applied.
+    /// The agent as it is in one mode: the overrides of its section for that mode are applied. Ask for the mode in which it is to
+    /// run even when that is its own; doing it twice changes nothing.
     ///
     /// Errors: a json mode with tools (they are named), an override that cannot be read.
     pub fn for_mode(&self, mode: Mode) -> Result<Self, Vec<Diagnostic>> {
