@@ -73,7 +73,10 @@ const PURITY: Reserved = Reserved {
     paths: &[
         &["tokio"],
         &["std", "fs"],
-        &["std", "net"],
+        &["TcpStream"],
+        &["TcpListener"],
+        &["UdpSocket"],
+        &["ToSocketAddrs"],
         &["std", "process"],
         &["std", "env"],
         &["SystemTime"],
@@ -217,7 +220,11 @@ fn wrong_imports(source: &Source, root: &str, layers: &[&[&str]]) -> Vec<String>
         _ => None,
     });
     let upward = imports.filter(|(_, target)| *target != own && layer(target).is_some_and(|layer| layer <= own_layer));
-    upward.map(|(at, target)| format!("{}: `{own}` must not use `{target}`", source.place(*at))).collect()
+    let mut findings: Vec<String> =
+        upward.map(|(at, target)| format!("{}: `{own}` must not use `{target}`", source.place(*at))).collect();
+    // A group of names from one module is one import.
+    findings.dedup();
+    findings
 }
 
 fn trespasses(source: &Source, reserved: &Reserved) -> Vec<String> {
