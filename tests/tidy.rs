@@ -233,11 +233,11 @@ fn trespasses(source: &Source, reserved: &Reserved) -> Vec<String> {
     if !path.starts_with(reserved.within) || reserved.places.iter().any(inside) {
         return Vec::new();
     }
-    let reserves = |segments: &[String]| {
+    let is_reserved = |segments: &[String]| {
         reserved.paths.iter().any(|names| segments.windows(names.len()).any(|part| part.iter().eq(names.iter())))
     };
     let paths = source.paths();
-    let found = paths.iter().filter(|(_, segments)| reserves(segments));
+    let found = paths.iter().filter(|(_, segments)| is_reserved(segments));
     found.map(|(at, segments)| format!("{}: `{}`: {}", source.place(*at), segments.join("::"), reserved.rule)).collect()
 }
 
