@@ -3,9 +3,12 @@
 //! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics that say what to do.
 //! It must never run anything.
 
+mod builder;
+mod bundled;
 mod checks;
 mod context;
 mod diagnostic;
+mod draft;
 mod file;
 mod keys;
 mod mode;
@@ -14,10 +17,14 @@ mod schema;
 mod step;
 mod unbuilt;
 
+use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
+pub use builder::Builder;
+pub use bundled::{BUNDLED, Bundled};
 pub use context::Context;
 pub use diagnostic::{Diagnostic, Place, Severity};
+pub use draft::{DraftTexts, diagnose};
 pub use mode::Mode;
 pub use plan::Plan;
 pub use schema::RawSchema;
@@ -70,6 +77,16 @@ pub struct Agent {
     pub modes: Vec<(Mode, Json)>,
     /// Keys that this build knows and cannot use, as written, in the order of their table.
     pub unbuilt: Vec<(String, Json)>,
+}
+
+impl Agent {
+    /// The limits of its runs that are on: name and value.
+    pub fn limits(&self) -> Vec<(String, u64)> {
+        let turns = (MAX_TURNS.name, Some(u64::from(self.max_turns)));
+        let others = [(MISSION_TIMEOUT.name, self.mission_timeout_ms), (TOKEN_LIMIT.name, self.token_limit)];
+        let all = std::iter::once(turns).chain(others);
+        all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
 }
 
 /// A tool as declared.

@@ -62,6 +62,11 @@ impl Plan {
         })
     }
 
+    /// What stands around an answer so that the schema sent is an object.
+    pub fn wrap(&self) -> Wrap {
+        self.schema.as_ref().map_or(Wrap::None, |schema| schema.wrap)
+    }
+
     /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,
     /// names of the prompt that have no value. Spans are those of `context`. Without errors the value may be used.
     pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {

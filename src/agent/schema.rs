@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ptc_core::signature::{Issue, Path, Severity};
+use ptc_core::signature::{Issue, Path, Segment, Severity};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 use serde_json::Value;
@@ -92,11 +92,11 @@ fn path(answer: &Json, pointer: &str) -> Path {
         let items = at.and_then(Json::items);
         match (items, step.parse::<usize>()) {
             (Some(items), Ok(index)) => {
-                path = path.index(index);
+                path.0.push(Segment::Index(index));
                 at = items.get(index);
             }
             _ => {
-                path = path.field(&step);
+                path.0.push(Segment::Field(step.clone()));
                 at = at.and_then(|json| json.get(&step));
             }
         }

@@ -27,13 +27,13 @@ struct Trial {
 
 /// Reads and checks a reply.
 pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
-    let want = plan.signature.output.as_ref().filter(|_| plan.agent.schema.is_none()).map_or(Want::Any, Want::of);
+    let want = Want::of(&plan.output);
     let mut accept = |json: &Json| match attempt(plan, json) {
         Err(shape) => Err(Reject::Shape(shape.message)),
         Ok(trial) if trial.value.is_none() => Err(Reject::Invalid(joined(&trial.issues))),
         Ok(_) => Ok(()),
     };
-    let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
+    let extracted = reply::extract(text, &want, recovery(plan), finish, &mut accept);
     let json = match &extracted.outcome {
         Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(json.clone()),
         Outcome::Malformed { .. } | Outcome::NotFound => None,
@@ -44,6 +44,10 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
     }
 }
 
+fn recovery(plan: &Plan) -> Recovery {
+    Recovery::from_name(&plan.agent.recovery).unwrap_or_default()
+}
+
 /// Errors as one line: `path: message; path: message`.
 pub(super) fn joined(issues: &[Issue]) -> String {
     let errors: Vec<_> = issues.iter().filter(|issue| issue.is_error()).map(ToString::to_string).collect();
@@ -52,14 +56,13 @@ pub(super) fn joined(issues: &[Issue]) -> String {
 
 /// Checks one value; an error says that the outer shape is wrong.
 fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
-    if let Some(schema) = plan.raw_schema() {
-        let issues = schema.check(json);
-        let value = issues.is_empty().then(|| json.clone());
-        return Ok(Trial { issues, value });
-    }
-    match &plan.signature.output {
-        None => Ok(Trial { issues: Vec::new(), value: Some(json.clone()) }),
-        Some(output) => typed(output, json, plan.recovery),
+    match &plan.raw_schema {
+        Some(schema) => {
+            let issues = schema.check(json);
+            let value = issues.is_empty().then(|| json.clone());
+            Ok(Trial { issues, value })
+        }
+        None => typed(&plan.output, json, recovery(plan)),
     }
 }
 

@@ -29,7 +29,6 @@ const QUEUE: usize = 256;
 
 /// The deltas that were not told yet.
 struct Parts {
-    started: Instant,
     pending: Option<ReplyPart>,
     due: Instant,
     attempt_started: (u32, Instant),
@@ -39,7 +38,7 @@ struct Parts {
 impl Parts {
     fn new() -> Self {
         let now = Instant::now();
-        Self { started: now, pending: None, due: now, attempt_started: (1, now), first_ms: None }
+        Self { pending: None, due: now, attempt_started: (1, now), first_ms: None }
     }
 
     /// Takes a delta; returns the part that is complete because of it.
@@ -113,6 +112,13 @@ impl Cycle<'_> {
             }
         };
         drop(answer);
+        let is_cancelled = matches!(&result, Err(error) if error.class == ErrorClass::Cancelled);
+        if is_cancelled
+            && grace.is_none()
+            && let Some(interrupt) = stop.reason().cloned()
+        {
+            self.emit(at, interrupt).await?;
+        }
         while let Ok(event) = events.try_recv() {
             self.hear(at, event, &mut parts).await?;
         }

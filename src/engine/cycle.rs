@@ -142,12 +142,8 @@ impl<'a> Cycle<'a> {
         if let Some(more) = usage {
             self.totals.tokens = Some(self.totals.tokens.unwrap_or_default().plus(&more));
         }
-        let end = TurnEnd {
-            success: reason.is_none(),
-            reason: reason.map(ToOwned::to_owned),
-            usage,
-            totals: self.totals,
-        };
+        let end =
+            TurnEnd { success: reason.is_none(), reason: reason.map(ToOwned::to_owned), usage, totals: self.totals };
         self.emit(at, end).await
     }
 
@@ -169,7 +165,7 @@ impl<'a> Cycle<'a> {
             Err(Halt::Fail(record)) => (None, Some(record)),
             Err(Halt::Sink(error)) => return self.lost(error),
         };
-        let schema = self.plan.schema_json().map(|schema| schema.to_text().len() as u64);
+        let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
         let travelled = self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {

@@ -69,7 +69,7 @@ async fn turn(cycle: &mut Cycle<'_>, at: &Address) -> Result<Option<Json>, Halt>
     let found = failure_of(&answer, cut, &reply.text);
     cycle.emit(at, extract_event(&answer.extracted, &answer, &reply.text, found.as_ref())).await?;
     if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
-        let layer = if cycle.plan.raw_schema().is_some() { "schema" } else { "return" };
+        let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
         let issues = issues.iter().map(issue_record).collect();
         cycle.emit(at, Check { layer: layer.to_owned(), ok: answer.value.is_some(), issues }).await?;
     }
@@ -101,7 +101,9 @@ fn feedback(cycle: &Cycle<'_>, answer: &Answer, cut: bool, record: &ErrorRecord,
 /// A reply that the provider or the model withheld ends the run.
 fn withheld(reply: &Reply) -> Option<ErrorRecord> {
     match reply.finish {
-        Some(Finish::ContentFilter) => Some(failure(Reason::ContentFiltered, "the provider's filter withheld the reply")),
+        Some(Finish::ContentFilter) => {
+            Some(failure(Reason::ContentFiltered, "the provider's filter withheld the reply"))
+        }
         Some(Finish::Refusal) => {
             let said = reply.text.trim();
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };

@@ -125,7 +125,8 @@ impl Sample {
     /// Fails as a server would; returns the attempt that may go on.
     async fn fail(&self, call: &Call) -> Result<u32, ModelError> {
         let error = || {
-            let mut error = ModelError::new(ErrorClass::Server, "the sample server answered 503: overloaded on purpose");
+            let mut error =
+                ModelError::new(ErrorClass::Server, "the sample server answered 503: overloaded on purpose");
             error.status = Some(503);
             error.hint("this fault was asked for by --model sample:provider_error")
         };

@@ -1,7 +1,8 @@
 //! Prompts of the `json` mode: system card, task, unused inputs, expected output, and feedback after an answer that does not fit.
 
 use ptc_core::limits::{FEEDBACK_ISSUES, FEEDBACK_REPLY_CHARS};
-use ptc_core::signature::{self, Issue, Severity};
+use ptc_core::signature::json_schema::Wrap;
+use ptc_core::signature::{self, Issue, Severity, Type, underscored};
 use ptc_core::template::{self, Missing, Origin, TemplateError};
 use ptc_core::value::{Json, Value};
 
@@ -12,7 +13,7 @@ use crate::event::MessagePart;
 const CARD: &str = include_str!("../../assets/prompts/json_system.md");
 
 /// The messages with which a run opens.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Opening {
     /// Parts of the system text.
     pub system: Vec<MessagePart>,
@@ -67,10 +68,10 @@ fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
 /// A block with the inputs that the template does not use, and with what is known about any input.
 fn inputs(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Vec<MessagePart> {
     let described = |name: &str| {
-        let own = plan.agent.context_descriptions.iter().chain(descriptions);
-        own.into_iter().find(|(key, _)| key == name).map(|(_, text)| text.as_str())
+        let all = || plan.agent.context_descriptions.iter().chain(descriptions);
+        all().find(|(key, _)| underscored(key) == underscored(name)).map(|(_, text)| text.as_str())
     };
-    let unused = plan.unused_params();
+    let unused = template::unused(&plan.template, &plan.signature);
     let mut lines = Vec::new();
     for field in plan.signature.params.iter().flatten() {
         let about = field.description.as_deref().or_else(|| described(&field.name));
@@ -96,15 +97,26 @@ fn expected(plan: &Plan) -> String {
     if let Some(schema) = &plan.agent.schema {
         return format!("Reply with JSON that satisfies this JSON Schema:\n{}\n", schema.to_pretty());
     }
-    let Some(output) = &plan.signature.output else { return String::new() };
-    let fields = signature::field_lines(output, &plan.agent.field_descriptions);
-    let intro = match plan.outer_shape() {
-        "object" if fields.is_empty() => "Reply with a JSON object.\n".to_owned(),
-        "object" => format!("Reply with a JSON object with these fields:\n{fields}"),
-        "array" => format!("Reply with a JSON array.\n{fields}"),
-        _ => format!("Reply with a JSON value of type {}.\n", signature::json_type_name(output)),
+    let fields = signature::field_lines(&plan.output, &plan.agent.field_descriptions);
+    let intro = match (plan.output.base(), fields.is_empty()) {
+        (Type::Any, _) => "Reply with any JSON value.\n".to_owned(),
+        (Type::Record { .. } | Type::Map, true) => "Reply with a JSON object.\n".to_owned(),
+        (Type::Record { .. } | Type::Map, false) => "Reply with a JSON object with these fields:\n".to_owned(),
+        _ if plan.wrap() == Wrap::None => format!("Reply with JSON: {}.\n", signature::json_type_name(&plan.output)),
+        (_, none) => {
+            let key = plan.wrap().key().unwrap_or_default();
+            let kind = signature::json_type_name(&plan.output);
+            let end = if none { "." } else { " with these fields:" };
+            format!("Reply with a JSON object whose only field {key} holds the answer ({kind}){end}\n")
+        }
     };
-    format!("{intro}\nExample of the format:\n{}\n", shown(&plan.example()))
+    let fields: String = fields.iter().map(|line| format!("{line}\n")).collect();
+    format!("{intro}{fields}\nExample of the format:\n{}\n", shown(&example(plan)))
+}
+
+/// A value in the expected format.
+fn example(plan: &Plan) -> Json {
+    plan.wrap().around(signature::example(&plan.output))
 }
 
 /// The message that follows an answer that cannot be used.
@@ -117,7 +129,7 @@ pub fn feedback(plan: &Plan, problem: &Problem<'_>, reply: &str) -> Vec<MessageP
     }
     let format = match &plan.agent.schema {
         Some(_) => "that satisfies the JSON Schema given above".to_owned(),
-        None => format!("in this format:\n{}", shown(&plan.example())),
+        None => format!("in this format:\n{}", shown(&example(plan))),
     };
     parts.push(ours("feedback", format!("\nReply again, only with JSON {format}\n")));
     joined(parts)

@@ -35,7 +35,7 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Outgoing]) 
             .filter(|message| message.role != Role::System)
             .map(|message| Message::text(message.role, message.text.clone()))
             .collect(),
-        schema: plan.schema_json().cloned(),
+        schema: plan.schema.as_ref().map(|schema| schema.json.clone()),
         signature: plan.agent.signature.clone(),
         options: plan.agent.model_options.clone(),
         cache: plan.agent.cache,

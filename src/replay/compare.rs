@@ -74,7 +74,11 @@ pub struct Divergence {
 impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let turn = self.address.turn_number().map(|number| format!("turn {number}, ")).unwrap_or_default();
-        write!(f, "first difference at {} ({turn}layer {}, event {}):\n{}", self.address, self.layer, self.kind, self.difference)
+        write!(
+            f,
+            "first difference at {} ({turn}layer {}, event {}):\n{}",
+            self.address, self.layer, self.kind, self.difference
+        )
     }
 }
 

@@ -16,7 +16,9 @@ pub(super) fn first_difference(recorded: Option<&Event>, now: Option<&Event>) ->
             let path = if path.is_empty() { "the event".to_owned() } else { path };
             format!("  at        {path}\n  recorded  {left}\n  now       {right}")
         }
-        (Some(recorded), Some(now)) => format!("  recorded  a {} event\n  now       a {} event", recorded.kind(), now.kind()),
+        (Some(recorded), Some(now)) => {
+            format!("  recorded  a {} event\n  now       a {} event", recorded.kind(), now.kind())
+        }
         (Some(recorded), None) => format!("  recorded  a {} event\n  now       nothing", recorded.kind()),
         (None, Some(now)) => format!("  recorded  nothing\n  now       a {} event", now.kind()),
         (None, None) => String::new(),
@@ -35,7 +37,9 @@ fn part(left: &Value, right: &Value, path: String) -> Option<(String, String, St
             let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
             keys.into_iter().find_map(|key| match (a.get(key), b.get(key)) {
                 (Some(a), Some(b)) => part(a, b, below(key)),
-                (a, b) => Some((below(key), a.map_or("nothing".to_owned(), shown), b.map_or("nothing".to_owned(), shown))),
+                (a, b) => {
+                    Some((below(key), a.map_or("nothing".to_owned(), shown), b.map_or("nothing".to_owned(), shown)))
+                }
             })
         }
         (Value::Array(a), Value::Array(b)) => (0..a.len().max(b.len())).find_map(|place| {
@@ -86,8 +90,12 @@ pub(super) fn first_message_difference(recorded: &[(String, String)], now: &[(St
             (Some((role, _)), Some((now_role, _))) => {
                 return Some(format!("message {}: recorded from {role}, now from {now_role}", place + 1));
             }
-            (Some((role, _)), None) => return Some(format!("message {} ({role}) is recorded and not sent now", place + 1)),
-            (None, Some((role, _))) => return Some(format!("message {} ({role}) is sent now and not recorded", place + 1)),
+            (Some((role, _)), None) => {
+                return Some(format!("message {} ({role}) is recorded and not sent now", place + 1));
+            }
+            (None, Some((role, _))) => {
+                return Some(format!("message {} ({role}) is sent now and not recorded", place + 1));
+            }
             (None, None) => {}
         }
     }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Name of the file format.
-pub const FORMAT: &str = "ptc-workbench-session";
+pub(super) const FORMAT: &str = "ptc-workbench-session";
 /// Version that this program writes.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// The first line of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -109,7 +109,10 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ("[context]\na = 99999999999999999999", "?"),
     ];
     for (toml, expected) in cases {
-        if expected == "?" { eprintln!("{}", error(toml)); continue; }
+        if expected == "?" {
+            eprintln!("{}", error(toml));
+            continue;
+        }
         assert_eq!(error(toml), expected);
     }
     let _ = json::parse("1");

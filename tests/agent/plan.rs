@@ -8,7 +8,11 @@ fn findings(toml: &str) -> Vec<String> {
         Ok(plan) => plan.warnings,
         Err(found) => found,
     };
-    list.iter().map(|d| format!("{:?} {:?} {:?} {} {}", d.severity, d.place, d.span.map(|s| (s.start, s.end)), d.key, d.message)).collect()
+    list.iter()
+        .map(|d| {
+            format!("{:?} {:?} {:?} {} {}", d.severity, d.place, d.span.map(|s| (s.start, s.end)), d.key, d.message)
+        })
+        .collect()
 }
 
 #[test]

@@ -10,10 +10,14 @@ async fn a_turn_knows_what_is_left_of_every_budget() {
     limited.mission_timeout_ms = Some(1_000);
     limited.token_limit = Some(500);
     let ran = run(&limited, "{}", &recorded_script(&["no", r#"{"a":1}"#]).0).await;
-    let left: Vec<_> = ran.events.iter().filter_map(|envelope| match &envelope.event {
-        Event::TurnStart(start) => Some((start.left.turns, start.left.mission_ms, start.left.tokens)),
-        _ => None,
-    }).collect();
+    let left: Vec<_> = ran
+        .events
+        .iter()
+        .filter_map(|envelope| match &envelope.event {
+            Event::TurnStart(start) => Some((start.left.turns, start.left.mission_ms, start.left.tokens)),
+            _ => None,
+        })
+        .collect();
     assert_eq!(left, [(3, Some(1_000), Some(500)), (2, Some(990), Some(500))]);
 }
 
@@ -55,6 +59,9 @@ async fn a_model_error_ends_the_run_with_its_words() {
     });
     let ran = run(&agent("go", "{a :int}"), "{}", &model).await;
     let fail = ran.step.fail.clone().unwrap();
-    assert_eq!((fail.reason.as_str(), fail.message.as_str(), fail.hint.as_deref()), ("llm_error", "503 from the service", Some("try later")));
+    assert_eq!(
+        (fail.reason.as_str(), fail.message.as_str(), fail.hint.as_deref()),
+        ("llm_error", "503 from the service", Some("try later"))
+    );
     assert_eq!(ran.turns(), ["llm_error"]);
 }

@@ -6,7 +6,12 @@ const SENTIMENT: &str = "(text :string) -> {sentiment :string, score :float}";
 
 #[tokio::test]
 async fn json_mode_returns_parsed_data() {
-    let ran = run(&agent("Return greeting", "() -> {message :string}"), "{}", &recorded_script(&[r#"{"message": "hello"}"#]).0).await;
+    let ran = run(
+        &agent("Return greeting", "() -> {message :string}"),
+        "{}",
+        &recorded_script(&[r#"{"message": "hello"}"#]).0,
+    )
+    .await;
     assert_eq!(ran.outcome(), r#"{"message":"hello"}"#);
     assert_eq!(ran.step.value.get("message").and_then(|value| value.as_str()), Some("hello"));
     assert!(ran.step.memory.is_empty());
@@ -32,7 +37,12 @@ async fn json_mode_retries_on_validation_error() {
 #[tokio::test]
 async fn three_attempts_are_told_apart_by_their_errors() {
     let replies = ["nope", r#"{"label":5}"#, r#"{"label":"pos","score":1}"#];
-    let ran = run(&agent("{{text}}", "(text :string) -> {label :string, score :float}"), r#"{"text":"x"}"#, &recorded_script(&replies).0).await;
+    let ran = run(
+        &agent("{{text}}", "(text :string) -> {label :string, score :float}"),
+        r#"{"text":"x"}"#,
+        &recorded_script(&replies).0,
+    )
+    .await;
     assert_eq!(ran.outcome(), r#"{"label":"pos","score":1}"#);
     assert_eq!(ran.turns(), ["json_parse_error", "validation_error", "ok"]);
     let second = ran.step.turns[1].feedback.clone().unwrap();
@@ -43,7 +53,12 @@ async fn three_attempts_are_told_apart_by_their_errors() {
 #[tokio::test]
 async fn the_last_attempt_fails_with_the_reason_of_its_error() {
     let one = Agent { max_turns: 1, ..agent("{{text}}", SENTIMENT) };
-    for (reply, reason) in [("nope", "json_parse_error"), (r#"{"sentiment":5}"#, "validation_error"), ("[1]", "json_parse_error"), ("", "json_parse_error")] {
+    for (reply, reason) in [
+        ("nope", "json_parse_error"),
+        (r#"{"sentiment":5}"#, "validation_error"),
+        ("[1]", "json_parse_error"),
+        ("", "json_parse_error"),
+    ] {
         let ran = run(&one, r#"{"text":"x"}"#, &recorded_script(&[reply]).0).await;
         assert_eq!(ran.outcome(), reason, "{reply}");
         assert_eq!(ran.step.turns.len(), 1);
@@ -76,7 +91,8 @@ async fn a_cut_reply_is_never_repaired() {
 async fn a_withheld_reply_ends_the_run_with_its_own_reason() {
     use ptc_workbench::model::{ClosureModel, Finish, Reply};
     for (finish, reason) in [(Finish::ContentFilter, "content_filtered"), (Finish::Refusal, "refused")] {
-        let model = ClosureModel::new(move |_: &Request| Reply { finish: Some(finish.clone()), ..Reply::from("I cannot") });
+        let model =
+            ClosureModel::new(move |_: &Request| Reply { finish: Some(finish.clone()), ..Reply::from("I cannot") });
         let ran = run(&agent("{{text}}", SENTIMENT), r#"{"text":"x"}"#, &model).await;
         assert_eq!(ran.outcome(), reason);
         assert_eq!(ran.turns(), [reason]);

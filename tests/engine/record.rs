@@ -25,7 +25,12 @@ async fn a_turn_holds_exactly_what_was_sent() {
 #[tokio::test]
 async fn messages_are_stored_once_and_replies_never_repeated() {
     let (ran, _) = corrected().await;
-    let texts: Vec<_> = ran.events.iter().filter(|e| matches!(e.event, Event::Message(_))).map(|e| e.event.data().unwrap().get().to_owned()).collect();
+    let texts: Vec<_> = ran
+        .events
+        .iter()
+        .filter(|e| matches!(e.event, Event::Message(_)))
+        .map(|e| e.event.data().unwrap().get().to_owned())
+        .collect();
     assert_eq!(texts.len(), 4);
     assert!(texts[2].contains(r#"{"reply":"r0/t1"}"#), "{}", texts[2]);
     let mentions = texts.iter().filter(|text| text.contains(r#"{\"x\":1}"#)).count();
@@ -45,14 +50,22 @@ async fn the_fold_of_the_events_is_the_step() {
 #[tokio::test]
 async fn data_from_outside_is_marked_in_the_message_parts() {
     let (ran, _) = corrected().await;
-    let user = ran.events.iter().find_map(|e| match &e.event {
-        Event::Message(message) if message.m == 1 => Some(message.clone()),
-        _ => None,
-    }).unwrap();
-    let marked: Vec<_> = user.parts.iter().filter_map(|part| match part {
-        ptc_workbench::event::MessagePart::Text { text, untrusted: true, .. } => Some(text.as_str()),
-        _ => None,
-    }).collect();
+    let user = ran
+        .events
+        .iter()
+        .find_map(|e| match &e.event {
+            Event::Message(message) if message.m == 1 => Some(message.clone()),
+            _ => None,
+        })
+        .unwrap();
+    let marked: Vec<_> = user
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            ptc_workbench::event::MessagePart::Text { text, untrusted: true, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
     assert_eq!(marked, ["now"]);
 }
 
@@ -97,10 +110,14 @@ async fn deltas_are_merged_and_nothing_is_lost() {
         }
     }
     let ran = run(&agent("go", "{a :int}"), "{}", &Chatty).await;
-    let parts: Vec<_> = ran.events.iter().filter_map(|e| match &e.event {
-        Event::ReplyPart(part) => Some(part.clone()),
-        _ => None,
-    }).collect();
+    let parts: Vec<_> = ran
+        .events
+        .iter()
+        .filter_map(|e| match &e.event {
+            Event::ReplyPart(part) => Some(part.clone()),
+            _ => None,
+        })
+        .collect();
     let text: String = parts.iter().map(|part| part.text.as_str()).collect();
     assert_eq!(text, ran.step.turns[0].raw_response);
     assert_eq!(text.len(), 40_000 + r#"{"a":1,"pad":""}"#.len());

@@ -105,7 +105,10 @@ async fn a_raw_schema_replaces_the_derived_one_and_is_enforced() {
 
 #[tokio::test]
 async fn integers_beyond_64_bits_stay_exact() {
-    assert_eq!(answer("{n :int}", r#"{"n":123456789012345678901234567890}"#).await, r#"{"n":123456789012345678901234567890}"#);
+    assert_eq!(
+        answer("{n :int}", r#"{"n":123456789012345678901234567890}"#).await,
+        r#"{"n":123456789012345678901234567890}"#
+    );
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::Value;
+use super::{Map, Value};
 
 impl Value {
     /// Does it hold other values?
@@ -19,17 +19,17 @@ pub(super) fn dismantle(values: impl Iterator<Item = Value>) {
     while let Some(value) = pending.pop() {
         match value {
             Value::List(list) => {
-                if let Some(list) = Arc::into_inner(list) {
+                if let Some(list) = Arc::into_inner(list).filter(|list| list.iter().any(Value::is_container)) {
                     pending.extend(list.into_iter().filter(Value::is_container));
                 }
             }
             Value::Set(set) => {
-                if let Some(set) = Arc::into_inner(set) {
+                if let Some(set) = Arc::into_inner(set).filter(|set| set.iter().any(Value::is_container)) {
                     pending.extend(set.into_vec().into_iter().filter(Value::is_container));
                 }
             }
             Value::Map(map) => {
-                if let Some(map) = Arc::into_inner(map) {
+                if let Some(map) = Arc::into_inner(map).filter(Map::has_containers) {
                     let entries = map.into_iter().flat_map(|(key, value)| [key, value]);
                     pending.extend(entries.filter(Value::is_container));
                 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Value;
 use super::order::address;
+use super::{Value, map};
 
 /// The size of a value when written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ impl Extent {
 
 struct Frame<'a> {
     container: &'a Value,
-    at: usize,
+    parts: Parts<'a>,
     sum: Extent,
 }
 
@@ -36,8 +36,7 @@ impl Value {
         let mut frames = vec![Frame::of(self)];
         let mut whole = Extent::default();
         while let Some(frame) = frames.last_mut() {
-            if let Some(part) = part(frame.container, frame.at) {
-                frame.at += 1;
+            if let Some(part) = frame.parts.next() {
                 if !part.is_container() {
                     frame.sum.add(Extent { depth: 0, values: 1 });
                 } else if let Some(known) = shared.get(&address(part)) {
@@ -63,20 +62,40 @@ impl Value {
 impl<'a> Frame<'a> {
     fn of(container: &'a Value) -> Self {
         let depth = usize::from(container.is_container());
-        Self { container, at: 0, sum: Extent { depth, values: 1 } }
+        Self { container, parts: Parts::of(container), sum: Extent { depth, values: 1 } }
     }
 }
 
-/// The n-th value in a container: items, members, or keys and values in turn.
-fn part(container: &Value, at: usize) -> Option<&Value> {
-    match container {
-        Value::List(items) => items.get(at),
-        Value::Set(members) => members.get(at),
-        Value::Map(map) => {
-            let (key, value) = map.entries().get(at / 2)?;
-            Some(if at.is_multiple_of(2) { key } else { value })
+/// The values directly inside another: items, members, or keys and values in turn.
+enum Parts<'a> {
+    Items(std::slice::Iter<'a, Value>),
+    Entries(map::Iter<'a>, Option<&'a Value>),
+}
+
+impl<'a> Parts<'a> {
+    fn of(container: &'a Value) -> Self {
+        match container {
+            Value::List(items) => Self::Items(items.iter()),
+            Value::Set(members) => Self::Items(members.iter()),
+            Value::Map(map) => Self::Entries(map.iter(), None),
+            _ => Self::Items([].iter()),
         }
-        _ => None,
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
+        match self {
+            Self::Items(items) => items.next(),
+            Self::Entries(_, waiting @ Some(_)) => waiting.take(),
+            Self::Entries(entries, waiting) => {
+                let (key, value) = entries.next()?;
+                *waiting = Some(value);
+                Some(key)
+            }
+        }
     }
 }
 

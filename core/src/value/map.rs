@@ -1,66 +1,111 @@
-//! Maps: entries in canonical key order, looked up by binary search; of equal keys the first given wins.
+//! Maps: entries in canonical key order; of equal keys the first given wins.
+//!
+//! Small maps (almost all are) are sorted vectors, larger ones B-trees; nobody outside this file can tell.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, btree_map};
 
 use super::drop::dismantle;
-use super::order::rank;
 use super::{Keyword, Value};
 
+/// Most entries kept in a vector.
+const SMALL: usize = 32;
+/// Up to this many entries going through all of them is faster than a binary search.
+const FEW: usize = 8;
+
 /// A map in canonical (strict) key order. `Eq` and `Hash` are strict, as for [`Value`].
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Map {
-    entries: Vec<(Value, Value)>,
+#[derive(Clone)]
+pub struct Map(Entries);
+
+#[derive(Clone)]
+enum Entries {
+    Small(Vec<(Value, Value)>),
+    Large(BTreeMap<Value, Value>),
+}
+
+impl Default for Map {
+    fn default() -> Self {
+        Self(Entries::Small(Vec::new()))
+    }
+}
+
+/// The entries of a [`Map`], sorted by key.
+#[derive(Clone)]
+pub struct Iter<'a>(Inner<'a>);
+
+#[derive(Clone)]
+enum Inner<'a> {
+    Small(std::slice::Iter<'a, (Value, Value)>),
+    Large(btree_map::Iter<'a, Value, Value>),
 }
 
 impl Map {
     /// The entries, sorted by key.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Value, &Value)> + ExactSizeIterator {
-        self.entries.iter().map(|(key, value)| (key, value))
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(match &self.0 {
+            Entries::Small(entries) => Inner::Small(entries.iter()),
+            Entries::Large(entries) => Inner::Large(entries.iter()),
+        })
     }
 
     /// The keys, sorted.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
-        self.entries.iter().map(|(key, _)| key)
+        self.iter().map(|(key, _)| key)
     }
 
     /// The values in the order of their keys.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
-        self.entries.iter().map(|(_, value)| value)
-    }
-
-    /// The entries as they lie in memory.
-    pub(super) fn entries(&self) -> &[(Value, Value)] {
-        &self.entries
+        self.iter().map(|(_, value)| value)
     }
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        match &self.0 {
+            Entries::Small(entries) => entries.len(),
+            Entries::Large(entries) => entries.len(),
+        }
     }
 
     /// Are there none?
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
     /// The value under exactly this key.
     pub fn get(&self, key: &Value) -> Option<&Value> {
-        self.at(self.find(key))
+        match &self.0 {
+            Entries::Small(entries) if entries.len() <= FEW => {
+                entries.iter().find(|(have, _)| have == key).map(|(_, value)| value)
+            }
+            Entries::Small(entries) => found(entries, |have| have.cmp(key)),
+            Entries::Large(entries) => entries.get(key),
+        }
     }
 
     /// The value under exactly this key, to be changed in place.
     pub fn get_mut(&mut self, key: &Value) -> Option<&mut Value> {
-        let at = self.find(key).ok()?;
-        self.entries.get_mut(at).map(|(_, value)| value)
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = place(entries, key).ok()?;
+                entries.get_mut(at).map(|(_, value)| value)
+            }
+            Entries::Large(entries) => entries.get_mut(key),
+        }
     }
 
     /// The value under exactly this string key.
     pub fn get_str(&self, key: &str) -> Option<&Value> {
-        self.at(self.entries.binary_search_by(|(have, _)| match have {
-            Value::Str(text) => (***text).cmp(key),
-            // Strings are the last kind in the order.
-            _ => Ordering::Less,
-        }))
+        match &self.0 {
+            Entries::Small(entries) if entries.len() <= FEW => {
+                entries.iter().find(|(have, _)| have.as_str() == Some(key)).map(|(_, value)| value)
+            }
+            Entries::Small(entries) => found(entries, |have| match have {
+                Value::Str(text) => (***text).cmp(key),
+                // Strings are the last kind in the order.
+                _ => Ordering::Less,
+            }),
+            Entries::Large(entries) => entries.get(&Value::str(key)),
+        }
     }
 
     /// The value under exactly this keyword.
@@ -70,11 +115,12 @@ impl Map {
 
     /// The value under the keyword of this name; interns nothing.
     fn get_keyword_named(&self, name: &str) -> Option<&Value> {
-        let wanted = rank(&Value::Keyword(Keyword::known(name)?));
-        self.at(self.entries.binary_search_by(|(have, _)| match have {
-            Value::Keyword(word) => word.name().cmp(name),
-            other => rank(other).cmp(&wanted),
-        }))
+        // Most maps of data from outside hold strings only; then the table of keywords need not be asked.
+        let (first, _) = self.iter().next()?;
+        if matches!(first, Value::Str(_)) {
+            return None;
+        }
+        self.get_keyword(Keyword::known(name)?)
     }
 
     /// The value under a name, flexibly (language contract §13) as the host asks for it: the string key, the keyword,
@@ -94,41 +140,80 @@ impl Map {
         })
     }
 
-    /// Sets a key, returning the value it had.
+    /// Sets a key, returning the value it had. The key itself stays the one given first.
     pub fn insert(&mut self, key: Value, value: Value) -> Option<Value> {
-        match self.find(&key) {
-            Ok(at) => Some(std::mem::replace(&mut self.entries[at].1, value)),
-            Err(at) => {
-                self.entries.insert(at, (key, value));
-                None
-            }
+        let entries = match &mut self.0 {
+            Entries::Large(entries) => return entries.insert(key, value),
+            Entries::Small(entries) => entries,
+        };
+        match place(entries, &key) {
+            Ok(at) => return Some(std::mem::replace(&mut entries[at].1, value)),
+            Err(at) => entries.insert(at, (key, value)),
         }
+        if entries.len() > SMALL {
+            self.0 = Entries::Large(std::mem::take(entries).into_iter().collect());
+        }
+        None
     }
 
     /// Removes exactly this key, returning the value it had.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
-        let at = self.find(key).ok()?;
-        Some(self.entries.remove(at).1)
-    }
-
-    fn find(&self, key: &Value) -> Result<usize, usize> {
-        match self.entries.last() {
-            // Keys often arrive in order.
-            Some((last, _)) if last < key => Err(self.entries.len()),
-            _ => self.entries.binary_search_by(|(have, _)| have.cmp(key)),
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = place(entries, key).ok()?;
+                Some(entries.remove(at).1)
+            }
+            Entries::Large(entries) => entries.remove(key),
         }
     }
 
-    fn at(&self, place: Result<usize, usize>) -> Option<&Value> {
-        self.entries.get(place.ok()?).map(|(_, value)| value)
+    /// Takes all entries out.
+    fn take(&mut self) -> IntoIter {
+        IntoIter(match &mut self.0 {
+            Entries::Small(entries) => Taken::Small(std::mem::take(entries).into_iter()),
+            Entries::Large(entries) => Taken::Large(std::mem::take(entries).into_iter()),
+        })
     }
+
+    /// Does an entry hold other values?
+    pub(super) fn has_containers(&self) -> bool {
+        self.iter().any(|(key, value)| key.is_container() || value.is_container())
+    }
+}
+
+fn place(entries: &[(Value, Value)], key: &Value) -> Result<usize, usize> {
+    match entries.last() {
+        // Keys often arrive in order.
+        Some((last, _)) if last < key => Err(entries.len()),
+        _ => entries.binary_search_by(|(have, _)| have.cmp(key)),
+    }
+}
+
+fn found(entries: &[(Value, Value)], compare: impl Fn(&Value) -> Ordering) -> Option<&Value> {
+    let at = entries.binary_search_by(|(have, _)| compare(have)).ok()?;
+    entries.get(at).map(|(_, value)| value)
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        if self.entries.iter().any(|(key, value)| key.is_container() || value.is_container()) {
-            dismantle(self.entries.drain(..).flat_map(|(key, value)| [key, value]));
+        if self.has_containers() {
+            dismantle(self.take().flat_map(|(key, value)| [key, value]));
         }
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Map {}
+
+impl std::hash::Hash for Map {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.len().hash(state);
+        self.iter().for_each(|entry| entry.hash(state));
     }
 }
 
@@ -145,56 +230,79 @@ impl FromIterator<(Value, Value)> for Map {
             entries.sort_by(|a, b| a.0.cmp(&b.0));
             entries.dedup_by(|later, first| later.0 == first.0);
         }
-        Self { entries }
+        Self(if entries.len() > SMALL {
+            Entries::Large(entries.into_iter().collect())
+        } else {
+            Entries::Small(entries)
+        })
+    }
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a Value, &'a Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Inner::Small(entries) => entries.next().map(|(key, value)| (key, value)),
+            Inner::Large(entries) => entries.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            Inner::Small(entries) => entries.size_hint(),
+            Inner::Large(entries) => entries.size_hint(),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Iter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Inner::Small(entries) => entries.next_back().map(|(key, value)| (key, value)),
+            Inner::Large(entries) => entries.next_back(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+impl<'a> IntoIterator for &'a Map {
+    type Item = (&'a Value, &'a Value);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The entries of a [`Map`] by value, sorted by key.
+pub struct IntoIter(Taken);
+
+enum Taken {
+    Small(std::vec::IntoIter<(Value, Value)>),
+    Large(btree_map::IntoIter<Value, Value>),
+}
+
+impl Iterator for IntoIter {
+    type Item = (Value, Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Taken::Small(entries) => entries.next(),
+            Taken::Large(entries) => entries.next(),
+        }
     }
 }
 
 impl IntoIterator for Map {
     type Item = (Value, Value);
-    type IntoIter = std::vec::IntoIter<(Value, Value)>;
+    type IntoIter = IntoIter;
 
-    fn into_iter(mut self) -> Self::IntoIter {
-        std::mem::take(&mut self.entries).into_iter()
+    fn into_iter(mut self) -> IntoIter {
+        self.take()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn map(entries: &[(Value, i64)]) -> Map {
-        entries.iter().map(|(key, value)| (key.clone(), Value::Int(*value))).collect()
-    }
-
-    #[test]
-    fn keys_are_strict_and_sorted_and_the_first_of_equal_ones_wins() {
-        let mut map = map(&[(Value::str("b"), 1), (Value::Float(1.0), 2), (Value::Int(1), 3), (Value::str("b"), 4)]);
-        assert_eq!(map.keys().cloned().collect::<Vec<_>>(), [Value::Int(1), Value::Float(1.0), Value::str("b")]);
-        assert_eq!(map.get_str("b"), Some(&Value::Int(1)));
-        assert_eq!(map.insert(Value::str("a"), Value::Nil), None);
-        assert_eq!(map.insert(Value::str("b"), Value::Nil), Some(Value::Int(1)));
-        assert_eq!(map.remove(&Value::Int(1)), Some(Value::Int(3)));
-        assert_eq!(map.remove(&Value::Int(1)), None);
-        assert_eq!(map.keys().cloned().collect::<Vec<_>>(), [Value::Float(1.0), Value::str("a"), Value::str("b")]);
-    }
-
-    #[test]
-    fn lookup_is_flexible_in_the_order_of_the_contract() {
-        let both = map(&[(Value::str("age"), 1), (Value::keyword("age"), 2)]);
-        assert_eq!(both.lookup("age"), Some(&Value::Int(1)));
-        assert_eq!(both.lookup_key(&Value::keyword("age")), Some(&Value::Int(2)));
-        assert_eq!(both.lookup_key(&Value::str("age")), Some(&Value::Int(1)));
-
-        let under = map(&[(Value::str("user_id"), 7), (Value::keyword("a_b"), 8)]);
-        assert_eq!(under.lookup("user-id"), Some(&Value::Int(7)));
-        assert_eq!(under.lookup_key(&Value::keyword("user-id")), Some(&Value::Int(7)));
-        assert_eq!(under.lookup("a-b"), Some(&Value::Int(8)));
-        assert_eq!(under.lookup_key(&Value::str("a_b")), Some(&Value::Int(8)));
-
-        let dashed = map(&[(Value::keyword("a-b"), 1)]);
-        assert_eq!(dashed.lookup("a_b"), None);
-        assert_eq!(dashed.lookup("a-b"), Some(&Value::Int(1)));
-        assert_eq!(dashed.lookup_key(&Value::Int(1)), None);
-        assert_eq!(dashed.lookup("no keyword of this name"), None);
-    }
-}
+mod tests;

@@ -10,10 +10,10 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 use std::sync::Arc;
 
-use super::Value;
-use super::number;
+use super::{Value, map, number};
 
 /// Containers compared before pairs are remembered; below this, comparing twice is cheaper.
 const REMEMBER_AFTER: usize = 4_096;
@@ -52,7 +52,14 @@ impl Value {
 
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        match (self, other) {
+            // Answered without ordering them: these are most keys.
+            (Self::Str(a), Self::Str(b)) => a == b,
+            (Self::Keyword(a), Self::Keyword(b)) => a == b,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            // Values of different kinds are never equal, not even numbers.
+            _ => discriminant(self) == discriminant(other) && self.cmp(other) == Ordering::Equal,
+        }
     }
 }
 
@@ -101,51 +108,55 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
 }
 
 /// Values that stand side by side in a container.
-#[derive(Clone, Copy)]
 enum Row<'a> {
-    Items(&'a [Value]),
-    Keys(&'a [(Value, Value)]),
-    Values(&'a [(Value, Value)]),
+    Items(std::slice::Iter<'a, Value>),
+    Keys(map::Iter<'a>),
+    Values(map::Iter<'a>),
 }
 
-impl<'a> Row<'a> {
-    fn get(self, at: usize) -> Option<&'a Value> {
+impl<'a> Iterator for Row<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
         match self {
-            Self::Items(items) => items.get(at),
-            Self::Keys(entries) => entries.get(at).map(|(key, _)| key),
-            Self::Values(entries) => entries.get(at).map(|(_, value)| value),
+            Self::Items(items) => items.next(),
+            Self::Keys(entries) => entries.next().map(|(key, _)| key),
+            Self::Values(entries) => entries.next().map(|(_, value)| value),
         }
     }
 }
 
-/// Two rows being compared item by item from `at`; when one ends first, `then` decides.
+/// Two rows being compared item by item; when one ends first, `then` decides.
 struct Frame<'a> {
     rows: (Row<'a>, Row<'a>),
-    at: usize,
     rule: Rule,
     then: Ordering,
 }
 
 fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
+    match leaves(a, b, rule) {
+        Ok(decided) => decided,
+        Err(()) => walk_containers(a, b, rule),
+    }
+}
+
+fn walk_containers(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
     let mut walk = Walk::default();
-    let mut next = Some((a, b, rule));
+    let mut next = Step::Compare(a, b, rule);
     loop {
-        let (a, b, rule) = match next.take() {
-            Some(pair) => pair,
-            None => match walk.step() {
-                Step::Compare(a, b, rule) => (a, b, rule),
-                Step::Decided(ordering) => return Some(ordering),
-            },
-        };
-        match leaves(a, b, rule) {
-            Ok(Some(Ordering::Equal)) => {}
-            Ok(decided) => return decided,
-            Err(()) => {
-                if let Some(ordering) = walk.enter(a, b, rule) {
-                    return Some(ordering);
+        match next {
+            Step::Decided(ordering) => return Some(ordering),
+            Step::Compare(a, b, rule) => match leaves(a, b, rule) {
+                Ok(Some(Ordering::Equal)) => {}
+                Ok(decided) => return decided,
+                Err(()) => {
+                    if let Some(ordering) = walk.enter(a, b, rule) {
+                        return Some(ordering);
+                    }
                 }
-            }
+            },
         }
+        next = walk.step();
     }
 }
 
@@ -160,14 +171,13 @@ struct Walk<'a> {
     entered: usize,
     /// Pairs of containers met before. Being met again means they were equal, or are part of what is being compared:
     /// the first difference ends the whole walk.
-    met: HashSet<(usize, usize, Rule)>,
+    met: Option<HashSet<(usize, usize, Rule)>>,
 }
 
 impl<'a> Walk<'a> {
     fn step(&mut self) -> Step<'a> {
         while let Some(frame) = self.frames.last_mut() {
-            if let (Some(a), Some(b)) = (frame.rows.0.get(frame.at), frame.rows.1.get(frame.at)) {
-                frame.at += 1;
+            if let (Some(a), Some(b)) = (frame.rows.0.next(), frame.rows.1.next()) {
                 return Step::Compare(a, b, frame.rule);
             }
             let then = frame.then;
@@ -187,18 +197,20 @@ impl<'a> Walk<'a> {
             return None;
         }
         self.entered += 1;
-        if self.entered > REMEMBER_AFTER && !self.met.insert((left, right, rule)) {
+        if self.entered > REMEMBER_AFTER && !self.met.get_or_insert_default().insert((left, right, rule)) {
             return None;
         }
-        let mut push = |a, b, rule, then| self.frames.push(Frame { rows: (a, b), at: 0, rule, then });
+        let mut push = |a, b, rule, then| self.frames.push(Frame { rows: (a, b), rule, then });
         match (a, b) {
-            (Value::List(a), Value::List(b)) => push(Row::Items(a), Row::Items(b), rule, a.len().cmp(&b.len())),
+            (Value::List(a), Value::List(b)) => {
+                push(Row::Items(a.iter()), Row::Items(b.iter()), rule, a.len().cmp(&b.len()));
+            }
             (Value::Set(a), Value::Set(b)) if a.len() == b.len() => {
-                push(Row::Items(a), Row::Items(b), Rule::Strict, Ordering::Equal);
+                push(Row::Items(a.iter()), Row::Items(b.iter()), Rule::Strict, Ordering::Equal);
             }
             (Value::Map(a), Value::Map(b)) if a.len() == b.len() => {
-                push(Row::Values(a.entries()), Row::Values(b.entries()), rule, Ordering::Equal);
-                push(Row::Keys(a.entries()), Row::Keys(b.entries()), Rule::Strict, Ordering::Equal);
+                push(Row::Values(a.iter()), Row::Values(b.iter()), rule, Ordering::Equal);
+                push(Row::Keys(a.iter()), Row::Keys(b.iter()), Rule::Strict, Ordering::Equal);
             }
             (Value::Set(a), Value::Set(b)) => return Some(a.len().cmp(&b.len())),
             (Value::Map(a), Value::Map(b)) => return Some(a.len().cmp(&b.len())),
@@ -218,7 +230,7 @@ pub(super) fn address(value: &Value) -> usize {
     }
 }
 
-/// Consistent with `Eq`. Looks at the first [`HASH_VALUES`] values down to [`HASH_DEPTH`] levels and at all lengths met.
+/// Consistent with `Eq`. Looks at the first 4,096 values down to 64 levels and at all lengths met.
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut left = HASH_VALUES;
@@ -247,7 +259,7 @@ fn hash<H: Hasher>(value: &Value, state: &mut H, depth: usize, left: &mut usize)
         }
         Value::Map(map) => {
             map.len().hash(state);
-            hash_all(map.entries().iter().flat_map(|(key, value)| [key, value]), state, depth, left);
+            hash_all(map.iter().flat_map(|(key, value)| [key, value]), state, depth, left);
         }
     }
 }

@@ -155,6 +155,12 @@ impl<'a> Entry<'a> {
         self.entries()?.iter().map(|entry| Ok((entry.key.to_owned(), entry.text()?))).collect()
     }
 
+    /// The problem of a key that this table needs and does not have.
+    pub fn missing(&self, name: &str) -> Problem {
+        let message = format!("[{}] needs the key `{name}`", self.path);
+        Problem { key: format!("{}.{name}", self.path), span: self.key_span, message }
+    }
+
     /// The problem of a key that is not known in its table.
     pub fn unknown(&self, known: &[&str]) -> Problem {
         let table = self.path.strip_suffix(self.key).unwrap_or_default().trim_end_matches('.');
@@ -179,22 +185,6 @@ pub fn read_table<T>(entry: &Entry<'_>, keys: &[Key<T>], target: &mut T, problem
 pub fn set<T>(slot: &mut T, result: Result<T, Problem>, problems: &mut Problems) {
     if let Some(value) = problems.take(result) {
         *slot = value;
-    }
-}
-
-/// Like [`read_table`], and these keys must be there.
-pub fn required_table<T>(
-    entry: &Entry<'_>,
-    keys: &[Key<T>],
-    required: &[&str],
-    target: &mut T,
-    problems: &mut Problems,
-) {
-    read_table(entry, keys, target, problems);
-    let missing = required.iter().filter(|name| entry.json.members().is_some() && entry.json.get(name).is_none());
-    for name in missing {
-        let message = format!("[{}] needs the key `{name}`", entry.path);
-        problems.push(Problem { key: format!("{}.{name}", entry.path), span: entry.key_span, message });
     }
 }
 

@@ -7,7 +7,7 @@ mod entry;
 mod error;
 mod toml;
 
-pub use entry::{Entry, Key, Names, read_table, required_table, set};
+pub use entry::{Entry, Key, Names, read_table, set};
 pub(crate) use entry::{advice, out_of_range};
 pub use error::{FileError, Problem, Problems};
 pub use toml::{parse, to_inline, write_key};

@@ -1,6 +1,6 @@
 //! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
 //!
-//! In: JSON text. Out: [`Json`] trees, [`Value`]s and JSON text again. Errors carry a byte offset.
+//! In: JSON text. Out: [`Json`] trees, [`crate::value::Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
 
 mod convert;
@@ -60,16 +60,16 @@ pub struct Member {
 }
 
 /// Equality of content; spans do not count.
-impl PartialEq for Member {
+impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key && self.value == other.value
+        self.node == other.node
     }
 }
 
 /// Equality of content; spans do not count.
-impl PartialEq for Json {
+impl PartialEq for Member {
     fn eq(&self, other: &Self) -> bool {
-        self.node == other.node
+        self.key == other.key && self.value == other.value
     }
 }
 
@@ -128,3 +128,6 @@ impl Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
