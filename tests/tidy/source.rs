@@ -57,7 +57,8 @@ impl Tree {
             let module =
                 |stem: &String| source.path == format!("{stem}.rs") || source.path.starts_with(&format!("{stem}/"));
             if folder("tests") || folder("benches") || test_modules.iter().any(module) {
-                source.tests = vec![0..source.text.len()];
+                source.tests.clear();
+                source.tests.push(0..source.text.len());
             }
         }
         let data = other.into_iter().map(|(path, text)| Data { path, text }).collect();
