@@ -1,6 +1,7 @@
 //! A terminal workbench for LLM agents, as a library.
 
 pub mod agent;
+pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod event;
@@ -9,3 +10,4 @@ pub mod port;
 pub mod prompt;
 pub mod replay;
 pub mod session;
+pub mod workbench;

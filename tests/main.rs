@@ -1,5 +1,6 @@
 //! Integration tests: one file per concern.
 
 mod agent;
+mod config;
 mod engine;
 mod tidy;

@@ -103,7 +103,7 @@ impl Builder {
         self
     }
 
-    /// How inputs are checked: enabled, warn_only, strict, disabled.
+    /// How inputs are checked: enabled, `warn_only`, strict, disabled.
     #[must_use]
     pub fn signature_validation(mut self, mode: impl Into<String>) -> Self {
         self.agent.signature_validation = mode.into();

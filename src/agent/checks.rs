@@ -5,11 +5,12 @@
 
 use ptc_core::limits::{self, Limit};
 use ptc_core::reasons::Reason;
+use ptc_core::reply::Recovery;
 use ptc_core::signature::{self, Field, Signature, Type};
 use ptc_core::template::{self, Template};
 use ptc_core::text::Span;
 
-use super::keys::{RECOVERY, VALIDATION};
+use super::keys::VALIDATION;
 use super::unbuilt::Scope;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
 use crate::config::document::{advice, out_of_range};
@@ -91,8 +92,9 @@ fn check_limits(agent: &Agent, findings: &mut Vec<Diagnostic>) {
 }
 
 fn check_names(agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    let levels = Recovery::ALL.map(Recovery::name);
     let words: [(&str, &str, &str, &[&str]); 2] = [
-        ("recovery", "recovery level", &agent.recovery, &RECOVERY),
+        ("recovery", "recovery level", &agent.recovery, &levels),
         ("signature_validation", "signature_validation", &agent.signature_validation, &VALIDATION),
     ];
     for (key, what, word, known) in words {
@@ -161,7 +163,7 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
         };
         let span = signature.param(name).map(|field| field.span);
         let found = Diagnostic::error(Place::Signature, Reason::TemplateError, message);
-        findings.push(Diagnostic { severity, span, ..found.key(name) });
+        findings.push(Diagnostic { span, severity, ..found.key(name) });
     }
 }
 
@@ -175,7 +177,7 @@ fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diag
         findings.push(found.at(Span::new(arrow, text.len())));
     }
     if matches!(agent.mode, Mode::Json | Mode::Text) {
-        for field in hidden(signature) {
+        for field in signature.hidden_fields() {
             let message = format!(
                 "{} mode refuses names that start with `_`, such as `{}`: nothing is hidden from the model there; rename the field",
                 agent.mode, field.name
@@ -184,26 +186,6 @@ fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diag
             findings.push(found.at(field.span));
         }
     }
-}
-
-/// The fields and parameters, at any depth, whose name starts with `_`; in the order of the text.
-fn hidden(signature: &Signature) -> Vec<&Field> {
-    let mut fields = fields(signature);
-    fields.retain(|field| field.name.starts_with('_'));
-    fields
-}
-
-/// Every field and parameter of a signature, at any depth.
-fn fields(signature: &Signature) -> Vec<&Field> {
-    let mut found = Vec::new();
-    for field in signature.params.iter().flatten() {
-        found.push(field);
-        fields_of(&field.ty, &mut found);
-    }
-    if let Some(output) = &signature.output {
-        fields_of(output, &mut found);
-    }
-    found
 }
 
 /// The depth of a type is bounded by its reader.

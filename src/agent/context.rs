@@ -111,19 +111,19 @@ pub(super) fn check(
     let params: &[Field] = signature.params.as_deref().unwrap_or_default();
     let (value, issues) = signature::check_inputs(params, &context.to_value(), mode);
     let reported = |name: &str| {
-        let same = |first: &Segment| matches!(first, Segment::Field(field) if underscored(field) == underscored(name));
-        issues.iter().any(|issue| issue.path.0.first().is_some_and(same))
+        let same = |step: &Segment| matches!(step, Segment::Field(field) if underscored(field) == underscored(name));
+        issues.iter().any(|issue| issue.path.0.iter().any(same))
     };
-    let uses = template::variables(template);
+    let variables = template::variables(template);
     let first_name = |span: Span| {
-        let used = uses.iter().find(|used| used.span == span)?;
-        used.path.split_first().map(|(first, _)| first.to_owned())
+        let variable = variables.iter().find(|variable| variable.span == span)?;
+        variable.path.split_first().map(|(first, _)| first.to_owned())
     };
     let mut findings: Vec<Diagnostic> = issues.iter().map(|issue| from_issue(issue, context)).collect();
     findings.extend(
         template::check_context(template, &value)
             .into_iter()
-            // A missing parameter is reported once, at the context.
+            // What is missing is reported once, at the context.
             .filter(|found| {
                 found.kind != DiagnosticKind::Missing || !first_name(found.span).is_some_and(|name| reported(&name))
             })

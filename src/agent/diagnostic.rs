@@ -15,7 +15,7 @@ pub enum Place {
     Signature,
     /// The context.
     Context,
-    /// An option (mode, max_turns, tools, schema, …).
+    /// An option (mode, `max_turns`, tools, schema, …).
     Options,
 }
 

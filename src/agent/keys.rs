@@ -6,15 +6,13 @@
 use std::path::Path;
 
 use ptc_core::limits;
+use ptc_core::reply::Recovery;
 use ptc_core::value::{Json, json};
 
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
 use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 use crate::event::Options;
-
-/// Names of the recovery levels, from careful to bold.
-pub(crate) const RECOVERY: [&str; 3] = ["strict", "standard", "lenient"];
 
 /// Names of the ways to check inputs.
 pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
@@ -100,7 +98,11 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "recovery",
         read: |entry, target, problems| {
-            set(&mut target.agent.recovery, one_of("recovery level", &RECOVERY, entry), problems);
+            set(
+                &mut target.agent.recovery,
+                one_of("recovery level", &Recovery::ALL.map(Recovery::name), entry),
+                problems,
+            );
         },
         write: |agent| Some(Json::str(&agent.recovery)),
     },
@@ -282,11 +284,10 @@ fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problem
             problems.push(entry.unknown(&Mode::ALL.map(Mode::name)));
             continue;
         };
-        for key in ["mode", "modes"] {
-            if let Some(json) = entry.json.get(key) {
-                let message = format!("`{key}` cannot stand in [{}]: the section is about one mode", entry.path);
-                problems.push(Problem { key: format!("{}.{key}", entry.path), span: json.span, message });
-                return;
+        for nested in ["mode", "modes"] {
+            if let Some(json) = entry.json.get(nested) {
+                let message = format!("`{nested}` cannot stand in [{}]: the section is about one mode", entry.path);
+                problems.push(Problem { key: format!("{}.{nested}", entry.path), span: json.span, message });
             }
         }
         let mut scratch = Target { agent: Agent::default(), folder: target.folder };
@@ -294,7 +295,7 @@ fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problem
         let mut overrides = entry.json.clone();
         if let Some(schema) = scratch.agent.schema {
             // The definition must stand on its own, whatever happens to the file it names.
-            overrides = with(&overrides, "schema", Json::str(schema.to_text()));
+            overrides = with(entry.json, "schema", &Json::str(schema.to_text()));
         }
         target.agent.modes.push((mode, overrides));
     }
@@ -302,7 +303,7 @@ fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problem
 }
 
 /// The object with one member's value replaced.
-fn with(object: &Json, key: &str, value: Json) -> Json {
+fn with(object: &Json, key: &str, value: &Json) -> Json {
     let members = object.members().unwrap_or_default().iter();
     Json::object(
         members

@@ -57,7 +57,7 @@ pub struct Agent {
     pub token_limit: Option<u64>,
     /// How far a reply may be repaired: strict, standard, lenient.
     pub recovery: String,
-    /// How inputs are checked: enabled, warn_only, strict, disabled.
+    /// How inputs are checked: enabled, `warn_only`, strict, disabled.
     pub signature_validation: String,
     /// Ask the provider to cache the prompt.
     pub cache: bool,

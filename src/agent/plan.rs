@@ -2,6 +2,7 @@
 //!
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 
+use ptc_core::reply::Recovery;
 use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
 use ptc_core::template::Template;
 use ptc_core::value::{Json, Value};
@@ -26,6 +27,8 @@ pub struct Plan {
     pub schema: Option<Schema>,
     /// The developer's own schema: it decides about answers instead of `output`.
     pub raw_schema: Option<RawSchema>,
+    /// How far a reply may be repaired.
+    pub recovery: Recovery,
     /// How inputs are treated.
     pub inputs: InputMode,
     /// What is worth knowing; nothing that refuses a run.
@@ -51,6 +54,8 @@ impl Plan {
             None => json_schema::answer(&output, &agent.field_descriptions),
         };
         Ok(Self {
+            // The name was checked above.
+            recovery: Recovery::from_name(&agent.recovery).unwrap_or_default(),
             inputs: input_mode(&agent.signature_validation),
             agent: agent.clone(),
             signature,

@@ -89,16 +89,12 @@ fn path(answer: &Json, pointer: &str) -> Path {
     let mut path = Path::default();
     for step in pointer.split('/').skip(1) {
         let step = step.replace("~1", "/").replace("~0", "~");
-        let items = at.and_then(Json::items);
-        match (items, step.parse::<usize>()) {
-            (Some(items), Ok(index)) => {
-                path.0.push(Segment::Index(index));
-                at = items.get(index);
-            }
-            _ => {
-                path.0.push(Segment::Field(step.clone()));
-                at = at.and_then(|json| json.get(&step));
-            }
+        if let (Some(items), Ok(index)) = (at.and_then(Json::items), step.parse::<usize>()) {
+            at = items.get(index);
+            path.0.push(Segment::Index(index));
+        } else {
+            at = at.and_then(|json| json.get(&step));
+            path.0.push(Segment::Field(step));
         }
     }
     path

@@ -14,39 +14,15 @@ use crate::event::{Options, Price, StructuredBy};
 pub enum ModelChoice {
     /// The shipped recordings.
     Demo,
-    /// Generated answers.
-    Sample(Sample),
+    /// Generated answers, with the settings after the colon (`missing_field,seed=7,every`), which the model itself reads.
+    Sample(String),
     /// The developer.
     Human,
     /// The recording of a session, by path, id, prefix or `last`.
     Recorded(String),
     /// A provider's model.
-    Http(HttpModel),
+    Http(Box<HttpModel>),
 }
-
-/// How generated answers are made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sample {
-    /// A fault to inject, one of [`FAULTS`].
-    pub fault: Option<&'static str>,
-    /// Seed of the answers; the run's when absent.
-    pub seed: Option<u64>,
-    /// The fault comes in every turn, not only in the first.
-    pub every: bool,
-}
-
-/// The faults that `sample` can inject (settled decision 26).
-pub const FAULTS: [&str; 9] = [
-    "bad_json",
-    "missing_field",
-    "wrong_type",
-    "prose",
-    "two_blocks",
-    "endless_loop",
-    "cut_reply",
-    "slow",
-    "provider_error",
-];
 
 /// Everything needed to reach a provider's model.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,12 +66,12 @@ impl Config {
         match text.split_once(':') {
             None => match text {
                 "demo" => Ok(ModelChoice::Demo),
-                "sample" => Ok(ModelChoice::Sample(Sample::default())),
+                "sample" => Ok(ModelChoice::Sample(String::new())),
                 "human" => Ok(ModelChoice::Human),
                 "recorded" => Err(not_found("write the recording's session, as in `recorded:last`")),
                 _ => Err(self.unknown(text)),
             },
-            Some(("sample", options)) => sample(options).map(ModelChoice::Sample),
+            Some(("sample", options)) => Ok(ModelChoice::Sample(options.trim().to_owned())),
             Some(("recorded", session)) if !session.trim().is_empty() => {
                 Ok(ModelChoice::Recorded(session.trim().to_owned()))
             }
@@ -149,7 +125,7 @@ impl Config {
                 provider.kind.name()
             )));
         }
-        Ok(ModelChoice::Http(HttpModel {
+        Ok(ModelChoice::Http(Box::new(HttpModel {
             alias: text.to_owned(),
             provider: provider.name.clone(),
             id: model.id,
@@ -161,30 +137,10 @@ impl Config {
             stream: model.stream,
             options: model.options,
             max_attempts: self.max_attempts,
-        }))
+        })))
     }
 }
 
 fn not_found(message: impl Into<String>) -> ConfigError {
     ConfigError::Model { reason: Reason::LlmNotFound, message: message.into() }
-}
-
-/// `fault,seed=7,every` in any order.
-fn sample(options: &str) -> Result<Sample, ConfigError> {
-    let mut sample = Sample::default();
-    for word in options.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        if word == "every" {
-            sample.every = true;
-        } else if let Some(seed) = word.strip_prefix("seed=") {
-            let seed = seed.parse().map_err(|_| not_found(format!("`seed={seed}` is not a whole number from 0")))?;
-            sample.seed = Some(seed);
-        } else if let Some(fault) = FAULTS.into_iter().find(|fault| *fault == word) {
-            if let Some(first) = sample.fault.replace(fault) {
-                return Err(not_found(format!("`sample` takes one fault, found `{first}` and `{fault}`")));
-            }
-        } else {
-            return Err(not_found(format!("`sample` knows no fault `{word}`{}", advice(word, &FAULTS))));
-        }
-    }
-    Ok(sample)
 }

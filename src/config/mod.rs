@@ -6,7 +6,6 @@
 mod choice;
 pub mod document;
 mod folders;
-mod key;
 mod model;
 mod options;
 mod provider;
@@ -17,12 +16,11 @@ use std::path::{Path, PathBuf};
 use ptc_core::limits;
 use ptc_core::reasons::Reason;
 
-pub use choice::{FAULTS, HttpModel, ModelChoice, Sample};
+pub use choice::{HttpModel, ModelChoice};
 pub use folders::Folders;
-pub use key::KeySource;
 pub use model::ModelEntry;
-pub use options::OPTIONS;
-pub use provider::{Protocol, Provider};
+pub use options::{OPTIONS, options_over};
+pub use provider::{KeySource, Protocol, Provider};
 
 use document::{Entry, FileError, Key, Problem, Problems, read_table, set};
 use provider::Start;

@@ -34,3 +34,15 @@ fn share(entry: &Entry<'_>) -> Result<f64, Problem> {
     }
     Ok(share)
 }
+
+/// The options of an agent, and where it has none those of its model.
+pub fn options_over(agent: &Options, model: &Options) -> Options {
+    Options {
+        temperature: agent.temperature.or(model.temperature),
+        max_tokens: agent.max_tokens.or(model.max_tokens),
+        top_p: agent.top_p.or(model.top_p),
+        stop: if agent.stop.is_empty() { model.stop.clone() } else { agent.stop.clone() },
+        seed: agent.seed.or(model.seed),
+        reasoning: agent.reasoning.clone().or_else(|| model.reasoning.clone()),
+    }
+}

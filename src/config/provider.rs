@@ -4,13 +4,12 @@
 
 use std::path::PathBuf;
 
-use super::KeySource;
 use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Chat completions as OpenAI made them; many servers speak it.
+    /// Chat completions as `OpenAI` made them; many servers speak it.
     OpenAi,
     /// Anthropic's messages.
     Anthropic,
@@ -53,6 +52,15 @@ pub struct Provider {
     pub key: Option<KeySource>,
     /// Headers sent with every request.
     pub headers: Vec<(String, String)>,
+}
+
+/// Where an API key comes from; its value is read when a run needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum KeySource {
+    /// An environment variable.
+    Env(String),
+    /// A file that holds nothing else.
+    File(PathBuf),
 }
 
 /// A provider while its section is read.

@@ -12,10 +12,12 @@ mod json;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
-use crate::agent::{Plan, Step};
-use crate::event::{Address, ErrorRecord};
-use crate::model::Model;
+use crate::agent::{Context, Diagnostic, Place, Plan, Step};
+use crate::event::{Address, ErrorRecord, Message, MessagePart, Role, Source};
+use crate::model::{Model, Request};
 use crate::port::{Clock, Sink, SinkError, Stop};
+use crate::prompt::{self, Outgoing};
+use crate::session::RunText;
 
 pub use ask::{PART_BYTES, PART_MS};
 
@@ -79,6 +81,25 @@ fn failure(reason: Reason, message: impl Into<String>) -> ErrorRecord {
         hint: Some(reason.row().next.to_owned()),
         ..ErrorRecord::default()
     }
+}
+
+/// The first request that a run of this plan would make, and what is worth knowing about the context.
+/// Errors: what is wrong with the context.
+pub fn preview(plan: &Plan, context: &Context) -> Result<(Request, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let (value, findings) = plan.check_context(&context.json);
+    if findings.iter().any(Diagnostic::is_error) {
+        return Err(findings);
+    }
+    let template = |error: ptc_core::template::TemplateError| {
+        vec![Diagnostic::error(Place::Prompt, Reason::TemplateError, error.message).at(error.span)]
+    };
+    let opening = prompt::json::open(plan, &value, &context.descriptions).map_err(template)?;
+    let message = |role: Role, m: u32, parts: Vec<MessagePart>| {
+        let message = Message { m, role, source: Source::Prompt, parts };
+        Outgoing { role, text: message.plain_text(&RunText::default()) }
+    };
+    let messages = [message(Role::System, 0, opening.system), message(Role::User, 1, opening.user)];
+    Ok((prompt::request(plan, Address::run(0).turn(1), 0, &messages), findings))
 }
 
 /// Runs the plan. Always ends with a Step: a failure is in it, never a panic or an error beside it.

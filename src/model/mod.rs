@@ -4,6 +4,7 @@
 //! This folder is the only place that opens sockets. It must never let a known secret out.
 
 mod closure;
+mod configured;
 mod endpoint;
 mod error;
 mod fault;
@@ -12,6 +13,7 @@ mod http;
 mod human;
 mod openai;
 mod outlet;
+mod probe;
 mod request;
 mod retry;
 mod sample;
@@ -31,6 +33,7 @@ pub use gate::{CONCURRENT_REQUESTS, Gate};
 pub use http::CONNECT_MS;
 pub use human::HumanModel;
 pub use openai::OpenAi;
+pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request, Want};
 pub use retry::{BASE_DELAY_MS, Backoff, MAX_ATTEMPTS, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy};
 pub use sample::{FAULTS, Fault, Sample};

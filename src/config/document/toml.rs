@@ -15,14 +15,13 @@ const DEEPEST: usize = 40;
 
 /// Reads TOML text. Dates and times become their ISO text; numbers that JSON cannot hold are problems.
 pub fn parse(text: &str) -> Result<Json, Problem> {
-    let document = DeTable::parse(text).map_err(|error| {
-        let span = error.span().unwrap_or(text.len()..text.len());
-        Problem {
-            key: String::new(),
-            span: Span::new(span.start, span.end),
-            message: format!("not TOML: {}", error.message().trim()),
-        }
-    })?;
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let place = |error: &toml::de::Error| error.span().unwrap_or(text.len()..text.len());
+    // A slip often causes others further down: the first in the text is the one to correct.
+    if let Some(error) = errors.iter().min_by_key(|error| place(error).start) {
+        let (span, message) = (place(error), format!("not TOML: {}", error.message().trim()));
+        return Err(Problem { key: String::new(), span: Span::new(span.start, span.end), message });
+    }
     let span = Span::new(0, text.len());
     table(document.get_ref()).map(|node| Json { node, span })
 }
