@@ -46,7 +46,9 @@ impl Tree {
 
     /// The tree of these files (path and text).
     pub(super) fn of(files: impl IntoIterator<Item = (String, String)>) -> Self {
-        let (rust, other): (Vec<_>, Vec<_>) = files.into_iter().partition(|(path, _)| path.ends_with(".rs"));
+        let (rust, other): (Vec<_>, Vec<_>) = files
+            .into_iter()
+            .partition(|(path, _)| Path::new(path).extension().is_some_and(|extension| extension == "rs"));
         let mut sources: Vec<Source> = rust.into_iter().map(|(path, text)| Source::new(path, text)).collect();
         let test_modules: Vec<String> = sources.iter().flat_map(Source::test_modules).collect();
         for source in &mut sources {
@@ -55,7 +57,8 @@ impl Tree {
             let module =
                 |stem: &String| source.path == format!("{stem}.rs") || source.path.starts_with(&format!("{stem}/"));
             if folder("tests") || folder("benches") || test_modules.iter().any(module) {
-                source.tests = vec![0..source.text.len()];
+                source.tests.clear();
+                source.tests.push(0..source.text.len());
             }
         }
         let data = other.into_iter().map(|(path, text)| Data { path, text }).collect();

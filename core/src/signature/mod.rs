@@ -8,7 +8,7 @@ mod check;
 mod coerce;
 mod issue;
 pub mod json_schema;
-mod names;
+pub(crate) mod names;
 mod narrow;
 mod outline;
 mod parse;

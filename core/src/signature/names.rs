@@ -12,13 +12,13 @@ pub fn underscored(name: &str) -> String {
 }
 
 /// Do two names mean the same field? `-` and `_` are interchangeable.
-pub(super) fn same(a: &str, b: &str) -> bool {
+pub(crate) fn same(a: &str, b: &str) -> bool {
     a == b || underscored(a) == underscored(b)
 }
 
 /// The value of the declared field `name`: under the exact string key, then with `-` and `_` exchanged, then the same
 /// as keywords (signature contract §3).
-pub(super) fn find<'a>(map: &'a Map, name: &str) -> Option<&'a Value> {
+pub(crate) fn find<'a>(map: &'a Map, name: &str) -> Option<&'a Value> {
     let keyword = |spelling: Cow<str>| map.get_keyword(Keyword::known(&spelling)?);
     spellings(name).find_map(|spelling| map.get_str(&spelling)).or_else(|| spellings(name).find_map(keyword))
 }

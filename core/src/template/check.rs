@@ -4,9 +4,8 @@
 //! Names are resolved as when filling: through the sections from the inside; what has no known type is not judged.
 
 use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
-use super::lookup::same_name;
 use super::{Diagnostic, DiagnosticKind, Missing, Node, Path, Section, Template, render, variables};
-use crate::signature::{Field, Signature, Type};
+use crate::signature::{Field, Signature, Type, names};
 use crate::text::{Span, nearest};
 use crate::value::Value;
 
@@ -221,7 +220,7 @@ impl<'s> Inspection<'s> {
 
 fn field<'s>(fields: &'s [Field], name: &str) -> Option<&'s Field> {
     let exact = fields.iter().find(|field| field.name == name);
-    exact.or_else(|| fields.iter().find(|field| same_name(&field.name, name)))
+    exact.or_else(|| fields.iter().find(|field| names::same(&field.name, name)))
 }
 
 fn no_field(of: &str, fields: &[Field], name: &str) -> Problem {

@@ -3,6 +3,7 @@
 //! Fields are found as in signatures: the exact name, then with `-` and `_` exchanged, then as a keyword.
 
 use super::Path;
+use crate::signature::names;
 use crate::text::nearest;
 use crate::value::{Map, Value};
 
@@ -19,12 +20,6 @@ impl<'v> Found<'v> {
         let way = if self.way.is_empty() { name.to_string() } else { format!("{}.{name}", self.way) };
         Self { value, way }
     }
-}
-
-/// Are two names the same, with `-` and `_` as one?
-pub(super) fn same_name(a: &str, b: &str) -> bool {
-    let fold = |byte: u8| if byte == b'-' { b'_' } else { byte };
-    a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| fold(a) == fold(b))
 }
 
 /// Where a name was missing.
@@ -56,11 +51,7 @@ pub(super) fn find<'v, 'p>(stack: &[Found<'v>], path: &'p Path) -> Result<Found<
 }
 
 fn field<'v>(of: &Found<'v>, name: &str) -> Option<Found<'v>> {
-    let map = of.value.as_map()?;
-    // Strings come after keywords in the order of keys, and are preferred.
-    let alike = || map.iter().rev().find(|(key, _)| key_name(key).is_some_and(|key| same_name(key, name)));
-    let value = map.get_str(name).or_else(|| alike().map(|(_, value)| value))?;
-    Some(of.part(name, value))
+    names::find(of.value.as_map()?, name).map(|value| of.part(name, value))
 }
 
 fn key_name(key: &Value) -> Option<&str> {
