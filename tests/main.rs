@@ -1,1 +1,3 @@
-//! integration
+//! Integration tests: one file per concern.
+
+mod openai;
