@@ -231,7 +231,7 @@ fn cause(error: &reqwest::Error) -> Cause {
                 ErrorKind::TimedOut => return Cause::ConnectTimeout,
                 _ => {}
             }
-            if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
+            if io.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) {
                 return Cause::Tls;
             }
         }

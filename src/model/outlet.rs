@@ -62,7 +62,7 @@ impl<'a> Outlet<'a> {
             attempt: self.attempt,
             status: ReplyStatus::Discarded,
             finish: None,
-            usage: error.usage,
+            usage: error.usage.as_deref().copied(),
             model: None,
             structured_by: None,
             requests: self.attempt,

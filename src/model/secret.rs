@@ -121,12 +121,10 @@ impl Scrub {
 
     /// The error with every text cleaned.
     #[must_use]
-    pub fn error(&self, error: ModelError) -> ModelError {
-        ModelError {
-            message: self.text(&error.message),
-            hint: error.hint.as_deref().map(|hint| self.text(hint)),
-            ..error
-        }
+    pub fn error(&self, mut error: ModelError) -> ModelError {
+        error.message = self.text(&error.message);
+        error.hint = error.hint.map(|hint| self.text(&hint));
+        error
     }
 
     /// Overwrites each secret with `*`, byte for byte, so that places do not move. Returns how many there were.
