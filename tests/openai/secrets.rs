@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use ptc_workbench::model::{ErrorClass, KeySource, OpenAi};
+use ptc_workbench::config::KeySource;
+use ptc_workbench::model::{ErrorClass, OpenAi};
 
 use super::server::{Play, Received, Server, delta, ending};
 use super::{ask, ask_server, endpoint, request};
