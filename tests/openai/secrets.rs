@@ -47,7 +47,8 @@ async fn an_echoed_key_never_leaves_the_port() {
             Play::events(letters.chain([ending("stop")]))
         }),
         ("escaped", |key| {
-            let escaped: String = key.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
+            let escaped =
+                key.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect::<Vec<_>>().concat();
             let chunk = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{escaped}\"}}}}]}}\n\n");
             Play::events([chunk, ending("stop")])
         }),
