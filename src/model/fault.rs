@@ -185,7 +185,7 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
 fn advice(class: ErrorClass, status: Option<u16>, said: &Said, target: &Target) -> Option<String> {
     let text = match class {
         ErrorClass::Auth => match &target.key {
-            Some((name, advice)) => format!("check the key in {name}; set it with: {advice}"),
+            Some((name, advice)) => format!("check the key in {name}; {advice}"),
             None => format!(
                 "provider {} has no key: set api_key_env or api_key_file under [providers.{0}]",
                 target.provider
