@@ -75,14 +75,13 @@ impl KeySource {
     /// What to do to give a key.
     pub fn advice(&self) -> String {
         match self {
-            Self::Env(name) => format!("export {name}=…"),
-            Self::File(path) => format!("write the key into {}", path.display()),
+            Self::Env(name) => format!("set it with: export {name}=…"),
+            Self::File(path) => format!("write it into {}", path.display()),
         }
     }
 
     fn missing(&self, what: &str) -> ModelError {
-        ModelError::new(ErrorClass::Auth, format!("no API key: {} {what}", self.name()))
-            .hint(format!("set it with: {}", self.advice()))
+        ModelError::new(ErrorClass::Auth, format!("no API key: {} {what}", self.name())).hint(self.advice())
     }
 }
 

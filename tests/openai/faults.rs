@@ -111,14 +111,14 @@ async fn refusals_and_filters_are_errors_with_their_tokens() {
 #[tokio::test]
 async fn silence_has_limits_before_and_within_a_reply() {
     let silent = [
-        (Play::Stall(vec![]), "gave no answer within 40 ms"),
-        (Play::silent::<&str>([]), "gave no answer within 40 ms"),
-        (Play::silent([delta("half")]), "fell silent for 30 ms after"),
+        (Play::Stall(vec![]), 40, "gave no answer within 40 ms"),
+        (Play::silent::<&str>([]), 40, "gave no answer within 40 ms"),
+        (Play::silent([delta("half")]), 10_000, "fell silent for 30 ms after"),
     ];
-    for (play, message) in silent {
+    for (play, first_byte_ms, message) in silent {
         let mut server = Server::play([play]).await;
         let mut hasty = endpoint(&server);
-        hasty.timeouts = Timeouts { first_byte_ms: 40, silence_ms: 30 };
+        hasty.timeouts = Timeouts { first_byte_ms, silence_ms: 30 };
         hasty.retry = RetryPolicy { max_attempts: 1, ..hasty.retry };
         let asked = ask_server(&server, &OpenAi::new(hasty).unwrap(), &request("hi")).await;
         assert_eq!(asked.error().class, ErrorClass::Timeout);
@@ -142,6 +142,21 @@ async fn a_server_that_is_not_there_is_named_with_a_way_to_check() {
     );
     assert_eq!(error.hint, Some(format!("is the server running? check with: curl {place}/models")));
     assert!(!asked.everything().contains("in-the-query"));
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_taken_for_a_missing_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let plain = Endpoint::new("local", "m", format!("https://{}/v1", listener.local_addr().unwrap()));
+    let (model, request) = (OpenAi::new(plain).unwrap(), request("hi"));
+    let greet = async {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut socket, b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        socket
+    };
+    let (asked, _socket) = futures::join!(ask(&model, &request), greet);
+    assert_eq!((asked.error().class, asked.error().requests), (ErrorClass::Configuration, 1));
+    assert!(asked.error().hint.as_ref().unwrap().contains("http or https"), "{:?}", asked.error().hint);
 }
 
 #[tokio::test]

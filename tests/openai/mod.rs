@@ -51,8 +51,11 @@ impl Asked {
     }
 
     fn notices(&self) -> Vec<&str> {
-        let notice = |event| if let &ModelEvent::Notice(ref text) = event { Some(text.as_str()) } else { None };
-        self.events.iter().filter_map(notice).collect()
+        let texts = self.events.iter().filter_map(|event| match event {
+            ModelEvent::Notice(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
     }
 
     /// Class and attempt of each attempt that was given up.

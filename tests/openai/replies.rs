@@ -74,8 +74,7 @@ async fn the_request_holds_what_was_asked_for_and_nothing_else() {
     assert_eq!((sent.attempt, sent.provider.as_str()), (1, "local"));
     assert_eq!(sent.url, format!("{}/chat/completions", server.base_url));
     assert_eq!(sent.bytes, u64::try_from(received.body.len()).unwrap());
-    let sha: String = Sha256::digest(&received.body).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(sent.sha, sha);
+    assert_eq!(sent.sha, base16(&Sha256::digest(&received.body)));
     assert_eq!(sent.structured_by, Some(StructuredBy::JsonSchema));
     assert_eq!(asked.reply().structured_by, Some(StructuredBy::JsonSchema));
 }
@@ -179,6 +178,14 @@ fn the_model_names_itself_as_it_was_configured() {
     endpoint.alias = "small".into();
     let info = OpenAi::new(endpoint).unwrap().info();
     assert_eq!((info.alias.as_str(), info.provider.as_str(), info.id.as_str()), ("small", "local", "m-1"));
+}
+
+fn base16(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(u32::from(digit), 16))
+        .collect()
 }
 
 proptest! {

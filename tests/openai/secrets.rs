@@ -48,7 +48,8 @@ async fn an_echoed_key_never_leaves_the_port() {
             Play::events(letters.chain([ending("stop")]))
         }),
         ("escaped", |key| {
-            let escaped: String = key.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
+            let escaped =
+                key.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect::<Vec<_>>().concat();
             let chunk = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{escaped}\"}}}}]}}\n\n");
             Play::events([chunk, ending("stop")])
         }),
@@ -136,10 +137,9 @@ async fn a_missing_key_is_told_before_anything_is_sent() {
 #[tokio::test]
 async fn a_refused_key_names_its_source() {
     let server = Server::play([Play::json("401 Unauthorized", r#"{"error":{"message":"Bad key"}}"#)]).await;
-    let mut endpoint = endpoint(&server);
-    // Any variable that is set will do as a key here: cargo sets this one.
-    endpoint.key = Some(KeySource::Env("CARGO_PKG_NAME".into()));
-    let asked = ask_server(&server, &OpenAi::new(endpoint).unwrap(), &request("hi")).await;
+    let (model, dir) = keyed(&server);
+    let asked = ask_server(&server, &model, &request("hi")).await;
+    let path = dir.path().join("key").display().to_string();
     let hint = asked.error().hint.clone().unwrap();
-    assert_eq!(hint, "check the key in environment variable CARGO_PKG_NAME; set it with: export CARGO_PKG_NAME=…");
+    assert_eq!(hint, format!("check the key in key file {path}; write it into {path}"));
 }

@@ -10,8 +10,8 @@ cli=$peers/node_modules/@copilotkit/aimock/dist/cli.js
 [ -f "$cli" ] || { echo "aimock is not installed: run $here/install.sh" >&2; exit 2; }
 run=(node "$cli" --host 127.0.0.1 --port "$1" --fixtures "$here/fixtures" --log-level warn)
 if [ "${2:-}" = attached ]; then
-  "${run[@]}" <&- & server=$!
-  trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null' EXIT
+  "${run[@]}" </dev/null & server=$!
+  trap 'kill -9 "$server"' EXIT # asked politely, it would wait for idle connections
   cat >/dev/null
 else
   exec timeout "${2:-300}" "${run[@]}"
