@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
-#[command(name = "ptc-workbench", version, args_conflicts_with_subcommands = true)]
+#[command(name = "ptc-workbench", version)]
 pub struct Arguments {
     /// An agent file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,

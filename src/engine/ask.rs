@@ -191,13 +191,15 @@ impl Cycle<'_> {
                     ErrorClass::Cancelled => (ReplyStatus::Cancelled, self.stopped(stopped)),
                     _ => (ReplyStatus::Error, advised(&error)),
                 };
+                let usage = error.usage.as_deref().copied();
                 let end = ReplyEnd {
                     error: Some(record.clone()),
                     requests: error.requests,
+                    usage,
                     ..ReplyEnd::new(error.attempt, status)
                 };
                 self.emit(at, end).await?;
-                self.end_turn(at, None, Some(&record.reason)).await?;
+                self.end_turn(at, usage, Some(&record.reason)).await?;
                 Err(Halt::Fail(record))
             }
         }
