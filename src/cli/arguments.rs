@@ -71,7 +71,7 @@ pub struct AgentFlags {
     /// With --prompt: the signature
     #[arg(long, value_name = "SIGNATURE", requires = "prompt")]
     pub signature: Option<String>,
-    /// Mode: ptc_lisp, json, text, json_loop
+    /// Mode: `ptc_lisp`, json, text, `json_loop`
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// Model: an alias, provider:model, demo, sample[:fault,seed=N,every], human, recorded:SESSION

@@ -24,6 +24,8 @@ pub const PART_MS: u64 = 50;
 pub const PART_BYTES: usize = 16 * 1024;
 /// How long a model may take to notice a stop before it is left behind.
 const GRACE: Duration = Duration::from_secs(1);
+/// A timer that is never due.
+const FAR: Duration = Duration::from_hours(24);
 /// Deltas that may wait for the engine before the model does.
 const QUEUE: usize = 256;
 
@@ -94,7 +96,7 @@ impl Cycle<'_> {
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
         let result = loop {
-            let far = Instant::now() + Duration::from_secs(86_400);
+            let far = Instant::now() + FAR;
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => self.hear(at, event, &mut parts).await?,
