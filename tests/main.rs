@@ -9,4 +9,5 @@ mod agent;
 mod config;
 mod engine;
 mod openai;
+mod pages;
 mod tidy;
