@@ -119,10 +119,8 @@ impl Search<'_> {
     fn whole(&mut self, rule: Rule, span: Span) -> bool {
         let text = span.text(self.reply);
         let bracket = text.starts_with(['{', '[']);
-        if !bracket
-            && !(self.want.admits_scalar()
-                && text.starts_with(|c: char| matches!(c, '"' | '-' | 't' | 'f' | 'n' | '0'..='9')))
-        {
+        let scalar = text.starts_with(|c: char| matches!(c, '"' | '-' | 't' | 'f' | 'n' | '0'..='9'));
+        if !(bracket || (scalar && self.want.admits_scalar())) {
             return false;
         }
         let Ok(read) = self.read(span.start, span.end, Recovery::Strict, Edge::Closed) else { return false };
@@ -145,16 +143,16 @@ impl Search<'_> {
             let content = reasoning::trim(self.reply, content);
             if !self.whole(rule, content) {
                 let stop = self.strict_error(content);
-                self.fault(rule, content.start, *stop);
+                self.fault(rule, content.start, stop);
             }
         } else if scan::next_start(self.reply, Span::new(first.start, self.reply.len())).is_some() {
             let stop = self.strict_error(*first);
-            self.fault(Rule::Whole, first.start, *stop);
+            self.fault(Rule::Whole, first.start, stop);
         }
     }
 
     /// Why a span is not JSON as it stands.
-    fn strict_error(&mut self, span: Span) -> Box<Stop> {
+    fn strict_error(&mut self, span: Span) -> Stop {
         match self.read(span.start, span.end, Recovery::Strict, Edge::Closed) {
             Err(stop) => stop,
             Ok(read) => {
@@ -177,7 +175,7 @@ impl Search<'_> {
         if let Some((at, read)) = start {
             match read {
                 Ok(read) => self.offer(Rule::Start, at, read),
-                Err(stop) => self.fault(Rule::Start, at, *stop),
+                Err(stop) => self.fault(Rule::Start, at, stop),
             }
         }
         for part in rest {
@@ -200,7 +198,7 @@ impl Search<'_> {
     }
 
     /// Reads the JSON at the start of the reply, without offering it yet.
-    fn start(&mut self, part: Span) -> Option<(usize, Result<Read, Box<Stop>>)> {
+    fn start(&mut self, part: Span) -> Option<(usize, Result<Read, Stop>)> {
         let text = part.text(self.reply);
         let odd = |c: char| c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}');
         let bracket = part.start + (text.len() - text.trim_start_matches(odd).len());
@@ -229,7 +227,7 @@ impl Search<'_> {
         if text.starts_with('"') && !self.want.admits_scalar() {
             match self.attempt(content.start, content.start, fence.content.end, edge) {
                 Ok(read) => return self.offer(rule, content.start, read),
-                Err(stop) => self.fault(rule, content.start, *stop),
+                Err(stop) => self.fault(rule, content.start, stop),
             }
         }
         let before = self.candidates.len() + self.unlisted;
@@ -245,7 +243,7 @@ impl Search<'_> {
             };
             match read {
                 Ok(read) => self.offer(rule, content.start, read),
-                Err(stop) => self.fault(rule, content.start, *stop),
+                Err(stop) => self.fault(rule, content.start, stop),
             }
         }
         self.brackets(rule, fence.content, edge);
@@ -257,7 +255,7 @@ impl Search<'_> {
         }
         if rule == Rule::JsonFence {
             let stop = self.strict_error(content);
-            self.fault(rule, content.start, *stop);
+            self.fault(rule, content.start, stop);
         }
     }
 
@@ -296,7 +294,7 @@ impl Search<'_> {
                 }
                 Err(stop) => {
                     let resume = stop.resume;
-                    self.fault(rule, start, *stop);
+                    self.fault(rule, start, stop);
                     match resume {
                         Some(resume) => at = resume.max(start + 1),
                         None => return,
@@ -326,7 +324,7 @@ impl Search<'_> {
         if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
             let message = "the reply was cut behind this value".to_owned();
             let cut = stop(JsonError { message, offset: span.end, incomplete: true });
-            self.fault(rule, span.start, *cut);
+            self.fault(rule, span.start, cut);
         } else {
             self.offer(rule, span.start, read);
         }
@@ -366,37 +364,13 @@ impl Search<'_> {
     }
 
     /// Reads the value at `bracket` (`from` is where the white space before it begins), unrepaired if possible.
-    fn attempt(&mut self, from: usize, bracket: usize, limit: usize, edge: Edge) -> Result<Read, Box<Stop>> {
-        let text = &self.reply[..limit];
-        if text[bracket..].starts_with('"') || scan::is_escaped(text, bracket) {
-            let read = repair::read_escaped(text, bracket, self.recovery, edge);
-            self.visited += read.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
-            if read.is_ok() || text[bracket..].starts_with('"') {
-                return read;
-            }
-        }
-        let plain = self.read(from, limit, Recovery::Strict, edge);
-        let goes_on = |read: &Read, visited: &mut usize| repair::goes_on(text, read.end, visited);
-        if let Ok(read) = &plain
-            && !goes_on(read, &mut self.visited)
-        {
-            return plain;
-        }
-        let mended = self.read(from, limit, self.recovery, edge);
-        match mended {
-            Ok(read)
-                if read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser)
-                    && goes_on(&read, &mut self.visited) =>
-            {
-                let message = "a bracket was closed too early: the object goes on behind its end".to_owned();
-                Err(stop(JsonError { message, offset: read.end, incomplete: false }))
-            }
-            Ok(read) => Ok(read),
-            Err(stop) => plain.or(Err(stop)),
-        }
+    fn attempt(&mut self, from: usize, bracket: usize, limit: usize, edge: Edge) -> Result<Read, Stop> {
+        let read = repair::attempt(&self.reply[..limit], from, bracket, self.recovery, edge);
+        self.visited += read.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
+        read
     }
 
-    fn read(&mut self, start: usize, limit: usize, level: Recovery, edge: Edge) -> Result<Read, Box<Stop>> {
+    fn read(&mut self, start: usize, limit: usize, level: Recovery, edge: Edge) -> Result<Read, Stop> {
         let read = repair::read(&self.reply[..limit], start, level, edge);
         self.visited += read.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
         read
@@ -489,6 +463,6 @@ fn fence_rule(tag: Tag) -> Option<Rule> {
     }
 }
 
-fn stop(error: JsonError) -> Box<Stop> {
-    Box::new(Stop { error, resume: None, visited: 0 })
+fn stop(error: JsonError) -> Stop {
+    Stop { error, resume: None, visited: 0 }
 }
