@@ -1,4 +1,13 @@
-//! Text: spans and positions in sources.
+//! Text: spans and positions in sources, text made safe for terminals, display width, colours, near names.
+//!
+//! Everything here works on `&str` of any content and never fails.
 
+pub mod nearest;
+pub mod safe;
 pub mod span;
+pub mod tokens;
+
+pub use nearest::nearest;
+pub use safe::SafeText;
 pub use span::{LineCol, Span};
+pub use tokens::estimate_tokens;

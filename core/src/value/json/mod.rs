@@ -3,14 +3,17 @@
 //! In: JSON text. Out: [`Json`] trees, [`Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
 
+mod convert;
+mod members;
+mod path;
 mod read;
 mod write;
 
 use num_bigint::BigInt;
 
+pub use members::Members;
 pub use read::{JsonError, parse};
 
-use super::Value;
 use crate::text::Span;
 
 /// A JSON value and where it stood in its source (an empty span when it was made by the program).
@@ -81,14 +84,11 @@ impl Json {
 
     /// An object with the members in this order; of equal keys the first wins.
     pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
-        let mut list: Vec<Member> = Vec::new();
+        let mut list = Members::default();
         for (key, value) in members {
-            let key = key.into();
-            if list.iter().all(|member| member.key != key) {
-                list.push(Member { key, key_span: Span::default(), value });
-            }
+            list.push(Member { key: key.into(), key_span: Span::default(), value });
         }
-        Node::Object(list).into()
+        Node::Object(list.finish()).into()
     }
 
     /// The member of an object with this key.
@@ -117,22 +117,6 @@ impl Json {
         match &self.node {
             Node::Str(text) => Some(text),
             _ => None,
-        }
-    }
-
-    /// The same as a value: keys become strings, maps sorted.
-    pub fn to_value(&self) -> Value {
-        match &self.node {
-            Node::Null => Value::Nil,
-            Node::Bool(value) => Value::Bool(*value),
-            Node::Int(value) => Value::Int(*value),
-            Node::Big(value) => Value::integer((**value).clone()),
-            Node::Float(value) => Value::Float(*value),
-            Node::Str(text) => Value::str(text.as_str()),
-            Node::List(items) => Value::list(items.iter().map(Self::to_value)),
-            Node::Object(members) => {
-                Value::map(members.iter().map(|member| (Value::str(member.key.as_str()), member.value.to_value())))
-            }
         }
     }
 }

@@ -1,10 +1,8 @@
 //! The strict JSON reader: text → tree with spans. RFC 8259, nesting bounded, first of duplicate keys kept.
 
-use std::collections::HashSet;
-
 use num_bigint::BigInt;
 
-use super::{Json, Member, Node};
+use super::{Json, Member, Members, Node};
 use crate::limits::JSON_DEPTH;
 use crate::text::{LineCol, Span};
 
@@ -95,12 +93,11 @@ impl Reader<'_> {
     }
 
     fn object(&mut self) -> Result<Node, JsonError> {
-        let mut members: Vec<Member> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
+        let mut members = Members::default();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Node::Object(members));
+            return Ok(Node::Object(members.finish()));
         }
         loop {
             self.space();
@@ -117,15 +114,13 @@ impl Reader<'_> {
             self.at += 1;
             self.space();
             let value = self.value()?;
-            if seen.insert(key.clone()) {
-                members.push(Member { key, key_span, value });
-            }
+            members.push(Member { key, key_span, value });
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Node::Object(members));
+                    return Ok(Node::Object(members.finish()));
                 }
                 _ => return Err(self.error("expected ',' or '}'")),
             }

@@ -1,9 +1,8 @@
-//! JSON text from trees and values: compact and pretty. Integers keep every digit; floats print shortest and round-trip.
+//! JSON text from trees: compact and pretty. Integers keep every digit; floats print shortest and round-trip.
 
 use std::fmt::Write as _;
 
 use super::{Json, Node};
-use crate::value::Value;
 
 impl Json {
     /// Compact JSON text.
@@ -18,38 +17,6 @@ impl Json {
         let mut out = String::new();
         write_node(&mut out, &self.node, Some("  "), 0);
         out
-    }
-}
-
-impl From<&Value> for Json {
-    /// The JSON view of a value (boundary conversion): keywords become strings, sets arrays, times ISO strings,
-    /// special floats the strings "Infinity", "-Infinity" and "NaN". Keys that are not names print as readable text.
-    fn from(value: &Value) -> Self {
-        let node = match value {
-            Value::Nil => Node::Null,
-            Value::Bool(value) => Node::Bool(*value),
-            Value::Int(value) => Node::Int(*value),
-            Value::Big(value) => Node::Big(Box::new((**value).clone())),
-            Value::Float(value) if value.is_nan() => Node::Str("NaN".to_owned()),
-            Value::Float(value) if value.is_infinite() => {
-                Node::Str(if *value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned())
-            }
-            Value::Float(value) => Node::Float(*value),
-            Value::Keyword(word) => Node::Str(word.name().to_owned()),
-            Value::Str(text) => Node::Str(text.to_string()),
-            Value::List(items) | Value::Set(items) => Node::List(items.iter().map(Self::from).collect()),
-            Value::Map(map) => return Self::object(map.iter().map(|(key, value)| (key_text(key), Self::from(value)))),
-            Value::Instant(at) => Node::Str(at.to_string()),
-        };
-        node.into()
-    }
-}
-
-fn key_text(key: &Value) -> String {
-    match key {
-        Value::Str(text) => text.to_string(),
-        Value::Keyword(word) => word.name().to_owned(),
-        other => Json::from(other).to_text(),
     }
 }
 

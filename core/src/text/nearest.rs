@@ -1,0 +1,96 @@
+//! The nearest known name to one that is unknown: the one source of every "did you mean".
+//!
+//! In: a name as written and the names that would have been right. Out: one of them, or nothing when none is near.
+//! It must never cost more than a bounded time per known name: long names have no neighbours.
+
+/// Names longer than this (in characters) are not compared.
+const LONGEST: usize = 64;
+
+/// The known name nearest to `name`, or `None` when none is near enough.
+///
+/// Near means an edit distance (insert, delete, replace, swap of neighbours) of at most a third of the name's
+/// characters plus one, and less than the length of the longer name. Case and `-`/`_` do not count. Of names
+/// equally far the one of more equal length wins, then the first given.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = fold(name)?;
+    let allowed = wanted.len() / 3 + 1;
+    known
+        .into_iter()
+        .filter_map(|candidate| {
+            let folded = fold(candidate)?;
+            let distance = distance(&wanted, &folded, allowed)?;
+            (distance < wanted.len().max(folded.len())).then(|| {
+                let lengths = wanted.len().abs_diff(folded.len());
+                ((distance, lengths), candidate)
+            })
+        })
+        .min_by_key(|(nearness, _)| *nearness)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The characters of a name that count for nearness; `None` when it is too long.
+fn fold(name: &str) -> Option<Vec<char>> {
+    let folded: Vec<char> =
+        name.chars().take(LONGEST + 1).map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect();
+    (folded.len() <= LONGEST).then_some(folded)
+}
+
+/// Optimal string alignment distance, `None` when it is more than `allowed`.
+fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > allowed {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = above[j] + usize::from(x != y);
+            let mut least = replaced.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && x == b[j - 1] && y == a[i - 1] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied().filter(|distance| *distance <= allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        let known = ["mode", "model", "prompt", "max_turns", "signature"];
+        let cases = [
+            ("modle", Some("model")),
+            ("promt", Some("prompt")),
+            ("max-turns", Some("max_turns")),
+            ("SIGNATURE", Some("signature")),
+            ("sigature", Some("signature")),
+            ("mode", Some("mode")),
+            ("temperature", None),
+            ("", None),
+            ("x", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, known), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn of_equally_near_names_the_first_wins_and_unrelated_short_names_do_not_match() {
+        assert_eq!(nearest("cat", ["bat", "hat"]), Some("bat"));
+        assert_eq!(nearest("a", ["b"]), None);
+        assert_eq!(nearest("id", ["di"]), Some("di"));
+    }
+
+    #[test]
+    fn very_long_names_have_no_neighbour() {
+        let long = "a".repeat(1_000_000);
+        assert_eq!(nearest(&long, ["a"]), None);
+        assert_eq!(nearest("a", [long.as_str()]), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! Text that is safe to draw: the type that views require.
+//!
+//! In: any text from outside (replies, tool results, file names, errors). Out: [`SafeText`], which holds no control
+//! character except the line feed, no terminal sequence and no character that hides or reorders others.
+//! It must never be made from text of unknown origin without one of the three sanitising constructors.
+//!
+//! *Rich* views remove what is not text ([`SafeText::multi_line`], [`SafeText::single_line`]); *raw* and *wire* views
+//! show it as visible pictures ([`SafeText::escape_controls`]). The same rules hold for terminal titles, links, the
+//! clipboard, notifications and every export.
+
+mod chars;
+mod scan;
+
+use std::borrow::Cow;
+
+use scan::Neutral;
+
+/// Tab stops of sanitised text, in columns.
+pub const TAB_COLUMNS: usize = 4;
+
+/// Text that can be written to a terminal or an export as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SafeText(Cow<'static, str>);
+
+impl SafeText {
+    /// Text of the program itself. The only constructor that does not sanitise, so it takes literals only.
+    pub const fn literal(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    /// Removes everything that is not text; keeps line feeds and writes tabs as spaces (stops every
+    /// [`TAB_COLUMNS`] columns). CRLF, lone CR, VT, FF, NEL and the Unicode line separators become line feeds.
+    pub fn multi_line(text: &str) -> Self {
+        let mut out = String::with_capacity(text.len());
+        let mut column = 0;
+        for part in Neutral::new(text) {
+            match part {
+                '\n' => {
+                    out.push('\n');
+                    column = 0;
+                }
+                '\t' => {
+                    let spaces = TAB_COLUMNS - column % TAB_COLUMNS;
+                    out.extend(std::iter::repeat_n(' ', spaces));
+                    column += spaces;
+                }
+                c => {
+                    out.push(c);
+                    column += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+                }
+            }
+        }
+        Self(Cow::Owned(out))
+    }
+
+    /// Removes everything that is not text and writes it on one line: line breaks and tabs become one space each.
+    pub fn single_line(text: &str) -> Self {
+        let flat = |c| if matches!(c, '\n' | '\t') { ' ' } else { c };
+        Self(Cow::Owned(Neutral::new(text).map(flat).collect()))
+    }
+
+    /// Shows what the other two remove: `␛ ␉ ␍ ␀` and their like for control characters, `·U+202E·` for C1 controls
+    /// and characters that hide or reorder others. Only line feeds stay as they are; nothing is lost.
+    pub fn escape_controls(text: &str) -> Self {
+        let mut out = String::with_capacity(text.len());
+        let mut last = None;
+        let mut rest = text.chars();
+        while let Some(c) = rest.next() {
+            if c == '\n' || chars::is_plain(c, last, rest.clone().next()) {
+                out.push(c);
+                last = Some(c);
+            } else {
+                chars::push_picture(&mut out, c);
+                last = None;
+            }
+        }
+        Self(Cow::Owned(out))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The lines without their line feeds; an empty text has one empty line.
+    pub fn lines(&self) -> impl Iterator<Item = Self> {
+        self.0.split('\n').map(|line| Self(Cow::Owned(line.to_owned())))
+    }
+
+    /// The part of the text in this byte range; empty when it does not fit the text.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        Self(Cow::Owned(self.0.get(range).unwrap_or_default().to_owned()))
+    }
+
+    /// Appends safe text.
+    pub fn push(&mut self, more: &Self) {
+        self.0.to_mut().push_str(&more.0);
+    }
+
+    /// All parts with `separator` between them.
+    pub fn join(parts: impl IntoIterator<Item = Self>, separator: &'static str) -> Self {
+        let mut out = Self::default();
+        for (place, part) in parts.into_iter().enumerate() {
+            if place > 0 {
+                out.0.to_mut().push_str(separator);
+            }
+            out.push(&part);
+        }
+        out
+    }
+
+    /// The text as a plain string.
+    pub fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+impl std::ops::Deref for SafeText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for SafeText {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for SafeText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The parts one after the other.
+impl FromIterator<SafeText> for SafeText {
+    fn from_iter<I: IntoIterator<Item = Self>>(parts: I) -> Self {
+        Self::join(parts, "")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! Estimated tokens: what a text will cost before a provider has counted it.
+
+/// About how many tokens a text has: a quarter of its characters, rounded up (agent contract §11.2).
+pub fn estimate_tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_characters_are_a_token_and_a_rest_counts_as_one() {
+        for (text, tokens) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("ééééé", 2)] {
+            assert_eq!(estimate_tokens(text), tokens, "{text:?}");
+        }
+    }
+}
