@@ -3,3 +3,4 @@
 pub mod agent;
 pub mod event;
 pub mod model;
+pub mod tui;

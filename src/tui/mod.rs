@@ -1,0 +1,4 @@
+//! The full-screen workbench.
+
+pub mod draft;
+pub mod wrap;
