@@ -195,6 +195,12 @@ impl Draft {
         true
     }
 
+    /// The other draft in the place of this one, so that versions go on counting.
+    #[must_use]
+    pub fn take_over(&self, other: Self) -> Self {
+        Self { version: self.version + 1, ..other }
+    }
+
     /// Is there a change to take back?
     pub fn can_undo(&self) -> bool {
         !self.done.is_empty()

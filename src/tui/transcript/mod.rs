@@ -16,7 +16,7 @@ pub mod wrapped;
 use std::collections::HashMap;
 
 pub use cell::{Cell, View};
-pub use viewport::{Visible, VisibleRow};
+pub use viewport::{Scroll, Visible, VisibleRow};
 
 use crate::event::{Address, ErrorRecord, Tokens};
 use card::MessageStore;
