@@ -1,1 +1,11 @@
-//! integration
+//! Integration tests: one file per concern.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "functions that tests share fail like the tests themselves"
+)]
+
+mod agent;
+mod config;
+mod engine;
+mod tidy;

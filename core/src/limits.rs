@@ -37,8 +37,11 @@ limits! {
     MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "Turns of a run; in json mode the number of attempts to give a valid answer.";
     MISSION_TIMEOUT "mission_timeout_ms" "ms" None, 1, 86_400_000, MissionTimeout "Time for the whole run, read once per turn. A running model call is ended when it is over.";
     TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "Input and output tokens of a run, checked after each reply; the reply that crosses the limit is paid for.";
+    MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "Attempts to get one reply from a provider, the first included; only failures that may pass are tried again.";
     JSON_DEPTH "json_depth" "levels" Some(512), 1, 512, JsonParseError "Nesting of JSON from replies, contexts and tools.";
+    JSON_DIGITS "json_digits" "digits" Some(10_000), 1, 10_000, JsonParseError "Digits of a whole number in JSON from replies, contexts and tools.";
     TEMPLATE_DEPTH "template_depth" "levels" Some(20), 1, 20, TemplateError "Nesting of template sections.";
+    TEMPLATE_OUTPUT "template_output_bytes" "bytes" Some(16_777_216), 1, 16_777_216, TemplateError "Size of a filled template; each pass through a section counts as one byte more, so that nested sections end.";
     SIGNATURE_DEPTH "signature_depth" "levels" Some(64), 1, 64, SignatureError "Nesting of types in a signature.";
     FEEDBACK_REPLY_CHARS "feedback_reply_chars" "characters" Some(500), 0, 100_000, ValidationError "Characters of the model's reply quoted back to it after an invalid answer.";
     FEEDBACK_ISSUES "feedback_issues" "issues" Some(10), 1, 1_000, ValidationError "Validation errors named in one feedback message; the rest is counted.";

@@ -48,6 +48,7 @@ reasons! {
     InvalidAgent "invalid_agent" "The agent's definition is not usable." "Correct the named key.";
     InvalidContext "invalid_context" "The context is not a JSON object, or does not fit the parameters." "Correct the context at the shown place.";
     ChainedFailure "chained_failure" "The step given as context had failed." "Run the earlier step again.";
+    ChainError "chain_error" "The earlier step does not return what the next agent needs." "Give the earlier agent an output field of each missing name, or make the parameters optional.";
     Cancelled "cancelled" "The run was stopped by a person." "Run again.";
     Suspended "suspended" "The run waits for a person." "Answer in the interface.";
     RecorderFailed "recorder_failed" "The session could not be written." "Free disk space or choose another folder with --sessions.";

@@ -1,7 +1,10 @@
 //! Findings about a definition: where, how bad, what to do.
 
 use ptc_core::reasons::Reason;
+use ptc_core::template;
 use ptc_core::text::Span;
+
+use crate::config::document::Problem;
 
 /// Which text of the definition a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,7 +15,7 @@ pub enum Place {
     Signature,
     /// The context.
     Context,
-    /// An option (mode, max_turns, tools, schema, …).
+    /// An option (mode, `max_turns`, tools, schema, …).
     Options,
 }
 
@@ -40,4 +43,53 @@ pub struct Diagnostic {
     pub reason: Reason,
     /// What is wrong and what to do.
     pub message: String,
+}
+
+impl Diagnostic {
+    /// An error about a text as a whole.
+    pub fn error(place: Place, reason: Reason, message: impl Into<String>) -> Self {
+        Self { place, span: None, key: String::new(), severity: Severity::Error, reason, message: message.into() }
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub fn warning(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
+    }
+
+    /// The same about this key.
+    #[must_use]
+    pub fn key(self, key: impl Into<String>) -> Self {
+        Self { key: key.into(), ..self }
+    }
+
+    /// The same at this place of its text.
+    #[must_use]
+    pub fn at(self, span: Span) -> Self {
+        Self { span: Some(span), ..self }
+    }
+
+    /// Does it refuse the run?
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl From<Problem> for Diagnostic {
+    /// A problem of the options' text.
+    fn from(problem: Problem) -> Self {
+        Self::error(Place::Options, Reason::InvalidAgent, problem.message).key(problem.key).at(problem.span)
+    }
+}
+
+impl From<template::Diagnostic> for Diagnostic {
+    /// A finding about the prompt.
+    fn from(found: template::Diagnostic) -> Self {
+        let severity = match found.severity {
+            template::Severity::Warning => Severity::Warning,
+            template::Severity::Error => Severity::Error,
+        };
+        let error = Self::error(Place::Prompt, Reason::TemplateError, found.message).key("prompt").at(found.span);
+        Self { severity, ..error }
+    }
 }

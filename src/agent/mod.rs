@@ -3,14 +3,31 @@
 //! In: an agent file, a builder or the workbench's drafts. Out: an [`Agent`], and a checked [`Plan`] or diagnostics that say what to do.
 //! It must never run anything.
 
+mod builder;
+mod bundled;
+mod checks;
+mod context;
 mod diagnostic;
+mod draft;
+mod file;
+mod keys;
 mod mode;
+mod plan;
+mod schema;
 mod step;
+mod unbuilt;
 
+use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
+pub use builder::Builder;
+pub use bundled::{BUNDLED, Bundled};
+pub use context::Context;
 pub use diagnostic::{Diagnostic, Place, Severity};
+pub use draft::{DraftTexts, diagnose};
 pub use mode::Mode;
+pub use plan::Plan;
+pub use schema::RawSchema;
 pub use step::{Step, Turn, Usage};
 
 use crate::event::Options;
@@ -40,7 +57,7 @@ pub struct Agent {
     pub token_limit: Option<u64>,
     /// How far a reply may be repaired: strict, standard, lenient.
     pub recovery: String,
-    /// How inputs are checked: enabled, warn_only, strict, disabled.
+    /// How inputs are checked: enabled, `warn_only`, strict, disabled.
     pub signature_validation: String,
     /// Ask the provider to cache the prompt.
     pub cache: bool,
@@ -54,10 +71,31 @@ pub struct Agent {
     pub context: Json,
     /// Model options.
     pub model_options: Options,
-    /// Names of the declared tools.
-    pub tools: Vec<String>,
-    /// `compaction` or `compression` was asked for.
-    pub compaction: bool,
+    /// The declared tools, as written.
+    pub tools: Vec<Tool>,
+    /// Sections `[modes.x]` as written: keys that replace others in that mode. In the order of [`Mode::ALL`].
+    pub modes: Vec<(Mode, Json)>,
+    /// Keys that this build knows and cannot use, as written, in the order of their table.
+    pub unbuilt: Vec<(String, Json)>,
+}
+
+impl Agent {
+    /// The limits of its runs that are on: name and value.
+    pub fn limits(&self) -> Vec<(String, u64)> {
+        let turns = (MAX_TURNS.name, Some(u64::from(self.max_turns)));
+        let others = [(MISSION_TIMEOUT.name, self.mission_timeout_ms), (TOKEN_LIMIT.name, self.token_limit)];
+        let all = std::iter::once(turns).chain(others);
+        all.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+/// A tool as declared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its table: a JSON object.
+    pub definition: Json,
 }
 
 /// What surrounds the system card of the mode.
@@ -93,7 +131,8 @@ impl Default for Agent {
             context: Json::object::<String>([]),
             model_options: Options::default(),
             tools: Vec::new(),
-            compaction: false,
+            modes: Vec::new(),
+            unbuilt: Vec::new(),
         }
     }
 }

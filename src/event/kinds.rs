@@ -61,6 +61,18 @@ pub struct Price {
     pub cached_input: Option<f64>,
 }
 
+impl Price {
+    /// The cost of these tokens.
+    pub fn cost(&self, tokens: &Tokens) -> f64 {
+        let cached = tokens.cache_read.unwrap_or_default().min(tokens.input);
+        let cached_price = self.cached_input.unwrap_or(self.input);
+        let per_million = |count: u64, price: f64| u32::try_from(count).map_or(0.0, f64::from) * price / 1e6;
+        per_million(tokens.input - cached, self.input)
+            + per_million(cached, cached_price)
+            + per_million(tokens.output, self.output)
+    }
+}
+
 /// `turn.start`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TurnStart {
@@ -68,6 +80,9 @@ pub struct TurnStart {
     pub now: i64,
     /// What is left of every budget.
     pub left: Left,
+    /// The budget that does not allow this turn: nothing is asked, the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
 }
 
 /// What is left of the budgets when a turn starts.
@@ -95,6 +110,18 @@ pub enum Role {
     Assistant,
     /// A tool's result.
     Tool,
+}
+
+impl Role {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
 }
 
 /// Why a message exists.
@@ -335,6 +362,24 @@ pub struct ReplyEnd {
     pub first_ms: Option<u64>,
 }
 
+impl ReplyEnd {
+    /// An attempt that ended so, with nothing else known.
+    pub fn new(attempt: u32, status: ReplyStatus) -> Self {
+        Self {
+            attempt,
+            status,
+            finish: None,
+            usage: None,
+            model: None,
+            structured_by: None,
+            requests: 0,
+            error: None,
+            queued_ms: None,
+            first_ms: None,
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
@@ -356,6 +401,24 @@ pub struct Tokens {
     /// Output tokens spent on reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
+}
+
+impl Tokens {
+    /// The sum, part by part.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+        };
+        Self {
+            input: self.input + more.input,
+            output: self.output + more.output,
+            cache_creation: add(self.cache_creation, more.cache_creation),
+            cache_read: add(self.cache_read, more.cache_read),
+            reasoning: add(self.reasoning, more.reasoning),
+        }
+    }
 }
 
 /// An error as data.
@@ -420,6 +483,30 @@ pub enum Kept {
         /// SHA-256 of all of it, hexadecimal.
         sha: String,
     },
+}
+
+impl Kept {
+    /// Bytes of a derived text that are kept whole.
+    pub const WHOLE_BYTES: usize = 64 * 1024;
+
+    /// The text, or its head when it is too long.
+    pub fn of(text: String) -> Self {
+        if text.len() <= Self::WHOLE_BYTES {
+            return Self::Whole(text);
+        }
+        let sha = hex_sha(text.as_bytes());
+        let mut end = 1024;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self::Head { head: text[..end].to_owned(), bytes: text.len() as u64, sha }
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub fn hex_sha(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `check`

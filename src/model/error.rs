@@ -2,7 +2,7 @@
 
 use ptc_core::reasons::Reason;
 
-use crate::event::ErrorRecord;
+use crate::event::{ErrorRecord, Tokens};
 
 /// What kind of failure it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,12 +115,14 @@ pub struct ModelError {
     pub attempt: u32,
     /// HTTP requests made.
     pub requests: u32,
+    /// Tokens that the failed attempt cost, when the provider counted them.
+    pub usage: Option<Tokens>,
 }
 
 impl ModelError {
     /// An error of this class.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), hint: None, status: None, attempt: 1, requests: 0 }
+        Self { class, message: message.into(), hint: None, status: None, attempt: 1, requests: 0, usage: None }
     }
 
     /// The same with advice.
@@ -164,6 +166,7 @@ impl From<ErrorRecord> for ModelError {
             status: record.status,
             attempt: 1,
             requests: 0,
+            usage: None,
         }
     }
 }

@@ -4,16 +4,41 @@
 //! This folder is the only place that opens sockets. It must never let a known secret out.
 
 mod closure;
+mod configured;
+mod endpoint;
 mod error;
+mod fault;
+mod gate;
+mod http;
+mod human;
+mod openai;
+mod outlet;
+mod probe;
 mod request;
+mod retry;
+mod sample;
+mod secret;
+mod stream;
+mod surrogate;
+mod tape;
 
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use closure::{ClosureModel, script};
+pub use endpoint::{Endpoint, FIRST_BYTE_MS, SILENCE_MS, StructuredOutput, Timeouts};
 pub use error::{ErrorClass, ModelError};
+pub use gate::{CONCURRENT_REQUESTS, Gate};
+pub use http::CONNECT_MS;
+pub use human::HumanModel;
+pub use openai::OpenAi;
+pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request, Want};
+pub use retry::{BASE_DELAY_MS, Backoff, MAX_ATTEMPTS, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy};
+pub use sample::{FAULTS, Fault, Sample};
+pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret};
+pub use tape::unpack;
 
 use crate::event::{ModelRecord, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 

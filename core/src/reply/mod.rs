@@ -1,1 +1,24 @@
-//! (being written)
+//! From a model's reply to an answer.
+//!
+//! In: the text of a reply. Out: a JSON tree whose spans point into that text, how it was found, what was mended, and
+//! what else could have been meant ([`extract()`]); for replies that still grow, a partial tree ([`stream`]).
+//! Nothing is mended silently, a cut reply is not completed, and no input may panic or cost more than linear time.
+
+mod extract;
+mod fence;
+mod fixes;
+mod outcome;
+mod reasoning;
+mod recovery;
+mod repair;
+mod scan;
+mod want;
+
+#[cfg(test)]
+mod tests;
+
+pub use extract::extract;
+pub use fixes::{FIXES, Fix, FixKind, FixRow};
+pub use outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
+pub use recovery::{Finish, Recovery};
+pub use want::{Scalar, Want};

@@ -96,6 +96,15 @@ impl Type {
         }
     }
 
+    /// The declared fields of a map, or of the maps in a list.
+    pub fn fields(&self) -> &[Field] {
+        match self.base() {
+            Self::Record { fields, .. } => fields,
+            Self::List(item) => item.fields(),
+            _ => &[],
+        }
+    }
+
     /// Is it one single thing (not a list, record or map)?
     pub fn is_scalar(&self) -> bool {
         !matches!(self.base(), Self::List(_) | Self::Record { .. } | Self::Map | Self::Any)
@@ -103,6 +112,22 @@ impl Type {
 }
 
 impl Signature {
+    /// The parameters and output fields, nested ones too, whose names start with `_`: hidden from models where the
+    /// firewall is on, refused in modes that cannot hide them.
+    pub fn hidden_fields(&self) -> Vec<&Field> {
+        let mut open: Vec<&Field> = self.params.iter().flatten().collect();
+        open.extend(self.output.iter().flat_map(Type::fields));
+        let mut hidden = Vec::new();
+        while let Some(field) = open.pop() {
+            open.extend(field.ty.fields());
+            if field.name.starts_with('_') {
+                hidden.push(field);
+            }
+        }
+        hidden.sort_by_key(|field| field.span.start);
+        hidden
+    }
+
     /// The parameter of this name; `-` and `_` are the same.
     pub fn param(&self, name: &str) -> Option<&Field> {
         let same = |a: &str, b: &str| a == b || a.replace('-', "_") == b.replace('-', "_");

@@ -1,1 +1,133 @@
-//! (being written)
+//! Prompt templates: the Mustache subset of the agent contract §13, as decided in §§E, M2, M3, M31.
+//!
+//! `{{name}}`, `{{a.b}}`, `{{.}}`, `{{! comment}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`.
+//! In: template text, a signature, a context. Out: a tree with spans, findings, and the filled text with the origin of each byte.
+//! It must never escape HTML, read tags out of inserted data, or include other templates.
+
+mod check;
+mod diagnostic;
+mod lookup;
+mod parse;
+mod render;
+
+use std::fmt;
+
+pub use check::{check, check_context, check_references, unused};
+pub use diagnostic::{Diagnostic, DiagnosticKind, Severity, TemplateError};
+pub use parse::parse;
+pub use render::{Missing, Origin, Piece, Rendered, render, render_references};
+
+use crate::text::Span;
+
+/// A template that was read: its text and the tree of its tags.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    source: String,
+    nodes: Vec<Node>,
+}
+
+impl Template {
+    /// The text it was read from; all spans refer to it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The tree, in the order of the text.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+}
+
+/// A part of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// Text that is written as it stands. The lines of standalone tags are not part of it.
+    Text(Span),
+    /// `{{path}}`
+    Variable {
+        /// What to write.
+        path: Path,
+        /// The tag.
+        span: Span,
+    },
+    /// `{{#path}}…{{/path}}` or `{{^path}}…{{/path}}`
+    Section(Section),
+    /// `{{! … }}`
+    Comment(Span),
+}
+
+/// A part of a template that is written once, several times or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The value that decides.
+    pub path: Path,
+    /// The opening tag.
+    pub span: Span,
+    /// The closing tag.
+    pub close: Span,
+    /// Written when the value is falsy (`{{^…}}`), instead of when it is truthy.
+    pub inverted: bool,
+    /// What lies between the tags; sections are at most [`TEMPLATE_DEPTH`](crate::limits::TEMPLATE_DEPTH) deep.
+    pub body: Vec<Node>,
+}
+
+/// A dotted name. Without segments it is `.`, the innermost value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Path {
+    segments: Vec<String>,
+}
+
+impl Path {
+    /// The names between the dots; empty for `.`.
+    pub fn segments(&self) -> &[String] {
+        &self.segments
+    }
+
+    /// The name that is looked up in the context, and the names that follow inside that value; `None` for `.`.
+    pub fn split_first(&self) -> Option<(&str, &[String])> {
+        self.segments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.segments.is_empty() { "." } else { "" })?;
+        f.write_str(&self.segments.join("."))
+    }
+}
+
+/// A name that a template uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Use {
+    /// The name.
+    pub path: Path,
+    /// The tag (of a section: the opening one).
+    pub span: Span,
+    /// Is it the name of a section?
+    pub section: bool,
+}
+
+/// Every use of a name, in the order of the text.
+pub fn variables(template: &Template) -> Vec<Use> {
+    let mut uses = Vec::new();
+    collect(&template.nodes, &mut uses);
+    uses
+}
+
+fn collect(nodes: &[Node], uses: &mut Vec<Use>) {
+    for node in nodes {
+        match node {
+            Node::Text(_) | Node::Comment(_) => {}
+            Node::Variable { path, span } => uses.push(Use { path: path.clone(), span: *span, section: false }),
+            Node::Section(section) => {
+                uses.push(Use { path: section.path.clone(), span: section.span, section: true });
+                collect(&section.body, uses);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod spec;
+#[cfg(test)]
+mod tests;

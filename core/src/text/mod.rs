@@ -2,11 +2,14 @@
 //!
 //! Everything here works on `&str` of any content and never fails.
 
+pub mod lex;
 pub mod nearest;
 pub mod safe;
 pub mod span;
 pub mod tokens;
+pub mod width;
 
+pub use lex::{Token, TokenKind};
 pub use nearest::nearest;
 pub use safe::SafeText;
 pub use span::{LineCol, Span};

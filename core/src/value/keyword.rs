@@ -1,17 +1,14 @@
-//! Keywords: names interned process-wide, compared by id. Never used for keys of data from outside.
+//! Keywords: names interned process-wide, compared by identity. Never used for keys of data from outside.
 
 use std::collections::HashMap;
-use std::sync::{OnceLock, RwLock};
+use std::hash::{Hash, Hasher};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
-/// An interned name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Keyword(u32);
+/// An interned name. One word, copied freely; reading its name takes no lock.
+#[derive(Clone, Copy)]
+pub struct Keyword(&'static &'static str);
 
-#[derive(Default)]
-struct Table {
-    ids: HashMap<&'static str, u32>,
-    names: Vec<&'static str>,
-}
+type Table = HashMap<&'static str, Keyword>;
 
 fn table() -> &'static RwLock<Table> {
     static TABLE: OnceLock<RwLock<Table>> = OnceLock::new();
@@ -19,25 +16,56 @@ fn table() -> &'static RwLock<Table> {
 }
 
 impl Keyword {
-    /// The keyword of this name.
+    /// The keyword of this name. A new name is kept until the process ends.
     pub fn intern(name: &str) -> Self {
-        if let Some(id) = table().read().unwrap_or_else(std::sync::PoisonError::into_inner).ids.get(name) {
-            return Self(*id);
+        if let Some(known) = Self::known(name) {
+            return known;
         }
-        let mut table = table().write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(id) = table.ids.get(name) {
-            return Self(*id);
+        let mut table = table().write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = table.get(name) {
+            return *known;
         }
-        let id = u32::try_from(table.names.len()).unwrap_or(u32::MAX);
         let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
-        table.names.push(name);
-        table.ids.insert(name, id);
-        Self(id)
+        let keyword = Self(Box::leak(Box::new(name)));
+        table.insert(name, keyword);
+        keyword
+    }
+
+    /// The keyword of this name if some program has used it; interns nothing.
+    pub fn known(name: &str) -> Option<Self> {
+        table().read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
     }
 
     /// Its name, without the colon.
     pub fn name(self) -> &'static str {
-        table().read().unwrap_or_else(std::sync::PoisonError::into_inner).names[self.0 as usize]
+        self.0
+    }
+}
+
+impl PartialEq for Keyword {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Keyword {}
+
+impl Hash for Keyword {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::from_ref(self.0).hash(state);
+    }
+}
+
+/// By name.
+impl Ord for Keyword {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        if self == other { std::cmp::Ordering::Equal } else { self.name().cmp(other.name()) }
+    }
+}
+
+impl PartialOrd for Keyword {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -56,5 +84,23 @@ mod tests {
         assert_eq!(Keyword::intern("same"), Keyword::intern("same"));
         assert_ne!(Keyword::intern("same"), Keyword::intern("other"));
         assert_eq!(Keyword::intern("same").name(), "same");
+    }
+
+    #[test]
+    fn asking_for_a_name_does_not_intern_it() {
+        assert_eq!(Keyword::known("never used anywhere"), None);
+        assert_eq!(Keyword::known("never used anywhere"), None);
+    }
+
+    #[test]
+    fn threads_agree_on_keywords() {
+        let names: Vec<String> = (0..200).map(|n| format!("thread-name-{n}")).collect();
+        let intern = || names.iter().map(|name| Keyword::intern(name)).collect::<Vec<_>>();
+        let (one, two) = std::thread::scope(|scope| {
+            let (one, two) = (scope.spawn(intern), scope.spawn(intern));
+            (one.join().unwrap_or_default(), two.join().unwrap_or_default())
+        });
+        assert_eq!(one.len(), 200);
+        assert_eq!(one, two);
     }
 }

@@ -3,25 +3,34 @@
 //! In: JSON text or trees, programs (later). Out: JSON, readable text, comparisons.
 //! It must never hold a key of JSON data as a keyword: keys from outside are strings and are not interned.
 
+mod drop;
+mod extent;
 pub mod json;
 mod keyword;
+mod list;
 mod map;
+mod number;
 mod order;
+mod print;
 mod time;
 
 use std::sync::Arc;
 
+pub use extent::Extent;
 pub use json::Json;
 pub use keyword::Keyword;
+pub use list::{List, Set};
 pub use map::Map;
 pub use num_bigint::BigInt;
-pub use time::Instant;
+pub use print::{Bounds, Printed};
+pub use time::{Instant, TimeError, ZonedInstant};
 
 /// A value. Containers are shared and copied on write.
 ///
 /// `Eq`, `Ord` and `Hash` are *strict* (the rule for map keys): `1` and `1.0` differ, NaN equals itself.
-/// [`Value::same`] is the language's loose equality.
-#[derive(Debug, Clone, Default)]
+/// [`Value::same`] is the language's loose equality. Nesting is not bounded: cloning, dropping and comparing are safe at
+/// any depth; printing, hashing and conversion to JSON look at a bounded number of levels.
+#[derive(Clone, Default)]
 pub enum Value {
     /// Nothing.
     #[default]
@@ -39,11 +48,11 @@ pub enum Value {
     /// A string.
     Str(Arc<Box<str>>),
     /// The only sequential type.
-    List(Arc<Vec<Value>>),
+    List(Arc<List>),
     /// A map in canonical key order.
     Map(Arc<Map>),
     /// A set, its members in canonical order.
-    Set(Arc<Vec<Value>>),
+    Set(Arc<Set>),
     /// A point in time (UTC).
     Instant(Instant),
 }
@@ -120,6 +129,11 @@ impl Value {
         Self::Map(Arc::new(entries.into_iter().collect()))
     }
 
+    /// A set value.
+    pub fn set(members: impl IntoIterator<Item = Self>) -> Self {
+        Self::Set(Arc::new(members.into_iter().collect()))
+    }
+
     /// A map value with string keys; of equal keys the first wins.
     pub fn record<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         Self::map(entries.into_iter().map(|(key, value)| (Self::str(key), value)))
@@ -175,6 +189,19 @@ impl Value {
         self.as_map()?.get_str(key)
     }
 
+    /// The entry of a map under this name, flexibly: see [`Map::lookup`].
+    pub fn lookup(&self, name: &str) -> Option<&Self> {
+        self.as_map()?.lookup(name)
+    }
+
+    /// The members of a set, sorted.
+    pub fn as_set(&self) -> Option<&[Self]> {
+        match self {
+            Self::Set(members) => Some(members),
+            _ => None,
+        }
+    }
+
     /// Is it nil?
     pub fn is_nil(&self) -> bool {
         matches!(self, Self::Nil)
@@ -202,6 +229,18 @@ impl From<f64> for Value {
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
         Self::str(value)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Self::List(Arc::new(items.into()))
+    }
+}
+
+impl From<Map> for Value {
+    fn from(map: Map) -> Self {
+        Self::Map(Arc::new(map))
     }
 }
 

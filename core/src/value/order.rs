@@ -1,13 +1,65 @@
-//! Strict equality, order and hash of values: the rule for map keys, set members and canonical printing.
+//! Equality, order and hash of values.
+//!
+//! There are two rules. The *strict* one (`Eq`, `Ord`, `Hash`) is for map keys, set members and canonical printing: it
+//! is total, tells `1` from `1.0` and `0.0` from `-0.0`, and NaN equals itself. The *loose* one ([`Value::same`],
+//! [`Value::compare`], [`Value::order`]) is the language's: numbers by value at every depth, NaN equal to nothing; map
+//! keys and set members stay strict inside it.
+//!
+//! Comparing is iterative and remembers pairs of shared containers, so neither nesting nor sharing is bounded.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+use std::sync::Arc;
 
-use super::Value;
+use super::{Value, map, number};
+
+/// Containers compared before pairs are remembered; below this, comparing twice is cheaper.
+const REMEMBER_AFTER: usize = 4_096;
+/// How deep and how many values a hash looks at; equal values agree on what lies deeper or later anyway.
+const HASH_DEPTH: usize = 64;
+const HASH_VALUES: usize = 4_096;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Rule {
+    /// Numbers by value, then integers before floats, then `-0.0` before `0.0`; NaN behind all other numbers.
+    Strict,
+    /// Numbers by value; NaN cannot be compared.
+    Loose,
+    /// Numbers by value; NaN behind all other numbers.
+    Sorting,
+}
+
+impl Value {
+    /// The language's `=` (contract §4.2): numbers by value at every depth, NaN equal to nothing (not even itself),
+    /// map keys and set members strict.
+    pub fn same(&self, other: &Self) -> bool {
+        walk(self, other, Rule::Loose) == Some(Ordering::Equal)
+    }
+
+    /// The language's order (contract §4.3) for `<`, `compare` and their like; `None` when the answer hangs on NaN.
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        walk(self, other, Rule::Loose)
+    }
+
+    /// The language's order for sorting: as [`Value::compare`], with NaN behind all other numbers. A total preorder:
+    /// `1` and `1.0` tie, so sorts must be stable.
+    pub fn order(&self, other: &Self) -> Ordering {
+        walk(self, other, Rule::Sorting).unwrap_or(Ordering::Equal)
+    }
+}
 
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        match (self, other) {
+            // Answered without ordering them: these are most keys.
+            (Self::Str(a), Self::Str(b)) => a == b,
+            (Self::Keyword(a), Self::Keyword(b)) => a == b,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            // Values of different kinds are never equal, not even numbers.
+            _ => discriminant(self) == discriminant(other) && self.cmp(other) == Ordering::Equal,
+        }
     }
 }
 
@@ -19,8 +71,14 @@ impl PartialOrd for Value {
     }
 }
 
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        walk(self, other, Rule::Strict).unwrap_or(Ordering::Equal)
+    }
+}
+
 /// Place of a kind in the total order (language contract §4.3).
-fn rank(value: &Value) -> u8 {
+pub(super) fn rank(value: &Value) -> u8 {
     match value {
         Value::Int(_) | Value::Big(_) | Value::Float(_) => 0,
         Value::Bool(false) => 1,
@@ -35,76 +93,187 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-impl Ord for Value {
-    fn cmp(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Self::Int(a), Self::Int(b)) => a.cmp(b),
-            (Self::Str(a), Self::Str(b)) => a.cmp(b),
-            (Self::Keyword(a), Self::Keyword(b)) => {
-                if a == b {
-                    Ordering::Equal
-                } else {
-                    a.name().cmp(b.name())
+/// What two values of which at least one holds no others are to each other; `Err` when both are containers of one kind.
+fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
+    Ok(match (a, b) {
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        (Value::Keyword(a), Value::Keyword(b)) => Some(a.cmp(b)),
+        (Value::Instant(a), Value::Instant(b)) => Some(a.cmp(b)),
+        (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {
+            return Err(());
+        }
+        _ if rule == Rule::Loose && (number::is_nan(a) || number::is_nan(b)) => None,
+        _ => Some(rank(a).cmp(&rank(b)).then_with(|| number::compare(a, b, rule))),
+    })
+}
+
+/// Values that stand side by side in a container.
+enum Row<'a> {
+    Items(std::slice::Iter<'a, Value>),
+    Keys(map::Iter<'a>),
+    Values(map::Iter<'a>),
+}
+
+impl<'a> Iterator for Row<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
+        match self {
+            Self::Items(items) => items.next(),
+            Self::Keys(entries) => entries.next().map(|(key, _)| key),
+            Self::Values(entries) => entries.next().map(|(_, value)| value),
+        }
+    }
+}
+
+/// Two rows being compared item by item; when one ends first, `then` decides.
+struct Frame<'a> {
+    rows: (Row<'a>, Row<'a>),
+    rule: Rule,
+    then: Ordering,
+}
+
+fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
+    match leaves(a, b, rule) {
+        Ok(decided) => decided,
+        Err(()) => walk_containers(a, b, rule),
+    }
+}
+
+fn walk_containers(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
+    let mut walk = Walk::default();
+    let mut next = Step::Compare(a, b, rule);
+    loop {
+        match next {
+            Step::Decided(ordering) => return Some(ordering),
+            Step::Compare(a, b, rule) => match leaves(a, b, rule) {
+                Ok(Some(Ordering::Equal)) => {}
+                Ok(decided) => return decided,
+                Err(()) => {
+                    if let Some(ordering) = walk.enter(a, b, rule) {
+                        return Some(ordering);
+                    }
                 }
+            },
+        }
+        next = walk.step();
+    }
+}
+
+enum Step<'a> {
+    Compare(&'a Value, &'a Value, Rule),
+    Decided(Ordering),
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    frames: Vec<Frame<'a>>,
+    entered: usize,
+    /// Pairs of containers met before. Being met again means they were equal, or are part of what is being compared:
+    /// the first difference ends the whole walk.
+    met: Option<HashSet<(usize, usize, Rule)>>,
+}
+
+impl<'a> Walk<'a> {
+    fn step(&mut self) -> Step<'a> {
+        while let Some(frame) = self.frames.last_mut() {
+            if let (Some(a), Some(b)) = (frame.rows.0.next(), frame.rows.1.next()) {
+                return Step::Compare(a, b, frame.rule);
             }
-            (Self::List(a), Self::List(b)) => a.cmp(b),
-            (Self::Set(a), Self::Set(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
-            (Self::Map(a), Self::Map(b)) => a
-                .len()
-                .cmp(&b.len())
-                .then_with(|| a.iter().map(|(k, _)| k).cmp(b.iter().map(|(k, _)| k)))
-                .then_with(|| a.iter().map(|(_, v)| v).cmp(b.iter().map(|(_, v)| v))),
-            (Self::Instant(a), Self::Instant(b)) => a.cmp(b),
-            _ => rank(self).cmp(&rank(other)).then_with(|| numbers(self, other)),
+            let then = frame.then;
+            self.frames.pop();
+            if then != Ordering::Equal {
+                return Step::Decided(then);
+            }
         }
+        Step::Decided(Ordering::Equal)
+    }
+
+    /// Goes into two containers of one kind; an ordering when that alone decides.
+    fn enter(&mut self, a: &'a Value, b: &'a Value, rule: Rule) -> Option<Ordering> {
+        let (left, right) = (address(a), address(b));
+        // The same container may differ from itself under the loose rule: it may hold NaN.
+        if left == right && rule != Rule::Loose {
+            return None;
+        }
+        self.entered += 1;
+        if self.entered > REMEMBER_AFTER && !self.met.get_or_insert_default().insert((left, right, rule)) {
+            return None;
+        }
+        let mut push = |a, b, rule, then| self.frames.push(Frame { rows: (a, b), rule, then });
+        match (a, b) {
+            (Value::List(a), Value::List(b)) => {
+                push(Row::Items(a.iter()), Row::Items(b.iter()), rule, a.len().cmp(&b.len()));
+            }
+            (Value::Set(a), Value::Set(b)) if a.len() == b.len() => {
+                push(Row::Items(a.iter()), Row::Items(b.iter()), Rule::Strict, Ordering::Equal);
+            }
+            (Value::Map(a), Value::Map(b)) if a.len() == b.len() => {
+                push(Row::Values(a.iter()), Row::Values(b.iter()), rule, Ordering::Equal);
+                push(Row::Keys(a.iter()), Row::Keys(b.iter()), Rule::Strict, Ordering::Equal);
+            }
+            (Value::Set(a), Value::Set(b)) => return Some(a.len().cmp(&b.len())),
+            (Value::Map(a), Value::Map(b)) => return Some(a.len().cmp(&b.len())),
+            _ => {}
+        }
+        None
     }
 }
 
-/// Numbers by value; on a tie integers before floats. Anything else of one rank is equal.
-fn numbers(a: &Value, b: &Value) -> Ordering {
-    let float = |value: &Value| match value {
-        Value::Int(int) => {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "only decides the order of unequal magnitudes; ties are broken by kind"
-            )]
-            let float = *int as f64;
-            float
-        }
-        Value::Float(float) => *float,
-        Value::Big(big) => num_traits::ToPrimitive::to_f64(&**big).unwrap_or(f64::NAN),
-        _ => 0.0,
-    };
-    match (a, b) {
-        (Value::Big(a), Value::Big(b)) => a.cmp(b),
-        _ => float(a).total_cmp(&float(b)).then_with(|| kind(a).cmp(&kind(b))),
-    }
-}
-
-fn kind(value: &Value) -> u8 {
+/// Where a container lies; two containers with one address are one.
+pub(super) fn address(value: &Value) -> usize {
     match value {
-        Value::Int(_) | Value::Big(_) => 0,
-        _ => 1,
+        Value::List(list) => Arc::as_ptr(list).addr(),
+        Value::Set(set) => Arc::as_ptr(set).addr(),
+        Value::Map(map) => Arc::as_ptr(map).addr(),
+        _ => 0,
     }
 }
 
+/// Consistent with `Eq`. Looks at the first 4,096 values down to 64 levels and at all lengths met.
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        rank(self).hash(state);
-        match self {
-            Self::Nil | Self::Bool(_) => {}
-            Self::Int(value) => value.hash(state),
-            Self::Big(value) => value.hash(state),
-            Self::Float(value) => value.to_bits().hash(state),
-            Self::Keyword(word) => word.hash(state),
-            Self::Str(text) => text.hash(state),
-            Self::List(items) | Self::Set(items) => items.hash(state),
-            Self::Map(map) => {
-                for entry in map.iter() {
-                    entry.hash(state);
-                }
-            }
-            Self::Instant(at) => at.hash(state),
+        let mut left = HASH_VALUES;
+        hash(self, state, 0, &mut left);
+    }
+}
+
+fn hash<H: Hasher>(value: &Value, state: &mut H, depth: usize, left: &mut usize) {
+    *left -= 1;
+    rank(value).hash(state);
+    match value {
+        Value::Nil | Value::Bool(_) => {}
+        Value::Int(int) => int.hash(state),
+        Value::Big(big) => big.hash(state),
+        Value::Float(float) => if float.is_nan() { f64::NAN } else { *float }.to_bits().hash(state),
+        Value::Keyword(word) => word.hash(state),
+        Value::Str(text) => text.hash(state),
+        Value::Instant(at) => at.hash(state),
+        Value::List(items) => {
+            items.len().hash(state);
+            hash_all(items.iter(), state, depth, left);
+        }
+        Value::Set(members) => {
+            members.len().hash(state);
+            hash_all(members.iter(), state, depth, left);
+        }
+        Value::Map(map) => {
+            map.len().hash(state);
+            hash_all(map.iter().flat_map(|(key, value)| [key, value]), state, depth, left);
         }
     }
 }
+
+fn hash_all<'a, H: Hasher>(values: impl Iterator<Item = &'a Value>, state: &mut H, depth: usize, left: &mut usize) {
+    if depth < HASH_DEPTH {
+        for value in values {
+            if *left == 0 {
+                return;
+            }
+            hash(value, state, depth + 1, left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

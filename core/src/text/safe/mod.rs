@@ -88,8 +88,21 @@ impl SafeText {
     }
 
     /// The part of the text in this byte range; empty when it does not fit the text.
+    #[must_use]
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         Self(Cow::Owned(self.0.get(range).unwrap_or_default().to_owned()))
+    }
+
+    /// Cut to `width` cells as one line, see [`super::width::truncate`].
+    #[must_use]
+    pub fn truncated(&self, width: usize) -> Self {
+        Self(Cow::Owned(super::width::truncate(&self.0, width).into_owned()))
+    }
+
+    /// Cut or filled to exactly `width` cells as one line, see [`super::width::pad`].
+    #[must_use]
+    pub fn padded(&self, width: usize) -> Self {
+        Self(Cow::Owned(super::width::pad(&self.0, width)))
     }
 
     /// Appends safe text.

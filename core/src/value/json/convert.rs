@@ -112,7 +112,7 @@ fn key_text(key: &Value) -> String {
         Value::Str(text) => text.to_string(),
         Value::Keyword(word) => word.name().to_owned(),
         Value::Instant(at) => at.to_string(),
-        other => Json::from(other).to_text(),
+        other => other.to_string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! JSON trees with spans: key order as received, of duplicate keys the first wins, integers exact, depth bounded.
 //!
-//! In: JSON text. Out: [`Json`] trees, [`Value`]s and JSON text again. Errors carry a byte offset.
+//! In: JSON text. Out: [`Json`] trees, [`crate::value::Value`]s and JSON text again. Errors carry a byte offset.
 //! It must never lose a digit of an integer or reorder keys.
 
 mod convert;
@@ -11,6 +11,7 @@ mod write;
 
 use num_bigint::BigInt;
 
+pub use convert::TOO_DEEP;
 pub use members::Members;
 pub use read::{JsonError, parse};
 
@@ -48,7 +49,7 @@ pub enum Node {
 }
 
 /// One member of an object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Member {
     /// The key.
     pub key: String,
@@ -62,6 +63,13 @@ pub struct Member {
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
+    }
+}
+
+/// Equality of content; spans do not count.
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.value == other.value
     }
 }
 
@@ -120,3 +128,6 @@ impl Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::{Json, Member, Members, Node};
-use crate::limits::JSON_DEPTH;
+use crate::limits::{JSON_DEPTH, JSON_DIGITS};
 use crate::text::{LineCol, Span};
 
 /// Why a text is not JSON, and where.
@@ -16,6 +16,14 @@ pub struct JsonError {
     /// The text ended too early (more input could make it valid).
     pub incomplete: bool,
 }
+
+impl std::fmt::Display for JsonError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (at byte {})", self.message, self.offset)
+    }
+}
+
+impl std::error::Error for JsonError {}
 
 impl JsonError {
     /// Line and column of the error in `source`.
@@ -54,6 +62,7 @@ impl Reader<'_> {
         }
     }
 
+    /// An error here; at the end of the text more of it could help.
     fn error(&self, what: &str) -> JsonError {
         let found = match self.source.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "found the end of the text".to_owned(),
@@ -80,11 +89,8 @@ impl Reader<'_> {
     fn nested(&mut self, read: fn(&mut Self) -> Result<Node, JsonError>) -> Result<Node, JsonError> {
         self.depth += 1;
         if self.depth > JSON_DEPTH.max {
-            return Err(JsonError {
-                message: format!("nested deeper than {} levels", JSON_DEPTH.max),
-                offset: self.at,
-                incomplete: false,
-            });
+            let message = format!("nested deeper than {} levels", JSON_DEPTH.max);
+            return Err(JsonError { message, offset: self.at, incomplete: false });
         }
         self.at += 1;
         let node = read(self)?;
@@ -187,6 +193,10 @@ impl Reader<'_> {
         if whole {
             if let Ok(int) = text.parse::<i64>() {
                 return Ok(Node::Int(int));
+            }
+            if text.trim_start_matches('-').len() as u64 > JSON_DIGITS.max {
+                let message = format!("a whole number of more than {} digits", JSON_DIGITS.max);
+                return Err(JsonError { message, offset: start, incomplete: false });
             }
             if let Some(big) = BigInt::parse_bytes(text.as_bytes(), 10) {
                 return Ok(Node::Big(Box::new(big)));

@@ -1,0 +1,494 @@
+//! From a model's reply to JSON: the candidates in their order, each read and offered to the caller.
+//!
+//! In: the reply, the wanted outer shape, the recovery level, how the reply ended, and the caller's check.
+//! Out: [`Extracted`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences,
+//! bare value. Work is linear in the reply: readings start where the last one stopped, and their sum is bounded.
+
+use std::collections::BTreeMap;
+
+use super::fence::{self, End, Fence, Tag};
+use super::fixes::{Fix, FixKind};
+use super::outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
+use super::recovery::{Finish, Recovery};
+use super::repair::{self, Edge, Read, Stop};
+use super::want::{Scalar, Want};
+use super::{reasoning, scan};
+use crate::text::Span;
+use crate::value::Json;
+use crate::value::json::{JsonError, Node};
+
+/// Readings stop when they have looked at this many bytes per byte of the reply (plus [`FREE_WORK`]).
+const WORK_PER_BYTE: usize = 16;
+
+/// Bytes that short replies may be looked at in any case.
+const FREE_WORK: usize = 1 << 16;
+
+/// Finds the JSON in a reply.
+///
+/// `accept` says whether a value is the answer; it is called for each candidate that could be read. In strict and
+/// standard the first accepted one wins, in lenient the one with the smallest penalty; later ones are reported as tied.
+/// With [`Finish::Truncated`] nothing that is missing at the end is added.
+pub fn extract(
+    reply: &str,
+    want: &Want,
+    recovery: Recovery,
+    finish: Finish,
+    accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
+) -> Extracted {
+    search(reply, want, recovery, finish, accept).0
+}
+
+/// [`extract`], and how many bytes it looked at.
+pub(super) fn search(
+    reply: &str,
+    want: &Want,
+    recovery: Recovery,
+    finish: Finish,
+    accept: &mut dyn FnMut(&Json) -> Result<(), Reject>,
+) -> (Extracted, usize) {
+    let mut search = Search {
+        reply,
+        want,
+        recovery,
+        finish,
+        accept,
+        candidates: Vec::new(),
+        unlisted: 0,
+        best: None,
+        refused: None,
+        error: None,
+        tried: BTreeMap::new(),
+        visited: 0,
+    };
+    let reasoning = search.run();
+    search.finish(reasoning)
+}
+
+struct Search<'a> {
+    reply: &'a str,
+    want: &'a Want,
+    recovery: Recovery,
+    finish: Finish,
+    accept: &'a mut dyn FnMut(&Json) -> Result<(), Reject>,
+    candidates: Vec<Candidate>,
+    unlisted: usize,
+    best: Option<(usize, Json, u32)>,
+    refused: Option<(usize, Json, Reject)>,
+    error: Option<JsonError>,
+    /// Starts that were read, and where a scan goes on behind them.
+    tried: BTreeMap<usize, usize>,
+    visited: usize,
+}
+
+impl Search<'_> {
+    /// Tries the candidates in order; returns the reasoning parts.
+    fn run(&mut self) -> Vec<Span> {
+        if self.whole(Rule::Whole, reasoning::trim(self.reply, Span::new(0, self.reply.len()))) {
+            return Vec::new();
+        }
+        let reasoning = reasoning::find(self.reply);
+        let rest = reasoning::rest(self.reply, &reasoning);
+        if let ([only], false) = (rest.as_slice(), reasoning.is_empty())
+            && self.whole(Rule::Whole, *only)
+        {
+            return reasoning;
+        }
+        if self.recovery == Recovery::Strict {
+            self.strict(&rest);
+        } else {
+            self.parts(&rest);
+        }
+        reasoning
+    }
+
+    fn finish(mut self, reasoning: Vec<Span>) -> (Extracted, usize) {
+        let outcome = if let Some((candidate, json, _)) = self.best {
+            self.candidates[candidate].verdict = Verdict::Accepted;
+            Outcome::Found { json, candidate }
+        } else if let Some((candidate, json, reject)) = self.refused {
+            Outcome::Rejected { json, candidate, reject }
+        } else if let Some(error) = self.error {
+            Outcome::Malformed { error }
+        } else {
+            Outcome::NotFound
+        };
+        (Extracted { outcome, candidates: self.candidates, unlisted: self.unlisted, reasoning }, self.visited)
+    }
+
+    /// Offers `span` when all of it is JSON as it stands.
+    fn whole(&mut self, rule: Rule, span: Span) -> bool {
+        let text = span.text(self.reply);
+        let bracket = text.starts_with(['{', '[']);
+        if !bracket
+            && !(self.want.admits_scalar()
+                && text.starts_with(|c: char| matches!(c, '"' | '-' | 't' | 'f' | 'n' | '0'..='9')))
+        {
+            return false;
+        }
+        let Ok(read) = self.read(span.start, span.end, Recovery::Strict, Edge::Closed) else { return false };
+        let cut = self.edge(span.end) == Edge::Cut && !text.ends_with(['}', ']', '"']);
+        if read.end != span.end || cut {
+            return false;
+        }
+        self.offer(rule, span.start, read);
+        true
+    }
+
+    /// Strict: the whole reply was not JSON; one closed fence around it may be.
+    fn strict(&mut self, rest: &[Span]) {
+        let Some(first) = rest.first() else { return };
+        if let [only] = rest
+            && let [Fence { tag, span, content, end: End::Closed }] = fence::find(self.reply, *only)[..]
+            && let Some(rule) = fence_rule(tag)
+            && reasoning::trim(self.reply, span) == *only
+        {
+            let content = reasoning::trim(self.reply, content);
+            if !self.whole(rule, content) {
+                let stop = self.strict_error(content);
+                self.fault(rule, content.start, *stop);
+            }
+        } else if scan::next_start(self.reply, Span::new(first.start, self.reply.len())).is_some() {
+            let stop = self.strict_error(*first);
+            self.fault(Rule::Whole, first.start, *stop);
+        }
+    }
+
+    /// Why a span is not JSON as it stands.
+    fn strict_error(&mut self, span: Span) -> Box<Stop> {
+        match self.read(span.start, span.end, Recovery::Strict, Edge::Closed) {
+            Err(stop) => stop,
+            Ok(read) => {
+                let message = "expected nothing but JSON, found text behind it".to_owned();
+                stop(JsonError { message, offset: read.end, incomplete: false })
+            }
+        }
+    }
+
+    /// Standard and lenient: everything outside the reasoning parts.
+    fn parts(&mut self, rest: &[Span]) {
+        let start = rest.first().and_then(|first| self.start(*first));
+        let mut fences: Vec<Fence> = rest.iter().flat_map(|part| fence::find(self.reply, *part)).collect();
+        fences.retain(|fence| !self.covered(fence.span.start));
+        for rule in [Rule::JsonFence, Rule::Fence] {
+            for fence in fences.iter().filter(|fence| fence_rule(fence.tag) == Some(rule)) {
+                self.fence(rule, *fence);
+            }
+        }
+        if let Some((at, read)) = start {
+            match read {
+                Ok(read) => self.offer(Rule::Start, at, read),
+                Err(stop) => self.fault(Rule::Start, at, *stop),
+            }
+        }
+        for part in rest {
+            self.between(*part, &fences);
+        }
+        for fence in fences.iter().filter(|fence| fence.tag == Tag::Other) {
+            if !self.covered(fence.span.start) {
+                self.brackets(Rule::OtherFence, fence.content, self.fence_edge(*fence));
+            }
+        }
+        if let [only] = rest {
+            if self.best.is_none() && self.want.admits_scalar() {
+                self.scalar(Rule::Scalar, *only, self.edge(only.end));
+            }
+            if self.best.is_none() && self.recovery == Recovery::Lenient && *self.want == Want::List {
+                let content = fences.first().map_or(*only, |fence| fence.content);
+                self.records(content);
+            }
+        }
+    }
+
+    /// Reads the JSON at the start of the reply, without offering it yet.
+    fn start(&mut self, part: Span) -> Option<(usize, Result<Read, Box<Stop>>)> {
+        let text = part.text(self.reply);
+        let odd = |c: char| c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}');
+        let bracket = part.start + (text.len() - text.trim_start_matches(odd).len());
+        let limit = self.limit(part);
+        let string = !self.want.admits_scalar() && self.reply[bracket..].starts_with('"');
+        if !string && !scan::looks_like_json(self.reply, Span::new(bracket, part.end)) {
+            return None;
+        }
+        let read = self.attempt(part.start, bracket, limit, self.edge(part.end));
+        match &read {
+            Ok(read) => _ = self.tried.insert(bracket, read.end),
+            Err(_) if string => return None,
+            Err(_) => {}
+        }
+        Some((bracket, read))
+    }
+
+    /// A JSON or untagged fence.
+    fn fence(&mut self, rule: Rule, fence: Fence) {
+        if self.covered(fence.span.start) {
+            return;
+        }
+        let content = reasoning::trim(self.reply, fence.content);
+        let edge = self.fence_edge(fence);
+        let text = content.text(self.reply);
+        if text.starts_with('"') && !self.want.admits_scalar() {
+            match self.attempt(content.start, content.start, fence.content.end, edge) {
+                Ok(read) => return self.offer(rule, content.start, read),
+                Err(stop) => self.fault(rule, content.start, *stop),
+            }
+        }
+        let before = self.candidates.len() + self.unlisted;
+        if scan::looks_like_json(self.reply, content) && edge == Edge::Closed {
+            // A mark inside a string may have ended the fence too early.
+            let read = match self.attempt(content.start, content.start, fence.content.end, edge) {
+                Err(stop) if stop.resume.is_none() && stop.error.incomplete => {
+                    let wide =
+                        self.attempt(content.start, content.start, self.reply.len(), self.edge(self.reply.len()));
+                    wide.or(Err(stop))
+                }
+                read => read,
+            };
+            match read {
+                Ok(read) => self.offer(rule, content.start, read),
+                Err(stop) => self.fault(rule, content.start, *stop),
+            }
+        }
+        self.brackets(rule, fence.content, edge);
+        if self.candidates.len() + self.unlisted > before {
+            return;
+        }
+        if self.want.admits_scalar() && self.scalar(rule, content, edge) {
+            return;
+        }
+        if rule == Rule::JsonFence {
+            let stop = self.strict_error(content);
+            self.fault(rule, content.start, *stop);
+        }
+    }
+
+    /// Brackets outside fences.
+    fn between(&mut self, part: Span, fences: &[Fence]) {
+        let mut at = part.start;
+        for fence in fences.iter().filter(|fence| fence.span.start >= part.start && fence.span.end <= part.end) {
+            if fence.span.start >= at && !self.covered(fence.span.start) {
+                let end = fence.span.start;
+                self.brackets(Rule::Bracket, Span::new(at, end), self.edge(end));
+                at = fence.span.end;
+            }
+        }
+        self.brackets(Rule::Bracket, Span::new(at, self.limit(part).max(at)), self.edge(part.end));
+    }
+
+    /// All values that start with a bracket in `range`, in order.
+    fn brackets(&mut self, rule: Rule, range: Span, edge: Edge) {
+        let mut at = range.start;
+        while let Some(start) = scan::next_start(self.reply, Span::new(at, range.end)) {
+            self.visited += start - at;
+            if let Some(next) = self.tried.get(&start) {
+                at = *next;
+                continue;
+            }
+            if self.visited > WORK_PER_BYTE * self.reply.len() + FREE_WORK {
+                return;
+            }
+            match self.attempt(start, start, range.end, edge) {
+                Ok(read) => {
+                    at = read.end;
+                    let link = self.reply[at..].starts_with('(') && read.json.items().is_some();
+                    if !link {
+                        self.offer(rule, start, read);
+                    }
+                }
+                Err(stop) => {
+                    let resume = stop.resume;
+                    self.fault(rule, start, *stop);
+                    match resume {
+                        Some(resume) => at = resume.max(start + 1),
+                        None => return,
+                    }
+                }
+            }
+        }
+        self.visited += range.end.saturating_sub(at);
+    }
+
+    /// A single value, or one of the expected words, and nothing else. Was there one?
+    fn scalar(&mut self, rule: Rule, span: Span, edge: Edge) -> bool {
+        let text = span.text(self.reply);
+        if let Want::Scalar(Scalar::Words(words)) = self.want
+            && let Some(word) = self.word(words, text)
+            && edge != Edge::Cut
+        {
+            let json = Json { node: Node::Str(word), span };
+            let fixes = vec![Fix { kind: FixKind::BareWord, at: span }];
+            self.offer(rule, span.start, Read { json, fixes, end: span.end, visited: text.len() });
+            return true;
+        }
+        let Ok(read) = self.read(span.start, span.end, self.recovery, edge) else { return false };
+        if read.end != span.end || matches!(read.json.node, Node::List(_) | Node::Object(_)) {
+            return false;
+        }
+        if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
+            let message = "the reply was cut behind this value".to_owned();
+            let cut = stop(JsonError { message, offset: span.end, incomplete: true });
+            self.fault(rule, span.start, *cut);
+        } else {
+            self.offer(rule, span.start, read);
+        }
+        true
+    }
+
+    /// The expected word that `text` is; lenient looks past case and marks around it.
+    fn word(&self, words: &[String], text: &str) -> Option<String> {
+        let same = |word: &&String| match self.recovery {
+            Recovery::Strict => false,
+            Recovery::Standard => word.as_str() == text,
+            Recovery::Lenient => {
+                let bare = text.trim_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
+                word.as_str() == text || word.to_lowercase() == bare.to_lowercase()
+            }
+        };
+        words.iter().find(same).cloned()
+    }
+
+    /// Values that follow one another, taken as a list.
+    fn records(&mut self, span: Span) {
+        let span = reasoning::trim(self.reply, span);
+        let (mut items, mut fixes) = (Vec::new(), vec![Fix { kind: FixKind::Records, at: span }]);
+        let mut at = span.start;
+        while at < span.end {
+            let Ok(read) = self.attempt(at, at, span.end, self.edge(span.end)) else { return };
+            items.push(read.json);
+            fixes.extend(read.fixes);
+            let behind = &self.reply[read.end..span.end];
+            let blank = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+            at = read.end + (behind.len() - behind.trim_start_matches(blank).len());
+        }
+        if items.len() > 1 {
+            let json = Json { node: Node::List(items), span };
+            self.offer(Rule::Records, span.start, Read { json, fixes, end: span.end, visited: 0 });
+        }
+    }
+
+    /// Reads the value at `bracket` (`from` is where the white space before it begins), unrepaired if possible.
+    fn attempt(&mut self, from: usize, bracket: usize, limit: usize, edge: Edge) -> Result<Read, Box<Stop>> {
+        let text = &self.reply[..limit];
+        if text[bracket..].starts_with('"') || scan::is_escaped(text, bracket) {
+            let read = repair::read_escaped(text, bracket, self.recovery, edge);
+            self.visited += read.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
+            if read.is_ok() || text[bracket..].starts_with('"') {
+                return read;
+            }
+        }
+        let plain = self.read(from, limit, Recovery::Strict, edge);
+        let goes_on = |read: &Read, visited: &mut usize| repair::goes_on(text, read.end, visited);
+        if let Ok(read) = &plain
+            && !goes_on(read, &mut self.visited)
+        {
+            return plain;
+        }
+        let mended = self.read(from, limit, self.recovery, edge);
+        match mended {
+            Ok(read)
+                if read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser)
+                    && goes_on(&read, &mut self.visited) =>
+            {
+                let message = "a bracket was closed too early: the object goes on behind its end".to_owned();
+                Err(stop(JsonError { message, offset: read.end, incomplete: false }))
+            }
+            Ok(read) => Ok(read),
+            Err(stop) => plain.or(Err(stop)),
+        }
+    }
+
+    fn read(&mut self, start: usize, limit: usize, level: Recovery, edge: Edge) -> Result<Read, Box<Stop>> {
+        let read = repair::read(&self.reply[..limit], start, level, edge);
+        self.visited += read.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
+        read
+    }
+
+    /// Asks the caller about a value that was read.
+    fn offer(&mut self, rule: Rule, start: usize, read: Read) {
+        self.tried.insert(start, read.end);
+        let verdict = (self.accept)(&read.json);
+        let candidate = Candidate {
+            rule,
+            span: Span::new(start, read.end),
+            fixes: read.fixes,
+            verdict: verdict.clone().map_or_else(Verdict::Rejected, |()| Verdict::Tied),
+        };
+        let penalty = candidate.penalty();
+        let place = self.candidates.len();
+        match verdict {
+            Ok(()) => {
+                let better = |best: u32| self.recovery == Recovery::Lenient && penalty < best;
+                if self.best.as_ref().is_none_or(|(_, _, best)| better(*best)) {
+                    self.best = Some((place, read.json, penalty));
+                    self.candidates.push(candidate);
+                    return;
+                }
+            }
+            Err(reject) => {
+                let better = |before: &Reject| matches!((before, &reject), (Reject::Shape(_), Reject::Invalid(_)));
+                if self.refused.as_ref().is_none_or(|(_, _, before)| better(before)) {
+                    self.refused = Some((place, read.json, reject));
+                    self.candidates.push(candidate);
+                    return;
+                }
+            }
+        }
+        self.list(candidate);
+    }
+
+    /// Notes a value that could not be read.
+    fn fault(&mut self, rule: Rule, start: usize, stop: Stop) {
+        self.tried.insert(start, stop.resume.unwrap_or(self.reply.len()).max(start + 1));
+        self.error.get_or_insert_with(|| stop.error.clone());
+        let span = Span::new(start, stop.error.offset.max(start));
+        self.list(Candidate { rule, span, fixes: Vec::new(), verdict: Verdict::Unreadable(stop.error) });
+    }
+
+    fn list(&mut self, candidate: Candidate) {
+        if self.candidates.len() < LISTED {
+            self.candidates.push(candidate);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Does `at` lie inside a value that was read?
+    fn covered(&self, at: usize) -> bool {
+        self.tried.range(..at).next_back().is_some_and(|(_, end)| at < *end)
+    }
+
+    /// Where readings in a part end: the last part reaches to the end of the reply.
+    fn limit(&self, part: Span) -> usize {
+        if self.is_last(part.end) { self.reply.len() } else { part.end }
+    }
+
+    fn is_last(&self, end: usize) -> bool {
+        self.reply[end..].trim().is_empty()
+    }
+
+    /// What `end` means when it is the end of what is read.
+    fn edge(&self, end: usize) -> Edge {
+        match self.finish {
+            Finish::Truncated if self.is_last(end) => Edge::Cut,
+            _ => Edge::Reply,
+        }
+    }
+
+    fn fence_edge(&self, fence: Fence) -> Edge {
+        match fence.end {
+            End::Closed => Edge::Closed,
+            End::Open => self.edge(fence.content.end),
+        }
+    }
+}
+
+fn fence_rule(tag: Tag) -> Option<Rule> {
+    match tag {
+        Tag::Json => Some(Rule::JsonFence),
+        Tag::Untagged => Some(Rule::Fence),
+        Tag::Other => None,
+    }
+}
+
+fn stop(error: JsonError) -> Box<Stop> {
+    Box::new(Stop { error, resume: None, visited: 0 })
+}

@@ -1,0 +1,117 @@
+//! The table of repairs: stable name, meaning, the level from which it is allowed, and its penalty.
+//!
+//! Screens, records and documentation read this table. A repair that is not listed here does not exist.
+
+use super::Recovery;
+use crate::text::Span;
+
+/// One row of the repair table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FixRow {
+    /// The repair itself.
+    pub kind: FixKind,
+    /// Its stable name, as records show it.
+    pub name: &'static str,
+    /// What stood there and what was made of it, one sentence.
+    pub meaning: &'static str,
+    /// The lowest level that allows it.
+    pub level: Recovery,
+    /// What it costs when candidates are compared (lenient only); 0 = no doubt about what was meant.
+    pub penalty: u32,
+}
+
+/// A repair that was made, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fix {
+    /// What was done.
+    pub kind: FixKind,
+    /// The bytes of the reply it concerns; empty where something was missing.
+    pub at: Span,
+}
+
+macro_rules! fixes {
+    ($($variant:ident $name:literal $level:ident $penalty:literal $meaning:literal;)*) => {
+        /// A kind of repair.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum FixKind {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        /// Every repair, in the order of the documentation.
+        pub const FIXES: &[FixRow] = &[
+            $(FixRow { kind: FixKind::$variant, name: $name, meaning: $meaning, level: Recovery::$level, penalty: $penalty },)*
+        ];
+    };
+}
+
+fixes! {
+    ByteOrderMark "byte_order_mark" Standard 0 "A byte order mark was skipped.";
+    OddSpace "odd_space" Standard 0 "White space that JSON does not know (such as a no-break space) was skipped.";
+    ControlCharacter "control_character" Standard 0 "A control character was removed.";
+    RawNewline "raw_newline" Standard 0 "A line break or tab inside a string was kept as if it had been escaped.";
+    InvalidEscape "invalid_escape" Standard 1 "A backslash that begins no escape was kept as a backslash (before a single quote it was dropped).";
+    Comment "comment" Standard 0 "A comment was skipped.";
+    TrailingComma "trailing_comma" Standard 0 "A comma before a closing bracket was skipped.";
+    MissingComma "missing_comma" Standard 1 "A comma was missing between two members or items (or a semicolon stood there).";
+    MissingColon "missing_colon" Standard 1 "A colon was missing after a key (or '=' or '=>' stood there).";
+    MissingCloser "missing_closer" Standard 3 "A closing bracket was missing and was added.";
+    RedundantCloser "redundant_closer" Standard 2 "A closing bracket that closes nothing was skipped.";
+    SingleQuotes "single_quotes" Standard 0 "A string stood in single quotes.";
+    SmartQuotes "smart_quotes" Standard 0 "A string stood in typographic quotes.";
+    TripleQuotes "triple_quotes" Standard 1 "A string stood in three quotes.";
+    InnerQuote "inner_quote" Standard 2 "A quote inside a string was not escaped.";
+    Concatenation "concatenation" Standard 1 "Strings joined with '+' were made one.";
+    UnquotedKey "unquoted_key" Standard 0 "A key stood without quotes.";
+    LiteralSpelling "literal_spelling" Standard 0 "True, False, None and the like were read as true, false and null.";
+    SpecialNumber "special_number" Standard 2 "NaN or an infinity, which JSON cannot hold, became the string \"NaN\", \"Infinity\" or \"-Infinity\".";
+    NumberForm "number_form" Standard 1 "A number in a form JSON does not know (leading zeros or plus, hexadecimal, '2.', '.5', '1_000') was read.";
+    Ellipsis "ellipsis" Standard 3 "Dots that stand for something left out were skipped.";
+    EscapedJson "escaped_json" Standard 1 "The JSON was escaped as if it stood inside a string, and was unescaped once.";
+    BareWord "bare_word" Standard 1 "The reply was one of the expected words without quotes.";
+    ExtraComma "extra_comma" Lenient 3 "A comma without a value before it was skipped.";
+    MissingValue "missing_value" Lenient 5 "A value was missing, or was 'undefined', and became null.";
+    MissingQuote "missing_quote" Lenient 5 "A string without its closing quote was ended at the end of its line.";
+    UnquotedString "unquoted_string" Lenient 3 "A string stood without quotes.";
+    Backticks "backticks" Lenient 1 "A string stood in backticks.";
+    ThousandsComma "thousands_comma" Lenient 3 "Commas between the digits of a number were skipped.";
+    Parentheses "parentheses" Lenient 1 "A list stood in parentheses.";
+    Wrapper "wrapper" Lenient 2 "A function call around a value was skipped.";
+    Records "records" Lenient 3 "Values that follow one another were gathered into a list.";
+}
+
+impl FixKind {
+    /// The table row of this repair.
+    pub fn row(self) -> &'static FixRow {
+        &FIXES[self as usize]
+    }
+
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The repair with this stable name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        FIXES.iter().find(|row| row.name == name).map(|row| row.kind)
+    }
+}
+
+impl std::fmt::Display for FixKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_stands_at_the_place_of_its_kind_and_strict_allows_none() {
+        for (place, row) in FIXES.iter().enumerate() {
+            assert_eq!(row.kind as usize, place);
+            assert_eq!(FixKind::from_name(row.name), Some(row.kind));
+            assert!(row.level > Recovery::Strict, "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What extraction found: the value, every candidate that was looked at, what was mended, and what was thinking aloud.
+//!
+//! All spans are byte ranges of the reply.
+
+use super::Fix;
+use crate::text::Span;
+use crate::value::Json;
+use crate::value::json::JsonError;
+
+/// The result of extracting JSON from a reply.
+#[derive(Debug, Clone)]
+pub struct Extracted {
+    /// The answer, or why there is none.
+    pub outcome: Outcome,
+    /// The candidates in the order they were tried; rejected ones beyond [`LISTED`] are only counted.
+    pub candidates: Vec<Candidate>,
+    /// Candidates that are not listed.
+    pub unlisted: usize,
+    /// Reasoning parts (with their tags) that were left out of the search.
+    pub reasoning: Vec<Span>,
+}
+
+/// How many candidates [`Extracted`] lists.
+pub const LISTED: usize = 64;
+
+/// The answer, or why there is none.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// A candidate was read and accepted.
+    Found {
+        /// Its value.
+        json: Json,
+        /// Its place in [`Extracted::candidates`].
+        candidate: usize,
+    },
+    /// Candidates were read, but none was accepted; this is the first of them (the first of the right shape, if any).
+    Rejected {
+        /// Its value.
+        json: Json,
+        /// Its place in [`Extracted::candidates`].
+        candidate: usize,
+        /// What the caller said about it.
+        reject: Reject,
+    },
+    /// Something looked like JSON but could not be read; `error.incomplete` = the reply ended too early.
+    Malformed {
+        /// The first error; its offset is a byte of the reply.
+        error: JsonError,
+    },
+    /// Nothing looked like JSON.
+    NotFound,
+}
+
+/// Why the caller does not take a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reject {
+    /// The outer shape is wrong (`json_parse_error`).
+    Shape(String),
+    /// The shape is right, the content is not (`validation_error`).
+    Invalid(String),
+}
+
+/// A part of the reply that could be the answer.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// How it was found.
+    pub rule: Rule,
+    /// Where it stands; for an unreadable one from its start to the error.
+    pub span: Span,
+    /// What was mended, in the order of reading.
+    pub fixes: Vec<Fix>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is the answer.
+    Accepted,
+    /// The caller would have accepted it, but another one came first (or needed fewer repairs).
+    Tied,
+    /// It was read, but the caller did not accept it.
+    Rejected(Reject),
+    /// It could not be read.
+    Unreadable(JsonError),
+}
+
+/// How a candidate was found, in the order of trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The whole reply is JSON.
+    Whole,
+    /// A fence tagged as JSON.
+    JsonFence,
+    /// A fence without a tag.
+    Fence,
+    /// The reply starts with a bracket.
+    Start,
+    /// A bracket further inside.
+    Bracket,
+    /// A fence with another tag.
+    OtherFence,
+    /// The reply is a single value without brackets.
+    Scalar,
+    /// Several values in a row were taken as a list.
+    Records,
+}
+
+impl Rule {
+    /// The stable name, as records show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::JsonFence => "json_fence",
+            Self::Fence => "fence",
+            Self::Start => "start",
+            Self::Bracket => "bracket",
+            Self::OtherFence => "other_fence",
+            Self::Scalar => "scalar",
+            Self::Records => "records",
+        }
+    }
+}
+
+impl Candidate {
+    /// Why it could not be read.
+    pub fn error(&self) -> Option<&JsonError> {
+        match &self.verdict {
+            Verdict::Unreadable(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The sum of the penalties of its repairs; each kind counts once.
+    pub fn penalty(&self) -> u32 {
+        let mut kinds: Vec<_> = self.fixes.iter().map(|fix| fix.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds.iter().map(|kind| kind.row().penalty).sum()
+    }
+}
+
+impl Extracted {
+    /// The candidate that was accepted, or the one that is reported when none was.
+    pub fn candidate(&self) -> Option<&Candidate> {
+        match &self.outcome {
+            Outcome::Found { candidate, .. } | Outcome::Rejected { candidate, .. } => self.candidates.get(*candidate),
+            Outcome::Malformed { .. } | Outcome::NotFound => None,
+        }
+    }
+
+    /// Other candidates that would have been accepted too.
+    pub fn ties(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| candidate.verdict == Verdict::Tied)
+    }
+}

@@ -1,0 +1,287 @@
+//! The tolerant JSON reader: text from a bracket on → tree and the repairs that were made.
+//!
+//! In: a text, where to start, the recovery level, what the end of the text means. Out: [`Read`] or [`Stop`].
+//! At level strict it reads exactly RFC 8259 (as `value::json::parse` does). It must never panic, never read a byte more
+//! than a few times, and never make up what a cut reply did not say.
+
+mod collection;
+mod escaped;
+mod number;
+mod string;
+mod word;
+
+use super::fixes::{Fix, FixKind};
+use super::recovery::Recovery;
+use crate::limits::JSON_DEPTH;
+use crate::text::Span;
+use crate::value::Json;
+use crate::value::json::{JsonError, Node};
+
+pub(super) use escaped::read_escaped;
+pub(super) use word::{is_literal, word_of};
+
+/// What the end of the text means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// A mark closed it: what stands before the end is whole.
+    Closed,
+    /// The reply ends here, and the model said it was done.
+    Reply,
+    /// The reply was cut here.
+    Cut,
+}
+
+/// A value that was read.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) json: Json,
+    pub(super) fixes: Vec<Fix>,
+    /// One past its last byte.
+    pub(super) end: usize,
+    /// Bytes looked at, look-ahead included.
+    pub(super) visited: usize,
+}
+
+/// Why no value was read.
+#[derive(Debug)]
+pub(super) struct Stop {
+    pub(super) error: JsonError,
+    /// Where a search for another value may go on; `None` when the rest belongs to this one.
+    pub(super) resume: Option<usize>,
+    pub(super) visited: usize,
+}
+
+/// Where a value stands; decides which quote ends a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Key,
+    Member,
+    Item,
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// An error on the way up.
+struct Fault {
+    error: JsonError,
+    resume: Option<usize>,
+}
+
+/// Reads the value that starts at `start` (white space before it is skipped); what follows it does not matter.
+pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std::result::Result<Read, Box<Stop>> {
+    let mut reader = Reader::new(text, start, level, edge);
+    let outcome = reader.space().and_then(|()| reader.value(Place::Root));
+    match outcome {
+        Ok(json) => {
+            Ok(Read { json, end: reader.at, visited: reader.visited + (reader.at - start), fixes: reader.fixes })
+        }
+        Err(fault) => {
+            let visited = reader.visited + (reader.furthest.max(reader.at) - start);
+            Err(Box::new(Stop { error: fault.error, resume: fault.resume, visited }))
+        }
+    }
+}
+
+/// Does an object go on at `at`, as in `, "key":`? The bytes looked at are added to `visited`.
+pub(super) fn goes_on(text: &str, at: usize, visited: &mut usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let Some(key) = rest.trim_start().strip_prefix(',').map(str::trim_start).and_then(|rest| rest.strip_prefix('"'))
+    else {
+        *visited += rest.len() - rest.trim_start().len() + 1;
+        return false;
+    };
+    let length = key.find(['"', '\n']).unwrap_or(key.len());
+    *visited += rest.len() - key.len() + length;
+    key.get(length + 1..).is_some_and(|behind| behind.trim_start().starts_with(':'))
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    level: Recovery,
+    edge: Edge,
+    /// The opening brackets of what is being read.
+    open: Vec<u8>,
+    fixes: Vec<Fix>,
+    /// Look-ahead so far, in bytes.
+    visited: usize,
+    /// The last byte looked at before a string was given up.
+    furthest: usize,
+    /// Where the last number ended.
+    number_end: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, at: usize, level: Recovery, edge: Edge) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at,
+            level,
+            edge,
+            open: Vec::new(),
+            fixes: Vec::new(),
+            visited: 0,
+            furthest: at,
+            number_end: usize::MAX,
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn char_at(&self, at: usize) -> Option<char> {
+        self.text.get(at..).and_then(|rest| rest.chars().next())
+    }
+
+    fn starts_with(&self, at: usize, text: &str) -> bool {
+        self.bytes.get(at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
+    }
+
+    fn lenient(&self) -> bool {
+        self.level == Recovery::Lenient
+    }
+
+    fn allows(&self, kind: FixKind) -> bool {
+        kind.row().level <= self.level
+    }
+
+    /// Records a repair, or fails when the level does not allow it.
+    fn fix(&mut self, kind: FixKind, at: Span) -> Result<()> {
+        if self.allows(kind) {
+            self.fixes.push(Fix { kind, at });
+            return Ok(());
+        }
+        let found = Span::new(at.start, at.end.max(at.start));
+        let shown: String = found.text(self.text).chars().take(20).collect();
+        let message = if shown.is_empty() {
+            format!("{} is needed here", kind.name())
+        } else {
+            format!("found {shown:?}, which needs the repair {}", kind.name())
+        };
+        let error = JsonError {
+            message: format!("{message} (allowed from level {})", kind.row().level),
+            offset: at.start,
+            incomplete: false,
+        };
+        Err(Fault { error, resume: Some(at.start.max(self.at)) })
+    }
+
+    /// An error at the current place, where a search may go on; none when the text ends here.
+    fn error(&self, expected: &str) -> Fault {
+        let error = match self.char_at(self.at) {
+            None => JsonError {
+                message: format!("{expected}, found the end of the text"),
+                offset: self.at,
+                incomplete: true,
+            },
+            Some(c) => JsonError { message: format!("{expected}, found {c:?}"), offset: self.at, incomplete: false },
+        };
+        let resume = (!error.incomplete).then_some(self.at);
+        Fault { error, resume }
+    }
+
+    /// Skips white space, and what the level allows to stand in its place.
+    fn space(&mut self) -> Result<()> {
+        loop {
+            while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+                self.at += 1;
+            }
+            let start = self.at;
+            let kind = match self.peek() {
+                None | Some(b'!'..=b'"' | b'$'..=b'.' | b'0'..=b'~') => return Ok(()),
+                Some(b'/') => match self.bytes.get(self.at + 1) {
+                    Some(b'/') => {
+                        self.skip_line();
+                        FixKind::Comment
+                    }
+                    Some(b'*') => {
+                        self.skip_block()?;
+                        FixKind::Comment
+                    }
+                    _ => return Ok(()),
+                },
+                Some(b'#') => {
+                    self.skip_line();
+                    FixKind::Comment
+                }
+                Some(0..=0x1f | 0x7f) => {
+                    self.at += 1;
+                    FixKind::ControlCharacter
+                }
+                Some(_) => match self.char_at(self.at) {
+                    Some(c @ ('\u{feff}' | '\u{200b}')) => {
+                        self.at += c.len_utf8();
+                        if c == '\u{feff}' { FixKind::ByteOrderMark } else { FixKind::OddSpace }
+                    }
+                    Some(c) if c.is_whitespace() => {
+                        self.at += c.len_utf8();
+                        FixKind::OddSpace
+                    }
+                    _ => return Ok(()),
+                },
+            };
+            let skipped = Span::new(start, self.at);
+            if !self.allows(kind) {
+                self.at = start;
+                return Ok(());
+            }
+            self.fix(kind, skipped)?;
+        }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+    }
+
+    fn skip_block(&mut self) -> Result<()> {
+        let body = self.text.get(self.at + 2..).unwrap_or_default();
+        match body.find("*/") {
+            Some(end) => {
+                self.at += end + 4;
+                Ok(())
+            }
+            None => {
+                self.at = self.bytes.len();
+                Err(self.error("expected '*/' to end the comment"))
+            }
+        }
+    }
+
+    fn value(&mut self, place: Place) -> Result<Json> {
+        let start = self.at;
+        let node = match self.peek() {
+            Some(b'{') => self.nested(b'{')?,
+            Some(b'[') => self.nested(b'[')?,
+            Some(b'(') if self.allows(FixKind::Parentheses) => {
+                self.fix(FixKind::Parentheses, Span::new(start, start + 1))?;
+                self.nested(b'(')?
+            }
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place)?,
+            Some(_) if self.quote_here() => Node::Str(self.text_value(place)?),
+            Some(_) => self.word(place)?,
+            None => return Err(self.error("expected a JSON value")),
+        };
+        Ok(Json { node, span: Span::new(start, self.at) })
+    }
+
+    fn nested(&mut self, bracket: u8) -> Result<Node> {
+        if self.open.len() as u64 >= JSON_DEPTH.max {
+            let error = JsonError {
+                message: format!("nested deeper than {} levels", JSON_DEPTH.max),
+                offset: self.at,
+                incomplete: false,
+            };
+            return Err(Fault { error, resume: None });
+        }
+        self.open.push(bracket);
+        self.at += 1;
+        let node = if bracket == b'{' { self.object()? } else { self.list(bracket)? };
+        self.open.pop();
+        Ok(node)
+    }
+}

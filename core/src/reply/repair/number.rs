@@ -1,0 +1,164 @@
+//! Numbers of the tolerant reader: JSON's own, and the forms other languages write.
+//!
+//! Integers stay exact; a number that does not fit a double is an error at every level.
+
+use num_bigint::BigInt;
+
+use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
+use crate::text::Span;
+use crate::value::json::{Node, parse};
+
+/// Spellings of the numbers that JSON cannot hold, and the strings they become.
+const SPECIAL: [(&str, &str); 8] = [
+    ("NaN", "NaN"),
+    ("nan", "NaN"),
+    ("Infinity", "Infinity"),
+    ("inf", "Infinity"),
+    ("+Infinity", "Infinity"),
+    ("-Infinity", "-Infinity"),
+    ("-inf", "-Infinity"),
+    ("-NaN", "NaN"),
+];
+
+impl<'a> Reader<'a> {
+    pub(super) fn number(&mut self, place: Place) -> Result<Node> {
+        let start = self.at;
+        let token = self.number_token();
+        let end = start + token.len();
+        let span = Span::new(start, end);
+        let (node, kind) = if let Ok(json) = parse(token) {
+            (json.node, None)
+        } else if let Some(node) = special(token) {
+            (node, Some(FixKind::SpecialNumber))
+        } else if let Some(json) = normal_form(token).and_then(|text| parse(&text).ok()) {
+            (json.node, Some(FixKind::NumberForm))
+        } else {
+            return self.not_a_number(place, token);
+        };
+        if self.text_goes_on(end) || (place == Place::Member && self.lenient() && self.unit_behind(end)) {
+            return self.not_a_number(place, token);
+        }
+        if let Some(kind) = kind {
+            if end == self.bytes.len() && self.edge != Edge::Closed {
+                self.at = end;
+                return Err(self.error("expected the rest of the number"));
+            }
+            if !self.allows(kind) {
+                return self.not_a_number(place, token);
+            }
+            self.fix(kind, span)?;
+        }
+        self.at = end;
+        self.number_end = end;
+        if place == Place::Member && self.lenient() { self.thousands(start, node) } else { Ok(node) }
+    }
+
+    /// The text at the current place that could be one number.
+    fn number_token(&self) -> &'a str {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let mut before = b' ';
+        let length = rest
+            .iter()
+            .position(|b| {
+                let sign = matches!(b, b'+' | b'-') && matches!(before, b' ' | b'e' | b'E');
+                before = *b;
+                !(sign || b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_'))
+            })
+            .unwrap_or(rest.len());
+        Span::new(self.at, self.at + length).text(self.text)
+    }
+
+    /// Does text such as a unit or the rest of a date follow the number that ends at `end`?
+    fn text_goes_on(&self, end: usize) -> bool {
+        match self.char_at(end) {
+            None => false,
+            Some(c) => c.is_alphanumeric() || matches!(c, '-' | '%' | ':' | '$' | '€' | '°' | '*' | '+'),
+        }
+    }
+
+    /// Does a word that is not the next key follow on the same line, as in `5 kg`?
+    fn unit_behind(&mut self, end: usize) -> bool {
+        let behind = self.text.get(end..).unwrap_or_default();
+        let word = behind.trim_start_matches([' ', '\t']);
+        let (key, seen) = self.fits_key(end);
+        self.visited += seen - end;
+        word.starts_with(char::is_alphabetic) && !key
+    }
+
+    fn not_a_number(&mut self, place: Place, token: &str) -> Result<Node> {
+        let length = token.len();
+        if self.lenient() && matches!(place, Place::Member | Place::Item) && !token.starts_with("...") {
+            return self.unquoted(place);
+        }
+        let offset = self.at;
+        self.at += length;
+        let incomplete = self.at == self.bytes.len();
+        let shown: String = Span::new(offset, self.at).text(self.text).chars().take(40).collect();
+        let error = JsonError { message: format!("expected a number, found {shown:?}"), offset, incomplete };
+        Err(Fault { resume: (!incomplete).then_some(self.at), error })
+    }
+
+    /// Behind a member's number: groups of three digits after commas, unless they are the next key.
+    fn thousands(&mut self, start: usize, node: Node) -> Result<Node> {
+        let digits = |from: usize| {
+            let rest = self.bytes.get(from..).unwrap_or_default();
+            rest.iter().take_while(|b| b.is_ascii_digit()).count()
+        };
+        let head = Span::new(start, self.at).text(self.text);
+        let head_digits = head.trim_start_matches('-');
+        if head_digits.len() > 3 || !head_digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Ok(node);
+        }
+        let mut end = self.at;
+        while self.bytes.get(end) == Some(&b',') && digits(end + 1) == 3 {
+            end += 4;
+        }
+        if end == self.at || self.text_goes_on(end) {
+            return Ok(node);
+        }
+        let fraction = if self.bytes.get(end) == Some(&b'.') { digits(end + 1) } else { 0 };
+        if fraction > 0 {
+            end += 1 + fraction;
+        }
+        let plain = Span::new(start, end).text(self.text).replace(',', "");
+        let Ok(json) = parse(&plain) else { return Ok(node) };
+        self.fix(FixKind::ThousandsComma, Span::new(start, end))?;
+        self.at = end;
+        self.number_end = end;
+        Ok(json.node)
+    }
+}
+
+/// The string for a number that JSON cannot hold.
+pub(super) fn special(word: &str) -> Option<Node> {
+    SPECIAL.iter().find(|(spelling, _)| *spelling == word).map(|(_, text)| Node::Str((*text).to_owned()))
+}
+
+/// The JSON form of a number written as other languages do.
+fn normal_form(token: &str) -> Option<String> {
+    let (sign, body) = match token.strip_prefix('-') {
+        Some(body) => ("-", body),
+        None => ("", token.strip_prefix('+').unwrap_or(token)),
+    };
+    if let Some(hex) = body.strip_prefix("0x").or_else(|| body.strip_prefix("0X")) {
+        return BigInt::parse_bytes(hex.as_bytes(), 16)
+            .filter(|_| hex.starts_with(|c: char| c.is_ascii_hexdigit()))
+            .map(|n| format!("{sign}{n}"));
+    }
+    let body = body.replace('_', "");
+    let (mantissa, exponent) = match body.find(['e', 'E']) {
+        Some(at) => (&body[..at], &body[at..]),
+        None => (body.as_str(), ""),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(if fraction.is_empty() { "0" } else { fraction })),
+        None => (mantissa, None),
+    };
+    if mantissa.bytes().all(|b| b == b'.') {
+        return None;
+    }
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let fraction = fraction.map(|digits| format!(".{digits}")).unwrap_or_default();
+    Some(format!("{sign}{whole}{fraction}{exponent}"))
+}

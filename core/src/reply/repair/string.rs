@@ -1,0 +1,376 @@
+//! Strings of the tolerant reader: quotes of every kind, escapes, raw line breaks, quotes that were not escaped.
+//!
+//! A quote ends a string when what follows fits the place (a colon after a key, a comma and a key after a member, …);
+//! otherwise it belongs to the text. When no quote fits, the first one counts and the caller reports what follows it.
+
+use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
+use crate::text::Span;
+
+/// How a string is delimited.
+#[derive(Debug, Clone, Copy)]
+struct Quotes {
+    /// Bytes of the opening mark.
+    length: usize,
+    /// What can end it.
+    closers: &'static [&'static str],
+    /// The repair it needs.
+    fix: Option<FixKind>,
+}
+
+const QUOTES: &[(&str, Quotes)] = &[
+    ("\"\"\"", Quotes { length: 3, closers: &["\"\"\""], fix: Some(FixKind::TripleQuotes) }),
+    ("'''", Quotes { length: 3, closers: &["'''"], fix: Some(FixKind::TripleQuotes) }),
+    ("\"", Quotes { length: 1, closers: &["\""], fix: None }),
+    ("'", Quotes { length: 1, closers: &["'"], fix: Some(FixKind::SingleQuotes) }),
+    ("`", Quotes { length: 1, closers: &["`"], fix: Some(FixKind::Backticks) }),
+    ("“", Quotes { length: 3, closers: &["”", "“", "\""], fix: Some(FixKind::SmartQuotes) }),
+    ("”", Quotes { length: 3, closers: &["”", "“", "\""], fix: Some(FixKind::SmartQuotes) }),
+    ("„", Quotes { length: 3, closers: &["“", "”", "\""], fix: Some(FixKind::SmartQuotes) }),
+    ("‘", Quotes { length: 3, closers: &["’", "‘", "'"], fix: Some(FixKind::SmartQuotes) }),
+    ("’", Quotes { length: 3, closers: &["’", "‘", "'"], fix: Some(FixKind::SmartQuotes) }),
+    ("‚", Quotes { length: 3, closers: &["‘", "’", "'"], fix: Some(FixKind::SmartQuotes) }),
+    ("«", Quotes { length: 2, closers: &["»"], fix: Some(FixKind::SmartQuotes) }),
+    ("»", Quotes { length: 2, closers: &["«"], fix: Some(FixKind::SmartQuotes) }),
+];
+
+/// A point of a string to which reading can go back.
+#[derive(Clone, Copy)]
+struct Mark {
+    at: usize,
+    length: usize,
+    fixes: usize,
+}
+
+impl Reader<'_> {
+    /// Does a string start here, in quotes that the level allows?
+    pub(super) fn quote_here(&self) -> bool {
+        self.quotes_at(self.at).is_some()
+    }
+
+    fn quotes_at(&self, at: usize) -> Option<Quotes> {
+        if !matches!(self.bytes.get(at), Some(b'"' | b'\'' | b'`' | 0xc2 | 0xe2)) {
+            return None;
+        }
+        QUOTES
+            .iter()
+            .filter(|(_, quotes)| quotes.fix.is_none_or(|kind| self.allows(kind)))
+            .find(|(open, _)| self.starts_with(at, open))
+            .map(|(_, quotes)| *quotes)
+    }
+
+    /// Reads a string and what is joined to it with `+`.
+    pub(super) fn text_value(&mut self, place: Place) -> Result<String> {
+        let mut text = self.string(place)?;
+        while place != Place::Key && self.allows(FixKind::Concatenation) {
+            let (back, fixes) = (self.at, self.fixes.len());
+            self.space()?;
+            let plus = self.at;
+            if self.peek() == Some(b'+') {
+                self.at += 1;
+                self.space()?;
+                if self.quote_here() {
+                    self.fix(FixKind::Concatenation, Span::new(plus, plus + 1))?;
+                    text.push_str(&self.string(place)?);
+                    continue;
+                }
+            }
+            self.at = back;
+            self.fixes.truncate(fixes);
+            break;
+        }
+        Ok(text)
+    }
+
+    fn string(&mut self, place: Place) -> Result<String> {
+        let start = self.at;
+        let Some(quotes) = self.quotes_at(start) else { return Err(self.error("expected a string")) };
+        if let Some(kind) = quotes.fix {
+            self.fix(kind, Span::new(start, start + quotes.length))?;
+        }
+        self.at += quotes.length;
+        let mut text = String::new();
+        let mut first_quote: Option<Mark> = None;
+        let mut first_line: Option<Mark> = None;
+        let mut inner_quote: Option<Mark> = None;
+        loop {
+            self.plain(quotes, &mut text);
+            let at = self.at;
+            let here = Mark { at, length: text.len(), fixes: self.fixes.len() };
+            if let Some(closer) = quotes.closers.iter().find(|closer| self.starts_with(at, closer)) {
+                if self.ends_string(quotes, closer, place) {
+                    self.at += closer.len();
+                    return Ok(text);
+                }
+                if let Some(key) = inner_quote
+                    && place == Place::Member
+                    && self.bytes.get(self.past_space(at + closer.len())) == Some(&b':')
+                    && let Some(end) = self.end_before_key(start, key.at)
+                {
+                    return self.unquoted_end(end, key, text);
+                }
+                inner_quote = Some(here);
+                first_quote.get_or_insert(here);
+                self.fix(FixKind::InnerQuote, Span::new(at, at + closer.len()))?;
+                text.push_str(closer);
+                self.at += closer.len();
+                continue;
+            }
+            match self.peek() {
+                Some(b'\\') => self.escape(&mut text)?,
+                Some(byte @ (b'\n' | b'\r' | b'\t')) => {
+                    if byte == b'\n' {
+                        first_line.get_or_insert(here);
+                    }
+                    self.raw_control(FixKind::RawNewline)?;
+                    text.push(char::from(byte));
+                }
+                Some(0..=0x1f) => self.raw_control(FixKind::ControlCharacter)?,
+                Some(_) => {
+                    if let Some(c) = self.char_at(at) {
+                        text.push(c);
+                        self.at += c.len_utf8();
+                    }
+                }
+                None => return self.unended(start, text, first_quote, first_line),
+            }
+        }
+    }
+
+    /// Takes the run of characters that mean themselves.
+    fn plain(&mut self, quotes: Quotes, text: &mut String) {
+        let first = quotes.closers.first().and_then(|closer| closer.bytes().next());
+        let many = quotes.closers.len() > 1;
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let stops = |b: &u8| *b < 0x20 || *b == b'\\' || Some(*b) == first || (many && matches!(*b, b'"' | b'\''));
+        let length = rest.iter().position(stops).unwrap_or(rest.len());
+        text.push_str(Span::new(self.at, self.at + length).text(self.text));
+        self.at += length;
+    }
+
+    fn raw_control(&mut self, kind: FixKind) -> Result<()> {
+        if !self.allows(kind) {
+            return Err(self.error("a control character in a string must be escaped"));
+        }
+        self.fix(kind, Span::new(self.at, self.at + 1))?;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The text ends inside a string: goes back to where it may have ended, else fails.
+    fn unended(&mut self, start: usize, mut text: String, quote: Option<Mark>, line: Option<Mark>) -> Result<String> {
+        self.furthest = self.furthest.max(self.at);
+        if let Some(mark) = line
+            && self.allows(FixKind::MissingQuote)
+            && self.edge != Edge::Cut
+            && self.fits_after_line(mark.at)
+        {
+            let kept = Span::new(start, mark.at).text(self.text).trim_end();
+            return self.unquoted_end(start + kept.trim_end_matches(',').len(), mark, text);
+        }
+        if let Some(mark) = quote {
+            self.visited += self.at - mark.at;
+            text.truncate(mark.length);
+            self.fixes.truncate(mark.fixes);
+            self.at = mark.at + self.char_at(mark.at).map_or(1, char::len_utf8);
+            return Ok(text);
+        }
+        let error = JsonError {
+            message: "the text ends inside a string".to_owned(),
+            offset: self.bytes.len(),
+            incomplete: true,
+        };
+        Err(Fault { error, resume: None })
+    }
+
+    /// Inside the string that began at `start` there seems to be a key at `key`: where the string should have ended, if
+    /// a comma or a line break stands before the key.
+    fn end_before_key(&self, start: usize, key: usize) -> Option<usize> {
+        let before = Span::new(start, key).text(self.text);
+        let kept = before.trim_end();
+        let new_line = before.get(kept.len()..).is_some_and(|space| space.contains('\n'));
+        (new_line || kept.ends_with(',')).then(|| start + kept.trim_end_matches(',').len())
+    }
+
+    /// Ends a string at `end`, where its closing quote seems to be missing; what was read from `mark` on is given back.
+    fn unquoted_end(&mut self, end: usize, mark: Mark, mut text: String) -> Result<String> {
+        if !self.allows(FixKind::MissingQuote) {
+            let error =
+                JsonError { message: "a closing quote seems to be missing".to_owned(), offset: end, incomplete: false };
+            return Err(Fault { error, resume: Some(mark.at) });
+        }
+        self.visited += self.at.saturating_sub(end);
+        text.truncate(mark.length);
+        text.truncate(text.trim_end().trim_end_matches(',').len());
+        while self.fixes.last().is_some_and(|fix| fix.at.start >= end) {
+            self.fixes.pop();
+        }
+        self.at = end;
+        self.fix(FixKind::MissingQuote, Span::new(end, end))?;
+        Ok(text)
+    }
+
+    /// Does the next line look as if the string had ended with the one before it?
+    fn fits_after_line(&self, line_end: usize) -> bool {
+        let rest = self.text.get(line_end..).unwrap_or_default().trim_start();
+        rest.starts_with(['"', '}', ']'])
+    }
+
+    fn escape(&mut self, text: &mut String) -> Result<()> {
+        let start = self.at;
+        let plain = match self.bytes.get(start + 1) {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                if let Some((c, length)) = unicode_escape(self.bytes.get(start..).unwrap_or_default()) {
+                    text.push(c);
+                    self.at += length;
+                    return Ok(());
+                }
+                return self.invalid_escape(text);
+            }
+            _ => return self.invalid_escape(text),
+        };
+        self.at += 2;
+        text.push(plain);
+        Ok(())
+    }
+
+    fn invalid_escape(&mut self, text: &mut String) -> Result<()> {
+        let start = self.at;
+        self.at += 1;
+        if self.peek().is_none() || !self.allows(FixKind::InvalidEscape) {
+            return Err(self.error("expected an escape character after '\\'"));
+        }
+        self.fix(FixKind::InvalidEscape, Span::new(start, start + 1))?;
+        if self.peek() == Some(b'\'') {
+            text.push('\'');
+            self.at += 1;
+        } else {
+            text.push('\\');
+        }
+        Ok(())
+    }
+
+    /// Does the closer at the current place end the string?
+    fn ends_string(&mut self, quotes: Quotes, closer: &str, place: Place) -> bool {
+        if !self.allows(FixKind::InnerQuote) || place == Place::Key || quotes.fix == Some(FixKind::TripleQuotes) {
+            return true;
+        }
+        let from = self.at + closer.len();
+        let (ends, seen) = self.fits_after_quote(from, place);
+        self.visited += seen.saturating_sub(from);
+        ends
+    }
+
+    /// Fits what stands behind a quote? Also where looking ended.
+    fn fits_after_quote(&self, from: usize, place: Place) -> (bool, usize) {
+        let at = self.past_space(from);
+        let next = self.bytes.get(at).copied();
+        match next {
+            None | Some(b';') => (true, at),
+            Some(b',') if place == Place::Member => self.fits_key(at + 1),
+            Some(b',') if place == Place::Item => self.fits_item(at + 1),
+            Some(b'}' | b']' | b')') => self.fits_closers(at),
+            Some(b'+') => (self.quotes_at(self.past_space(at + 1)).is_some(), at + 1),
+            Some(b'/') => (matches!(self.bytes.get(at + 1), Some(b'/' | b'*')), at + 1),
+            Some(b'#') => (at > from, at),
+            Some(b'.') => (at > from && self.starts_with(at, "..."), at),
+            _ if place == Place::Root => (true, at),
+            _ if at == from => (false, at),
+            _ if place == Place::Member => self.fits_key(at),
+            Some(b'{' | b'[') => (true, at),
+            _ => (self.quotes_at(at).is_some(), at),
+        }
+    }
+
+    /// Is this a key with its colon, or the end of the object?
+    pub(super) fn fits_key(&self, from: usize) -> (bool, usize) {
+        let at = self.past_space(from);
+        let Some(first) = self.char_at(at) else { return (true, at) };
+        if matches!(first, '}' | ']' | '/' | '#' | '.' | '…' | ',') {
+            return (true, at);
+        }
+        let end = match self.quotes_at(at) {
+            Some(quotes) => {
+                let rest = self.text.get(at + quotes.length..).unwrap_or_default();
+                let mut escaped = false;
+                let length = rest.find(|c: char| {
+                    let ends = !escaped && (c == '\n' || quotes.closers.iter().any(|closer| closer.starts_with(c)));
+                    escaped = !escaped && c == '\\';
+                    ends
+                });
+                let end = at + quotes.length + length.unwrap_or(rest.len());
+                end + self.char_at(end).map_or(0, char::len_utf8)
+            }
+            None => {
+                let rest = self.text.get(at..).unwrap_or_default();
+                let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
+                at + rest.find(|c| !word(c)).unwrap_or(rest.len())
+            }
+        };
+        let colon = self.past_space(end);
+        (end > at && matches!(self.bytes.get(colon), Some(b':' | b'=')), colon)
+    }
+
+    /// Could an item of a list stand here, or the end of the list?
+    fn fits_item(&self, from: usize) -> (bool, usize) {
+        let at = self.past_space(from);
+        let fits = match self.bytes.get(at) {
+            None | Some(b'{' | b'[' | b']' | b'}' | b'-' | b'.' | b'0'..=b'9' | b'/' | b'#') => true,
+            Some(b',') => self.lenient(),
+            _ => self.quotes_at(at).is_some() || self.literal_at(at) || self.starts_with(at, "…"),
+        };
+        (fits, at)
+    }
+
+    /// Closing brackets behind a quote: each must close something that is open, and what follows must fit.
+    fn fits_closers(&self, from: usize) -> (bool, usize) {
+        let mut at = from;
+        let mut open = self.open.as_slice();
+        while let Some(closer @ (b'}' | b']' | b')')) = self.bytes.get(at) {
+            let Some(depth) = open.iter().rposition(|bracket| closes(*bracket, *closer)) else { return (false, at) };
+            open = &open[..depth];
+            at = self.past_space(at + 1);
+        }
+        let fits = match self.bytes.get(at) {
+            None | Some(b',') => true,
+            Some(_) if self.quotes_at(at).is_some() => false,
+            _ => open.is_empty(),
+        };
+        (fits, at)
+    }
+
+    fn past_space(&self, from: usize) -> usize {
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        from + rest.iter().take_while(|b| b.is_ascii_whitespace()).count()
+    }
+}
+
+fn closes(bracket: u8, closer: u8) -> bool {
+    matches!((bracket, closer), (b'{', b'}') | (b'[', b']') | (b'(', b')'))
+}
+
+/// The character of a `\uXXXX` escape (with its partner when it is a surrogate) and its length in bytes.
+/// A surrogate without its partner becomes U+FFFD, as in the strict reader.
+pub(super) fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
+    let first = hex4(bytes)?;
+    if (0xd800..0xdc00).contains(&first)
+        && let Some(second) = bytes.get(6..).and_then(hex4)
+        && (0xdc00..0xe000).contains(&second)
+    {
+        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return Some((char::from_u32(code)?, 12));
+    }
+    Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6))
+}
+
+fn hex4(bytes: &[u8]) -> Option<u32> {
+    let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
+    digits.iter().try_fold(0, |code, b| Some(code * 16 + char::from(*b).to_digit(16)?))
+}

@@ -1,0 +1,6 @@
+//! Extraction as a whole: the tables of cases, and properties that hold for any text.
+
+mod cases;
+mod fixes;
+mod linear;
+mod properties;

@@ -1,0 +1,117 @@
+//! Work is linear in the reply: counted in bytes looked at, for a megabyte of whatever could make a search start over.
+
+use crate::reply::extract::search;
+use crate::reply::{Finish, Outcome, Recovery, Reject, Want};
+
+const MEGABYTE: usize = 1 << 20;
+
+/// Bytes looked at per byte of a reply that repeats `unit`.
+fn work(unit: &str, tail: &str, recovery: Recovery) -> usize {
+    let reply = unit.repeat(MEGABYTE / unit.len()) + tail;
+    let mut refuse = |_: &_| Err(Reject::Shape("no".to_owned()));
+    let (_, visited) = search(&reply, &Want::Object, recovery, Finish::Complete, &mut refuse);
+    visited / reply.len()
+}
+
+#[test]
+fn hostile_replies_cost_a_few_looks_at_each_byte() {
+    let units = [
+        "{",
+        "[",
+        "}",
+        "]",
+        "\"",
+        "'",
+        "`",
+        "```",
+        "```\n",
+        "```json\n",
+        "~~~\n",
+        "```json {\"a\":1}``` ",
+        "[{\"",
+        "{\"a\":",
+        "[1,",
+        "{\"a\"",
+        "{a:",
+        "{\"a\":1}",
+        "{\"a\":1},",
+        "{} ",
+        "[] ",
+        "{\"a\":\"",
+        "\",\"",
+        "\" \"",
+        "\", ",
+        "\\\"",
+        "{\\\"",
+        "/*",
+        "{/*",
+        "<think>",
+        "</think>",
+        "<think></think>",
+        "<",
+        "{'",
+        "“",
+        "{“a",
+        "...",
+        "[...",
+        "(",
+        "a(",
+        "1,",
+        "1",
+        "{\"a\":1,234,",
+        "[a, ",
+        "{\"a\": b, ",
+        " ",
+        "\n",
+        "{ ",
+        "[ ",
+        "\u{a0}",
+        "é",
+        "{\"a\n",
+        "{\"a\":\"\n\"b",
+        "`{",
+        "{\"a\":[1}",
+        "[-",
+        "{\"\"",
+    ];
+    for recovery in Recovery::ALL {
+        for unit in units {
+            for head in ["", "{\"a\":\"", "{\"a\":[", "[{\"k\": 1, \"", "{\"a\": x "] {
+                let reply = format!("{head}{}", unit.repeat(MEGABYTE / 8 / unit.len()));
+                let mut refuse = |_: &_| Err(Reject::Shape("no".to_owned()));
+                let (_, visited) = search(&reply, &Want::List, recovery, Finish::Complete, &mut refuse);
+                assert!(visited <= 24 * reply.len(), "{head:?} {unit:?} {recovery}: {}", visited / reply.len());
+            }
+            assert!(work(unit, "", recovery) <= 24, "{unit:?} {recovery}");
+        }
+    }
+}
+
+#[test]
+fn a_megabyte_of_answer_is_looked_at_a_few_times() {
+    let rows = "{\"name\": \"some text here\", \"n\": [1, 2.5, true, null]},\n".repeat(MEGABYTE / 56);
+    let valid = format!("{{\"rows\": [{}]}}", rows.trim_end().trim_end_matches(','));
+    let broken = format!("{{'rows': [{rows}]}}");
+    for (reply, most) in [(valid, 1), (broken, 3)] {
+        let (found, visited) = search(&reply, &Want::Object, Recovery::Standard, Finish::Complete, &mut |_| Ok(()));
+        assert!(matches!(found.outcome, Outcome::Found { .. }));
+        assert!(visited <= most * reply.len() + 64, "{visited} of {}", reply.len());
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_its_inner_part_is_no_answer() {
+    for unit in ["[", "{\"a\":", "[{\"a\":", "[(", "[f("] {
+        for recovery in Recovery::ALL {
+            let reply = format!("{}1", unit.repeat(100_000));
+            let (found, _) = search(&reply, &Want::Any, recovery, Finish::Complete, &mut |_| Ok(()));
+            assert!(matches!(found.outcome, Outcome::Malformed { .. } | Outcome::NotFound), "{unit} {recovery}");
+        }
+    }
+    let closed = format!("{}{}", "[".repeat(513), "]".repeat(513));
+    let (found, _) = search(&closed, &Want::Any, Recovery::Lenient, Finish::Complete, &mut |_| Ok(()));
+    assert!(matches!(&found.outcome, Outcome::Malformed { error } if error.message.contains("512 levels")));
+    let closed = format!("{}{}", "[".repeat(512), "]".repeat(512));
+    let (found, _) = search(&closed, &Want::Any, Recovery::Strict, Finish::Complete, &mut |_| Ok(()));
+    assert!(matches!(found.outcome, Outcome::Found { .. }));
+}

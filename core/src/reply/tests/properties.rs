@@ -1,0 +1,184 @@
+//! Properties that hold for any reply.
+
+use proptest::prelude::*;
+
+use crate::reply::extract::search;
+use crate::reply::{Extracted, Finish, Outcome, Recovery, Reject, Scalar, Want, extract};
+use crate::value::Json;
+use crate::value::json::{Member, Node, parse};
+
+/// Text made of the pieces that replies are made of, so that it often comes close to JSON.
+fn reply_like() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        ",",
+        ":",
+        "\"",
+        "'",
+        "“",
+        "”",
+        "`",
+        "```",
+        "~~~",
+        "```json\n",
+        "\n",
+        " ",
+        "\\",
+        "\\\"",
+        "\\u12",
+        "//",
+        "/*",
+        "*/",
+        "#",
+        "...",
+        "…",
+        "+",
+        "-",
+        ".",
+        "1",
+        "007",
+        "0x",
+        "1e",
+        "true",
+        "None",
+        "NaN",
+        "a",
+        "key",
+        "\"a\":",
+        "\"b\": 1,",
+        "<think>",
+        "</think>",
+        "\u{feff}",
+        "\u{a0}",
+        "é",
+        "\u{1}",
+        "\"\"\"",
+        "=>",
+        ";",
+        "1,234",
+        "f(",
+    ]);
+    prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Any JSON tree of moderate size.
+pub(super) fn any_json() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Node::Null),
+        any::<bool>().prop_map(Node::Bool),
+        any::<i64>().prop_map(Node::Int),
+        any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(Node::Float),
+        "[ -~é「\\n\\t\"\\\\{}'`<>/#,:]{0,12}".prop_map(Node::Str),
+    ]
+    .prop_map(Json::from);
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Json::list),
+            prop::collection::vec(("[ -~é\"\\\\]{0,6}", inner), 0..5).prop_map(Json::object),
+        ]
+    })
+}
+
+fn run(reply: &str, want: &Want, recovery: Recovery, finish: Finish) -> Extracted {
+    extract(reply, want, recovery, finish, &mut |_| Ok(()))
+}
+
+fn is(found: &Extracted, wanted: &Json) -> bool {
+    matches!(&found.outcome, Outcome::Found { json, .. } if json == wanted)
+}
+
+/// All spans of a tree lie inside the text and on its characters.
+fn spans_fit(json: &Json, text: &str) -> bool {
+    let fits = |start: usize, end: usize| text.get(start..end).is_some();
+    fits(json.span.start, json.span.end)
+        && match &json.node {
+            Node::List(items) => items.iter().all(|item| spans_fit(item, text)),
+            Node::Object(members) => members
+                .iter()
+                .all(|Member { key_span, value, .. }| fits(key_span.start, key_span.end) && spans_fit(value, text)),
+            _ => true,
+        }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn any_text_is_read_without_panic_with_spans_inside_it(text in prop_oneof![reply_like(), ".{0,60}"]) {
+        let words = Want::Scalar(Scalar::Words(vec!["a".to_owned()]));
+        for want in [Want::Object, Want::List, Want::Any, words] {
+            for recovery in Recovery::ALL {
+                for finish in [Finish::Complete, Finish::Truncated] {
+                    for refuse in [true, false] {
+                        let mut accept = |_: &Json| if refuse { Err(Reject::Shape(String::new())) } else { Ok(()) };
+                        let (found, visited) = search(&text, &want, recovery, finish, &mut accept);
+                        prop_assert!(visited <= 24 * text.len() + (1 << 17));
+                        for candidate in &found.candidates {
+                            prop_assert!(text.get(candidate.span.start..candidate.span.end).is_some());
+                            for fix in &candidate.fixes {
+                                prop_assert!(text.get(fix.at.start..fix.at.end).is_some());
+                                prop_assert!(fix.kind.row().level <= recovery);
+                            }
+                        }
+                        if let Outcome::Found { json, .. } | Outcome::Rejected { json, .. } = &found.outcome {
+                            prop_assert!(spans_fit(json, &text));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn valid_json_is_never_changed(json in any_json(), pretty in any::<bool>()) {
+        let text = if pretty { json.to_pretty() } else { json.to_text() };
+        for recovery in Recovery::ALL {
+            let found = run(&text, &Want::Any, recovery, Finish::Complete);
+            prop_assert!(is(&found, &json), "{text}");
+            prop_assert!(found.candidates.iter().all(|candidate| candidate.fixes.is_empty()));
+        }
+    }
+
+    #[test]
+    fn valid_objects_survive_prose_and_fences(json in any_json()) {
+        let object = Json::object([("only", json)]);
+        let text = object.to_pretty();
+        for reply in [format!("Sure: {text} Done."), format!("```json\n{text}\n```"), format!("<think>{{</think>\n{text}")] {
+            for recovery in [Recovery::Standard, Recovery::Lenient] {
+                let found = run(&reply, &Want::Object, recovery, Finish::Complete);
+                prop_assert!(is(&found, &object), "{reply}");
+                prop_assert!(found.candidate().is_some_and(|candidate| candidate.fixes.is_empty()));
+            }
+        }
+    }
+
+    #[test]
+    fn strict_reads_what_the_strict_reader_reads(text in reply_like()) {
+        let found = run(&text, &Want::Any, Recovery::Strict, Finish::Complete);
+        if let Ok(json) = parse(&text) {
+            prop_assert!(is(&found, &json), "{text:?}");
+        } else if let (Some(candidate), Outcome::Found { json, .. }) = (found.candidate(), &found.outcome) {
+            let span = candidate.span.text(&text);
+            prop_assert!(parse(span).is_ok_and(|strict| strict == *json), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_object_is_never_completed(json in any_json(), cut in any::<prop::sample::Index>()) {
+        let text = Json::object([("only", json), ("last", Json::str("x"))]).to_text();
+        let mut at = 1 + cut.index(text.len() - 1);
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        for recovery in Recovery::ALL {
+            let found = run(&text[..at], &Want::Object, recovery, Finish::Truncated);
+            let cut = matches!(&found.outcome, Outcome::Malformed { error } if error.incomplete);
+            prop_assert!(cut, "{}", &text[..at]);
+        }
+    }
+}

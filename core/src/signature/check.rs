@@ -1,0 +1,138 @@
+//! The strict check: does a value satisfy a type? No coercion; every error is reported.
+//!
+//! In: a type and a value. Out: issues, depth first in declaration order; none = valid. Recursion follows the type, whose depth is bounded.
+
+use super::issue::{Issue, Trail};
+use super::{Field, Type, names, narrow};
+use crate::limits::JSON_DEPTH;
+use crate::value::{Bounds, Json, Kind, Map, Value};
+
+/// Checks a value against a type (signature contract §3 and §6). All issues are errors.
+pub fn check(ty: &Type, value: &Value) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    check_at(ty, value, &Trail::Root, &mut issues);
+    issues
+}
+
+/// Finds what JSON cannot hold, anywhere in the value: NaN, infinities, nesting beyond [`JSON_DEPTH`]. It is the check
+/// where a value leaves a program.
+pub fn check_json(value: &Value) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    check_numbers(value, &Trail::Root, 0, &mut issues);
+    issues
+}
+
+fn check_numbers(value: &Value, at: &Trail, depth: u64, issues: &mut Vec<Issue>) {
+    match value {
+        Value::Float(float) if !float.is_finite() => {
+            issues.push(Issue::mismatch(at, "a number that JSON can hold", special(*float)));
+        }
+        Value::List(_) | Value::Set(_) | Value::Map(_) if depth >= JSON_DEPTH.max => {
+            issues.push(Issue::mismatch(at, format!("at most {} levels of nesting", JSON_DEPTH.max), "more"));
+        }
+        Value::Map(map) => map.iter().for_each(|(key, item)| {
+            check_numbers(item, &Trail::Field(at, &key_name(key)), depth + 1, issues);
+        }),
+        _ => elements(value).into_iter().flatten().enumerate().for_each(|(place, item)| {
+            check_numbers(item, &Trail::Index(at, place), depth + 1, issues);
+        }),
+    }
+}
+
+/// The items of a list or members of a set.
+pub(super) fn elements(value: &Value) -> Option<&[Value]> {
+    value.as_list().or_else(|| value.as_set())
+}
+
+fn special(float: f64) -> &'static str {
+    match float {
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => "NaN",
+    }
+}
+
+fn check_at(ty: &Type, value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
+    match (ty, value) {
+        (Type::Optional(_), Value::Nil) => {}
+        (Type::Optional(inner), _) => check_at(inner, value, at, issues),
+        (Type::Narrowed { base, keywords }, _) => {
+            let before = issues.len();
+            check_at(base, value, at, issues);
+            if issues.len() == before {
+                narrow::check(keywords, value, at, issues);
+            }
+        }
+        (Type::Record { fields, closed }, Value::Map(map)) => {
+            check_fields(fields, map, at, issues);
+            if *closed {
+                check_closed(fields, map, at, issues);
+            }
+        }
+        (Type::Enum(values), Value::Str(text)) => {
+            if !values.iter().any(|choice| **choice == ***text) {
+                issues.push(Issue::mismatch(at, ty.word(), shown(value)));
+            }
+        }
+        (Type::List(item), _) => match elements(value) {
+            Some(items) => items.iter().enumerate().for_each(|(place, value)| {
+                check_at(item, value, &Trail::Index(at, place), issues);
+            }),
+            None => issues.push(Issue::mismatch(at, ty.word(), value.kind().name())),
+        },
+        _ if fits(ty, value) => {}
+        _ => issues.push(Issue::mismatch(at, ty.word(), value.kind().name())),
+    }
+}
+
+/// A value in a message: readable, long text cut.
+pub(super) fn shown(value: &Value) -> String {
+    value.print(Bounds { items: Some(5), chars: Some(80) }).text
+}
+
+/// The scalar rows of the contract's table.
+fn fits(ty: &Type, value: &Value) -> bool {
+    match ty {
+        Type::Any => true,
+        Type::String => value.kind() == Kind::String,
+        Type::Int => value.kind() == Kind::Int,
+        Type::Float | Type::Number => matches!(value.kind(), Kind::Float | Kind::Int),
+        Type::Bool => value.kind() == Kind::Bool,
+        Type::Keyword => match value {
+            Value::Keyword(_) => true,
+            Value::Str(text) => names::is_keyword_name(text),
+            _ => false,
+        },
+        Type::Map => value.kind() == Kind::Map,
+        Type::Datetime => value.kind() == Kind::Datetime,
+        Type::Enum(_) | Type::List(_) | Type::Record { .. } | Type::Optional(_) | Type::Narrowed { .. } => false,
+    }
+}
+
+fn check_fields(fields: &[Field], map: &Map, at: &Trail, issues: &mut Vec<Issue>) {
+    for field in fields {
+        let here = Trail::Field(at, &field.name);
+        match names::find(map, &field.name) {
+            Some(value) => check_at(&field.ty, value, &here, issues),
+            None if field.ty.is_optional() => {}
+            None => issues.push(Issue::mismatch(&here, "field", "nil")),
+        }
+    }
+}
+
+fn check_closed(fields: &[Field], map: &Map, at: &Trail, issues: &mut Vec<Issue>) {
+    let declared: Vec<Value> = fields.iter().filter_map(|field| names::key(map, &field.name)).collect();
+    for (key, value) in map.iter().filter(|(key, _)| !declared.contains(key)) {
+        let issue = Issue::mismatch(&Trail::Field(at, &key_name(key)), "no such field", value.kind().name());
+        issues.push(Issue { message: "unexpected field".to_owned(), ..issue });
+    }
+}
+
+/// A key in a path.
+fn key_name(key: &Value) -> String {
+    match key {
+        Value::Str(text) => text.to_string(),
+        Value::Keyword(word) => word.name().to_owned(),
+        other => Json::from(other).to_text(),
+    }
+}

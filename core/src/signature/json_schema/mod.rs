@@ -1,0 +1,92 @@
+//! JSON Schema from types (for providers and tools) and types from a subset of JSON Schema.
+//!
+//! In: types, field descriptions; schemas of others. Out: ordered schemas; types. Providers need an object at the top, so
+//! other answers are wrapped; [`unwrap`] takes the wrapping off again and also accepts answers that came without.
+
+mod read;
+mod write;
+
+pub use read::{SchemaError, from_json_schema};
+pub use write::{answer, strict_answer, tool};
+
+pub(super) use write::describe;
+
+use super::issue::{Issue, Trail};
+use super::{Type, names};
+use crate::value::Json;
+use crate::value::json::Node;
+
+/// A schema for an answer, and how the answer is wrapped in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schema {
+    /// The schema; an object at the top.
+    pub json: Json,
+    /// What the object is.
+    pub wrap: Wrap,
+}
+
+/// What stands around an answer so that it is an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wrap {
+    /// Nothing: the answer is an object itself.
+    None,
+    /// `{"items": […]}` around a list.
+    Items,
+    /// `{"value": …}` around a scalar.
+    Value,
+}
+
+impl Wrap {
+    /// The wrapping of answers of this type.
+    pub fn of(ty: &Type) -> Self {
+        match ty.base() {
+            Type::List(_) => Self::Items,
+            Type::Record { .. } | Type::Map | Type::Any => Self::None,
+            _ => Self::Value,
+        }
+    }
+
+    /// The only key of the wrapping object.
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Items => Some("items"),
+            Self::Value => Some("value"),
+        }
+    }
+
+    /// The answer inside its wrapping, as the schema asks for it.
+    pub fn around(self, answer: Json) -> Json {
+        match self.key() {
+            Some(key) => Json::object([(key, answer)]),
+            None => answer,
+        }
+    }
+}
+
+/// The answer itself in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare or as
+/// the only field of an object; otherwise the object. An error issue at the root says when the outer shape is wrong.
+pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
+    let wrong = |expected: &str| Err(Issue::mismatch(&Trail::Root, expected, json.to_value().kind().name()));
+    if matches!(ty.base(), Type::Any) || (ty.is_optional() && json.node == Node::Null) {
+        return Ok(json);
+    }
+    match (Wrap::of(ty), &json.node) {
+        (Wrap::None, Node::Object(_)) | (Wrap::Items, Node::List(_)) => Ok(json),
+        (Wrap::None, _) => wrong("an object"),
+        (Wrap::Items, Node::Object(members)) => {
+            let items = members.iter().find(|member| names::same(&member.key, "items")).map(|member| &member.value);
+            match items {
+                Some(items) if items.items().is_some() || (ty.is_optional() && items.node == Node::Null) => Ok(items),
+                _ => Err(Issue::mismatch(&Trail::Root, "an array, or an object with the array in items", "map")),
+            }
+        }
+        (Wrap::Items, _) => wrong("an array, or an object with the array in items"),
+        (Wrap::Value, Node::Object(members)) => match members.as_slice() {
+            [only] => Ok(&only.value),
+            _ => wrong("a single value, or an object with it in value"),
+        },
+        (Wrap::Value, Node::List(_)) => wrong("a single value, or an object with it in value"),
+        (Wrap::Value, _) => Ok(json),
+    }
+}

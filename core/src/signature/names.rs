@@ -1,0 +1,42 @@
+//! Names of fields: the flexible lookup in maps, and which names count as the same.
+//!
+//! In: a declared name and a map. Out: the key it is found under. Nothing is interned.
+
+use std::borrow::Cow;
+
+use crate::value::{Keyword, Map, Value};
+
+/// The name with every `-` as `_`: the form of returned maps and of names that providers see.
+pub fn underscored(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// Do two names mean the same field? `-` and `_` are interchangeable.
+pub(crate) fn same(a: &str, b: &str) -> bool {
+    a == b || underscored(a) == underscored(b)
+}
+
+/// The value of the declared field `name`: under the exact string key, then with `-` and `_` exchanged, then the same
+/// as keywords (signature contract §3).
+pub(crate) fn find<'a>(map: &'a Map, name: &str) -> Option<&'a Value> {
+    let keyword = |spelling: Cow<str>| map.get_keyword(Keyword::known(&spelling)?);
+    spellings(name).find_map(|spelling| map.get_str(&spelling)).or_else(|| spellings(name).find_map(keyword))
+}
+
+/// The key that [`find`] finds the field under.
+pub(super) fn key(map: &Map, name: &str) -> Option<Value> {
+    let strings = spellings(name).map(Value::str);
+    let keywords = spellings(name).filter_map(|spelling| Keyword::known(&spelling)).map(Value::Keyword);
+    strings.chain(keywords).find(|key| map.get(key).is_some())
+}
+
+fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let others = name.contains(['-', '_']).then(|| [underscored(name), name.replace('_', "-")]);
+    std::iter::once(Cow::Borrowed(name)).chain(others.into_iter().flatten().map(Cow::Owned))
+}
+
+/// Can this text be the name of a keyword? Letters, digits and `+ - * < > = ? ! _` (language contract §3), not starting with a digit.
+pub(super) fn is_keyword_name(text: &str) -> bool {
+    let letter = |c: char| c.is_alphabetic() || "+-*<>=?!_".contains(c);
+    text.chars().next().is_some_and(letter) && text.chars().all(|c| letter(c) || c.is_numeric())
+}

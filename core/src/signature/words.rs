@@ -1,0 +1,84 @@
+//! The words for types: the scalars' names, what each type is called in messages, and guesses at what a wrong word meant.
+//!
+//! In: a type or a word. Out: words. The table of scalars is the only list of type names.
+
+use super::Type;
+use crate::text::nearest;
+
+/// Scalar type words and their types; of two words for one type the first is canonical.
+pub(super) const SCALARS: &[(&str, Type)] = &[
+    ("string", Type::String),
+    ("int", Type::Int),
+    ("float", Type::Float),
+    ("number", Type::Number),
+    ("bool", Type::Bool),
+    ("boolean", Type::Bool),
+    ("keyword", Type::Keyword),
+    ("any", Type::Any),
+    ("map", Type::Map),
+    ("datetime", Type::Datetime),
+];
+
+/// How the other types are written; part of every message about an unknown type.
+pub(super) const COMPOUNDS: &[&str] =
+    &[":enum[\"a\" \"b\"]", "[:int] for a list", "{name :string} for a map", "? after a type makes it optional"];
+
+/// What other languages call our types.
+const FOREIGN: &[(&str, &str)] = &[
+    ("integer", ":int"),
+    ("long", ":int"),
+    ("double", ":float"),
+    ("decimal", ":float"),
+    ("real", ":float"),
+    ("str", ":string"),
+    ("text", ":string"),
+    ("symbol", ":keyword"),
+    ("atom", ":keyword"),
+    ("object", ":map"),
+    ("dict", ":map"),
+    ("record", ":map"),
+    ("date", ":datetime"),
+    ("time", ":datetime"),
+    ("timestamp", ":datetime"),
+    ("instant", ":datetime"),
+    ("list", "[:any]"),
+    ("array", "[:any]"),
+    ("vector", "[:any]"),
+    ("null", ":any"),
+    ("nil", ":any"),
+];
+
+/// The type of a scalar word.
+pub(super) fn scalar(word: &str) -> Option<Type> {
+    SCALARS.iter().find(|(name, _)| *name == word).map(|(_, ty)| ty.clone())
+}
+
+/// What a wrong type word most likely meant, as it should be written.
+pub(super) fn guess(word: &str) -> Option<String> {
+    let lower = word.to_lowercase();
+    if lower == "enum" {
+        return Some(":enum[\"a\" \"b\"]".to_owned());
+    }
+    if scalar(&lower).is_some() {
+        return Some(format!(":{lower}"));
+    }
+    if let Some((_, ours)) = FOREIGN.iter().find(|(name, _)| *name == lower) {
+        return Some((*ours).to_owned());
+    }
+    nearest(&lower, SCALARS.iter().map(|(name, _)| *name)).map(|name| format!(":{name}"))
+}
+
+impl Type {
+    /// The word of a type in messages: `int`, `list`, `map`, `one of "a", "b"`.
+    pub fn word(&self) -> String {
+        match self.base() {
+            Self::Enum(values) => {
+                let quoted: Vec<String> = values.iter().map(|value| super::render::quoted(value)).collect();
+                format!("one of {}", quoted.join(", "))
+            }
+            Self::List(_) => "list".to_owned(),
+            Self::Record { .. } => "map".to_owned(),
+            scalar => SCALARS.iter().find(|(_, ty)| ty == scalar).map_or("any", |(name, _)| name).to_owned(),
+        }
+    }
+}

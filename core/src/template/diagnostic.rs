@@ -1,0 +1,101 @@
+//! What is wrong with a template: errors that end the work, and findings that are collected.
+//!
+//! Both carry a message for people (what, where, what to do) and the span of the place in the template.
+
+use std::fmt;
+
+use crate::reasons::Reason;
+use crate::text::{LineCol, Span};
+
+/// The message for a section in a template whose variables become references.
+pub(super) const SECTION_NOT_ALLOWED: &str = "sections cannot be used in a program's prompt; write variables only";
+
+/// The message for `{{.}}` where there is no element it could stand for.
+pub(super) const CURRENT_OUTSIDE_SECTION: &str =
+    "`{{.}}` stands for the element of a section; outside of sections write a parameter's name";
+
+/// Why a template cannot be read or filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateError {
+    /// What is wrong and what to do.
+    pub message: String,
+    /// The place in the template.
+    pub span: Span,
+}
+
+impl TemplateError {
+    pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { message: message.into(), span }
+    }
+
+    /// Line and column of the place in `source`.
+    pub fn line_col(&self, source: &str) -> LineCol {
+        self.span.line_col(source)
+    }
+
+    /// The stable reason name.
+    pub fn reason(&self) -> Reason {
+        Reason::TemplateError
+    }
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// Does a finding stop the agent from being used?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// It works, but perhaps not as meant.
+    Warning,
+    /// The agent is refused.
+    Error,
+}
+
+/// One finding about a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The tag it is about.
+    pub span: Span,
+    /// Does it stop the agent?
+    pub severity: Severity,
+    /// What kind of finding it is.
+    pub kind: DiagnosticKind,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl Diagnostic {
+    pub(super) fn error(kind: DiagnosticKind, span: Span, message: impl Into<String>) -> Self {
+        Self { span, severity: Severity::Error, kind, message: message.into() }
+    }
+
+    pub(super) fn warning(kind: DiagnosticKind, span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(kind, span, message) }
+    }
+}
+
+/// The kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DiagnosticKind {
+    /// The signature lists no parameters, so names are not checked (M2).
+    Unchecked,
+    /// The first segment of a name is neither a parameter nor a field of an enclosing section.
+    UnknownName,
+    /// A later segment of a dotted name is not a field of the type before it.
+    UnknownField,
+    /// A list, a record or a map stands where text is written (M31).
+    NotText,
+    /// `{{.}}` outside a section.
+    CurrentOutsideSection,
+    /// A section where only variables are allowed (`ptc_lisp`).
+    SectionNotAllowed,
+    /// A name has no value in this context (run time).
+    Missing,
+    /// The template cannot be filled with this context (run time).
+    NotFilled,
+}

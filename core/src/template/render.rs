@@ -1,0 +1,230 @@
+//! Filling a template with a context: tree + value → text, warnings, and the origin of each byte.
+//!
+//! Falsy are missing names, nil, false, "" and empty lists; a list runs its section once per element, any other truthy value
+//! once (contract §13.2). Lists and maps as variables become compact JSON with a warning (M31), dates ISO text, nil nothing.
+//! It must never read tags in inserted data, and its output is bounded by `TEMPLATE_OUTPUT`.
+
+use std::borrow::Cow;
+
+use super::diagnostic::{CURRENT_OUTSIDE_SECTION, SECTION_NOT_ALLOWED};
+use super::lookup::{Found, find};
+use super::{Diagnostic, DiagnosticKind, Node, Path, Section, Template, TemplateError};
+use crate::limits::TEMPLATE_OUTPUT;
+use crate::text::Span;
+use crate::value::json::Node as JsonNode;
+use crate::value::{Json, Value};
+
+/// What to write for a variable that has no value in the context. (A section of that name is falsy in any case.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Missing {
+    /// Nothing.
+    Empty,
+    /// The tag as it stands, with a warning.
+    Keep,
+    /// Refuse to fill the template.
+    Refuse,
+}
+
+/// A filled template.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// What was not as it should be, once per tag.
+    pub warnings: Vec<Diagnostic>,
+    /// Where the text came from: pieces in order, without gaps, none of them empty.
+    pub pieces: Vec<Piece>,
+}
+
+/// A range of the filled text with one origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The bytes of the filled text.
+    pub span: Span,
+    /// Where they came from.
+    pub origin: Origin,
+}
+
+/// Where a piece of filled text came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// These bytes of the template: its text, a tag kept because it has no value, or a tag written as a reference.
+    Template(Span),
+    /// Data of the context (not to be trusted).
+    Data {
+        /// The way to it from the context, as in `items.0.name`; empty when it is the context itself.
+        path: String,
+        /// The tag in the template.
+        tag: Span,
+    },
+}
+
+/// Fills a template with the values of a context map.
+///
+/// Errors: a missing name with [`Missing::Refuse`], more output than `TEMPLATE_OUTPUT`.
+pub fn render(template: &Template, context: &Value, missing: Missing) -> Result<Rendered, TemplateError> {
+    fill(template, context, Form::Values(missing))
+}
+
+/// Writes each variable as a reference to its value (`ptc_lisp`), which must be present in the context.
+///
+/// Errors: a missing name, a section, more output than `TEMPLATE_OUTPUT`.
+pub fn render_references(
+    template: &Template,
+    context: &Value,
+    reference: &dyn Fn(&Path) -> String,
+) -> Result<Rendered, TemplateError> {
+    fill(template, context, Form::References(reference))
+}
+
+fn fill(template: &Template, context: &Value, form: Form<'_>) -> Result<Rendered, TemplateError> {
+    let stack = vec![Found { value: context, way: String::new() }];
+    let left = TEMPLATE_OUTPUT.max;
+    let mut fill = Fill { source: template.source(), form, stack, left, done: Rendered::default() };
+    fill.nodes(template.nodes())?;
+    Ok(fill.done)
+}
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Values(Missing),
+    References(&'a dyn Fn(&Path) -> String),
+}
+
+struct Fill<'a> {
+    source: &'a str,
+    form: Form<'a>,
+    stack: Vec<Found<'a>>,
+    left: u64,
+    done: Rendered,
+}
+
+impl<'a> Fill<'a> {
+    /// Depth is bounded by the parser.
+    fn nodes(&mut self, nodes: &[Node]) -> Result<(), TemplateError> {
+        nodes.iter().try_for_each(|node| match node {
+            Node::Text(span) => self.write_template(*span),
+            Node::Comment(_) => Ok(()),
+            Node::Variable { path, span } => self.variable(path, *span),
+            Node::Section(section) => self.section(section),
+        })
+    }
+
+    fn section(&mut self, section: &Section) -> Result<(), TemplateError> {
+        if matches!(self.form, Form::References(_)) {
+            return Err(TemplateError::new(section.span, SECTION_NOT_ALLOWED));
+        }
+        let found = find(&self.stack, &section.path).ok().filter(|found| is_truthy(found.value));
+        match (found, section.inverted) {
+            (None, true) => self.pass(section, None),
+            (Some(found), false) => match elements(found.value) {
+                Some(items) => {
+                    items.iter().enumerate().try_for_each(|(at, item)| self.pass(section, Some(found.part(at, item))))
+                }
+                None => self.pass(section, Some(found)),
+            },
+            (None, false) | (Some(_), true) => Ok(()),
+        }
+    }
+
+    /// Writes the body of a section once, with `frame` as the innermost value.
+    fn pass(&mut self, section: &Section, frame: Option<Found<'a>>) -> Result<(), TemplateError> {
+        self.charge(1, section.span)?;
+        let depth = self.stack.len();
+        self.stack.extend(frame);
+        self.nodes(&section.body)?;
+        self.stack.truncate(depth);
+        Ok(())
+    }
+
+    fn variable(&mut self, path: &Path, tag: Span) -> Result<(), TemplateError> {
+        let found = match find(&self.stack, path) {
+            Ok(found) => found,
+            Err(miss) => {
+                let hint = miss.nearest().map_or_else(String::new, |near| format!("; there is `{near}`"));
+                return self.missing(tag, format!("`{path}` has no value in the context{hint}"));
+            }
+        };
+        match self.form {
+            Form::Values(_) => {
+                if elements(found.value).is_some() || found.value.as_map().is_some() {
+                    let message = format!("`{path}` is a {}; it is written as JSON", found.value.kind());
+                    self.warn(DiagnosticKind::NotText, tag, message);
+                }
+                self.write(&text_of(found.value), Origin::Data { path: found.way, tag }, tag)
+            }
+            Form::References(_) if path.segments().is_empty() => Err(TemplateError::new(tag, CURRENT_OUTSIDE_SECTION)),
+            Form::References(reference) => self.write(&reference(path), Origin::Template(tag), tag),
+        }
+    }
+
+    fn missing(&mut self, tag: Span, message: String) -> Result<(), TemplateError> {
+        match self.form {
+            Form::Values(Missing::Empty) => Ok(()),
+            Form::Values(Missing::Keep) => {
+                self.warn(DiagnosticKind::Missing, tag, format!("{message}; the tag stays in the text"));
+                self.write_template(tag)
+            }
+            Form::Values(Missing::Refuse) | Form::References(_) => Err(TemplateError::new(tag, message)),
+        }
+    }
+
+    fn warn(&mut self, kind: DiagnosticKind, tag: Span, message: String) {
+        if self.done.warnings.iter().all(|known| known.span != tag) {
+            self.done.warnings.push(Diagnostic::warning(kind, tag, message));
+        }
+    }
+
+    fn write_template(&mut self, span: Span) -> Result<(), TemplateError> {
+        self.write(span.text(self.source), Origin::Template(span), span)
+    }
+
+    /// Appends text that `place` in the template causes.
+    fn write(&mut self, text: &str, origin: Origin, place: Span) -> Result<(), TemplateError> {
+        self.charge(text.len() as u64, place)?;
+        let start = self.done.text.len();
+        if !text.is_empty() {
+            self.done.text.push_str(text);
+            self.done.pieces.push(Piece { span: Span::new(start, self.done.text.len()), origin });
+        }
+        Ok(())
+    }
+
+    fn charge(&mut self, bytes: u64, place: Span) -> Result<(), TemplateError> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            let message =
+                format!("the filled template is larger than {} bytes; give it less data", TEMPLATE_OUTPUT.max);
+            TemplateError::new(place, message)
+        })?;
+        Ok(())
+    }
+}
+
+fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Nil | Value::Bool(false) => false,
+        Value::Str(text) => !text.is_empty(),
+        other => elements(other).is_none_or(|items| !items.is_empty()),
+    }
+}
+
+/// What a section runs over.
+fn elements(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::List(items) => Some(items),
+        Value::Set(members) => Some(members),
+        _ => None,
+    }
+}
+
+/// The text of a value: strings and keywords as they are, nil empty, everything else as compact JSON (dates ISO).
+fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Nil => Cow::Borrowed(""),
+        Value::Str(text) => Cow::Borrowed(text),
+        other => match Json::from(other) {
+            Json { node: JsonNode::Str(text), .. } => Cow::Owned(text),
+            json => Cow::Owned(json.to_text()),
+        },
+    }
+}

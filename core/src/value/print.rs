@@ -1,0 +1,270 @@
+//! The readable form of values (language contract §17): what a model sees, and what the reader reads back.
+//!
+//! Containers nested deeper than [`JSON_DEPTH`] levels print as `...`. Text is written to any [`std::fmt::Write`], so
+//! that a caller can stop it; without [`Bounds`] the form of a value with shared parts may be huge
+//! (see [`Value::extent`]).
+
+use std::fmt::{self, Write};
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Map, Value};
+use crate::limits::JSON_DEPTH;
+
+/// Fewest characters left to a string when a map divides the room between its values.
+const LEAST_CHARS: usize = 10;
+/// Characters of room that an entry of a map is worth.
+const CHARS_PER_ENTRY: usize = 30;
+
+/// How much of a value is printed. `None` = all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bounds {
+    /// Items shown of each list, set and map.
+    pub items: Option<usize>,
+    /// Characters (grapheme clusters) shown of each string; maps show at most one entry per 30 of them.
+    pub chars: Option<usize>,
+}
+
+/// A printed value.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Printed {
+    /// The readable form.
+    pub text: String,
+    /// Was anything left out?
+    pub cut: bool,
+}
+
+impl Value {
+    /// The readable form within bounds.
+    pub fn print(&self, bounds: Bounds) -> Printed {
+        let mut text = String::new();
+        let cut = self.write(&mut text, bounds).unwrap_or(true);
+        Printed { text, cut }
+    }
+
+    /// Writes the readable form within bounds; true when anything was left out. Fails only when `out` does.
+    pub fn write(&self, out: &mut impl Write, bounds: Bounds) -> Result<bool, fmt::Error> {
+        let mut printer = Printer { out, items: bounds.items.unwrap_or(usize::MAX), cut: false };
+        printer.value(self, bounds.chars, 0)?;
+        Ok(printer.cut)
+    }
+}
+
+/// The readable form, complete.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, Bounds::default()).map(|_| ())
+    }
+}
+
+/// The readable form, complete.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+struct Printer<'a, W> {
+    out: &'a mut W,
+    items: usize,
+    cut: bool,
+}
+
+impl<W: Write> Printer<'_, W> {
+    fn value(&mut self, value: &Value, chars: Option<usize>, depth: u64) -> fmt::Result {
+        if value.is_container() && depth >= JSON_DEPTH.max {
+            self.cut = true;
+            return self.out.write_str("...");
+        }
+        match value {
+            Value::Nil => self.out.write_str("nil"),
+            Value::Bool(value) => write!(self.out, "{value}"),
+            Value::Int(value) => write!(self.out, "{value}"),
+            Value::Big(value) => write!(self.out, "{value}"),
+            Value::Float(value) => self.out.write_str(&float(*value)),
+            Value::Keyword(word) => write!(self.out, ":{}", word.name()),
+            Value::Str(text) => self.string(text, chars),
+            Value::List(items) => self.items("[", items, "]", chars, depth),
+            Value::Set(members) => self.items("#{", members, "}", chars, depth),
+            Value::Map(map) => self.map(map, chars, depth),
+            Value::Instant(at) => write!(self.out, "\"{at}\""),
+        }
+    }
+
+    fn items(&mut self, open: &str, items: &[Value], close: &str, chars: Option<usize>, depth: u64) -> fmt::Result {
+        self.out.write_str(open)?;
+        for (place, item) in items.iter().take(self.items).enumerate() {
+            self.space(place)?;
+            self.value(item, chars, depth + 1)?;
+        }
+        self.close(close, self.items, items.len())
+    }
+
+    fn map(&mut self, map: &Map, chars: Option<usize>, depth: u64) -> fmt::Result {
+        let most = chars.map_or(self.items, |chars| self.items.min((chars / CHARS_PER_ENTRY).max(1)));
+        let shown = most.min(map.len());
+        let room = chars.map(|chars| {
+            let keys: usize = map.keys().take(shown).map(key_chars).sum();
+            (chars.saturating_sub(keys) / shown.max(1)).max(LEAST_CHARS)
+        });
+        self.out.write_str("{")?;
+        for (place, (key, value)) in map.iter().take(most).enumerate() {
+            self.space(place)?;
+            self.value(key, chars, depth + 1)?;
+            self.out.write_char(' ')?;
+            self.value(value, room, depth + 1)?;
+        }
+        self.close("}", most, map.len())
+    }
+
+    fn space(&mut self, place: usize) -> fmt::Result {
+        if place > 0 { self.out.write_char(' ') } else { Ok(()) }
+    }
+
+    fn close(&mut self, close: &str, most: usize, total: usize) -> fmt::Result {
+        if total <= most {
+            return self.out.write_str(close);
+        }
+        self.cut = true;
+        let gap = if most > 0 { " " } else { "" };
+        write!(self.out, "{gap}...{close} ({most}/{total})")
+    }
+
+    fn string(&mut self, text: &str, chars: Option<usize>) -> fmt::Result {
+        self.out.write_char('"')?;
+        let end = chars.and_then(|chars| text.grapheme_indices(true).nth(chars)).map(|(end, _)| end);
+        let Some(end) = end else {
+            self.escaped(text)?;
+            return self.out.write_char('"');
+        };
+        self.cut = true;
+        self.escaped(&text[..end])?;
+        write!(self.out, "...\" ({}/{} chars)", chars.unwrap_or_default(), text.graphemes(true).count())
+    }
+
+    /// Only what the reader reads back (contract §2.3) is escaped; every other character stands for itself.
+    fn escaped(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some(at) = rest.find(['"', '\\', '\n', '\t', '\r']) {
+            self.out.write_str(&rest[..at])?;
+            self.out.write_str(match rest.as_bytes()[at] {
+                b'"' => "\\\"",
+                b'\\' => "\\\\",
+                b'\n' => "\\n",
+                b'\t' => "\\t",
+                _ => "\\r",
+            })?;
+            rest = &rest[at + 1..];
+        }
+        self.out.write_str(rest)
+    }
+}
+
+/// About how much room a key takes.
+fn key_chars(key: &Value) -> usize {
+    match key {
+        Value::Str(text) => text.len() + 2,
+        Value::Keyword(word) => word.name().len() + 1,
+        _ => CHARS_PER_ENTRY / 2,
+    }
+}
+
+/// At most ten decimals, trailing zeros cut but one; never an exponent.
+fn float(value: f64) -> String {
+    if value.is_nan() {
+        return "##NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "##Inf" } else { "##-Inf" }.to_owned();
+    }
+    let text = format!("{value:.10}");
+    let digits = text.trim_end_matches('0');
+    if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::json;
+
+    #[test]
+    fn scalars_print_as_the_contract_says() {
+        let cases = [
+            (Value::Nil, "nil"),
+            (Value::Bool(true), "true"),
+            (Value::Int(-7), "-7"),
+            (Value::Float(3.3), "3.3"),
+            (Value::Float(2.0), "2.0"),
+            (Value::Float(0.1 + 0.2), "0.3"),
+            (Value::Float(1e20), "100000000000000000000.0"),
+            (Value::Float(1e-12), "0.0"),
+            (Value::Float(f64::INFINITY), "##Inf"),
+            (Value::Float(f64::NEG_INFINITY), "##-Inf"),
+            (Value::Float(f64::NAN), "##NaN"),
+            (Value::keyword("k"), ":k"),
+            (Value::str("a\"b\\c\n\t\r\u{1b}é"), "\"a\\\"b\\\\c\\n\\t\\r\u{1b}é\""),
+            (Value::Instant(super::super::Instant(0)), "\"1970-01-01T00:00:00Z\""),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(value.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn containers_print_space_separated_and_sorted() {
+        let map = Value::map([
+            (Value::str("b"), Value::Int(2)),
+            (Value::keyword("a"), Value::list([Value::Int(1), Value::Nil])),
+            (Value::Nil, Value::set([Value::Int(3), Value::Int(1)])),
+        ]);
+        assert_eq!(map.to_string(), r#"{nil #{1 3} :a [1 nil] "b" 2}"#);
+        assert_eq!(Value::list([]).to_string(), "[]");
+        assert_eq!(Value::set([]).to_string(), "#{}");
+        assert_eq!(Value::map([]).to_string(), "{}");
+    }
+
+    #[test]
+    fn bounds_cut_collections_and_strings_and_say_so() {
+        let items = |n| Bounds { items: Some(n), chars: None };
+        let chars = |n| Bounds { items: None, chars: Some(n) };
+        let list = Value::list((1..=5).map(Value::Int));
+        assert_eq!(list.print(items(2)), Printed { text: "[1 2 ...] (2/5)".to_owned(), cut: true });
+        assert_eq!(list.print(items(5)), Printed { text: "[1 2 3 4 5]".to_owned(), cut: false });
+        assert_eq!(list.print(items(0)).text, "[...] (0/5)");
+        assert_eq!(Value::set((1..=3).map(Value::Int)).print(items(1)).text, "#{1 ...} (1/3)");
+        assert_eq!(
+            Value::record([("a", Value::Int(1)), ("b", Value::Int(2))]).print(items(1)).text,
+            r#"{"a" 1 ...} (1/2)"#
+        );
+        assert_eq!(Value::str("abcdefghij").print(chars(3)).text, r#""abc..." (3/10 chars)"#);
+        assert_eq!(Value::str("e\u{301}👩\u{200d}👧x").print(chars(2)).text, "\"e\u{301}👩\u{200d}👧...\" (2/3 chars)");
+        assert_eq!(Value::str("abc").print(chars(3)), Printed { text: r#""abc""#.to_owned(), cut: false });
+    }
+
+    #[test]
+    fn maps_divide_the_room_between_their_values() {
+        let long = || Value::str("x".repeat(50));
+        let map =
+            Value::map([(Value::keyword("a"), long()), (Value::keyword("b"), long()), (Value::keyword("c"), long())]);
+        let text = map.print(Bounds { items: None, chars: Some(64) }).text;
+        // Two entries (64 / 30), whose keys take 4 characters: 30 for each value.
+        let thirty = "x".repeat(30);
+        assert_eq!(text, format!("{{:a \"{thirty}...\" (30/50 chars) :b \"{thirty}...\" (30/50 chars) ...}} (2/3)"));
+        let text = map.print(Bounds { items: None, chars: Some(5) }).text;
+        assert_eq!(text, "{:a \"xxxxxxxxxx...\" (10/50 chars) ...} (1/3)");
+    }
+
+    #[test]
+    fn the_513th_level_prints_as_dots() {
+        let deep = |levels| (0..levels).fold(Value::Nil, |inner, _| Value::list([inner]));
+        assert!(!deep(512).print(Bounds::default()).cut);
+        let printed = deep(513).print(Bounds::default());
+        assert!(printed.cut && printed.text.contains("[...]"));
+    }
+
+    #[test]
+    fn json_text_prints_readably() {
+        let value = json::parse(r#"{"id":1,"tags":["x"]}"#).unwrap_or_default().to_value();
+        assert_eq!(format!("{value:?}"), r#"{"id" 1 "tags" ["x"]}"#);
+    }
+}

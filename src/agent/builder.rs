@@ -1,0 +1,164 @@
+//! Building an agent in Rust or from the command line.
+//!
+//! In: parts of a definition. Out: an [`Agent`] that passed its construction checks, or all findings.
+
+use ptc_core::value::Json;
+
+use super::{Agent, Diagnostic, Mode, Plan, SystemPrompt, Tool};
+use crate::event::Options;
+
+/// An agent under construction. What is not given has the default of agent files.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    agent: Agent,
+}
+
+impl Agent {
+    /// Starts an agent.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The agent of `--prompt TEXT [--signature S]`.
+    pub fn inline(prompt: impl Into<String>, signature: Option<String>) -> Self {
+        Self { name: "inline".to_owned(), prompt: prompt.into(), signature, ..Self::default() }
+    }
+}
+
+impl Builder {
+    /// Its name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.agent.name = name.into();
+        self
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.agent.description = Some(description.into());
+        self
+    }
+
+    /// The mission.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.agent.prompt = prompt.into();
+        self
+    }
+
+    /// What goes in and out.
+    #[must_use]
+    pub fn signature(mut self, signature: impl Into<String>) -> Self {
+        self.agent.signature = Some(signature.into());
+        self
+    }
+
+    /// A JSON Schema of its own instead of the signature's output.
+    #[must_use]
+    pub fn schema(mut self, schema: Json) -> Self {
+        self.agent.schema = Some(schema);
+        self
+    }
+
+    /// Output mode.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.agent.mode = mode;
+        self
+    }
+
+    /// Alias or `provider:model`.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.agent.model = Some(model.into());
+        self
+    }
+
+    /// Limit `max_turns`.
+    #[must_use]
+    pub fn max_turns(mut self, turns: u32) -> Self {
+        self.agent.max_turns = turns;
+        self
+    }
+
+    /// Limit `mission_timeout_ms`.
+    #[must_use]
+    pub fn mission_timeout_ms(mut self, ms: u64) -> Self {
+        self.agent.mission_timeout_ms = Some(ms);
+        self
+    }
+
+    /// Limit `token_limit`.
+    #[must_use]
+    pub fn token_limit(mut self, tokens: u64) -> Self {
+        self.agent.token_limit = Some(tokens);
+        self
+    }
+
+    /// Recovery level: strict, standard, lenient.
+    #[must_use]
+    pub fn recovery(mut self, level: impl Into<String>) -> Self {
+        self.agent.recovery = level.into();
+        self
+    }
+
+    /// How inputs are checked: enabled, `warn_only`, strict, disabled.
+    #[must_use]
+    pub fn signature_validation(mut self, mode: impl Into<String>) -> Self {
+        self.agent.signature_validation = mode.into();
+        self
+    }
+
+    /// What surrounds the system card.
+    #[must_use]
+    pub fn system_prompt(mut self, prompt: SystemPrompt) -> Self {
+        self.agent.system_prompt = prompt;
+        self
+    }
+
+    /// The context that is used when a run gives none: a JSON object.
+    #[must_use]
+    pub fn context(mut self, context: Json) -> Self {
+        self.agent.context = context;
+        self
+    }
+
+    /// Describes an output field.
+    #[must_use]
+    pub fn describe(mut self, field: impl Into<String>, text: impl Into<String>) -> Self {
+        self.agent.field_descriptions.push((field.into(), text.into()));
+        self
+    }
+
+    /// Describes an input.
+    #[must_use]
+    pub fn describe_input(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.agent.context_descriptions.push((name.into(), text.into()));
+        self
+    }
+
+    /// Model options.
+    #[must_use]
+    pub fn model_options(mut self, options: Options) -> Self {
+        self.agent.model_options = options;
+        self
+    }
+
+    /// Declares a tool; its definition is a JSON object with the keys of `[tools.x]`.
+    #[must_use]
+    pub fn tool(mut self, name: impl Into<String>, definition: Json) -> Self {
+        self.agent.tools.push(Tool { name: name.into(), definition });
+        self
+    }
+
+    /// The agent. Errors: every finding, when at least one refuses a run.
+    pub fn build(self) -> Result<Agent, Vec<Diagnostic>> {
+        self.plan().map(|plan| plan.agent)
+    }
+
+    /// The agent, ready to run. Errors as in [`Builder::build`].
+    pub fn plan(self) -> Result<Plan, Vec<Diagnostic>> {
+        Plan::new(&self.agent)
+    }
+}

@@ -1,0 +1,230 @@
+//! Construction checks: is an agent usable in its mode? All findings are collected; nothing is run.
+//!
+//! In: an [`Agent`]. Out: its parsed texts, as far as they can be read, and diagnostics with their place. Source: agent contract
+//! §§1, 8.5, 13.3 and the settled decisions on construction.
+
+use ptc_core::limits::{self, Limit};
+use ptc_core::reasons::Reason;
+use ptc_core::reply::Recovery;
+use ptc_core::signature::{self, Field, Signature, Type};
+use ptc_core::template::{self, Template};
+use ptc_core::text::Span;
+
+use super::keys::VALIDATION;
+use super::unbuilt::Scope;
+use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
+use crate::config::document::{advice, out_of_range};
+
+/// What the checks read, and what they found.
+pub(super) struct Checked {
+    pub(super) signature: Option<Signature>,
+    pub(super) template: Option<Template>,
+    pub(super) schema: Option<RawSchema>,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+/// Checks everything about an agent but its context.
+pub(super) fn check(agent: &Agent) -> Checked {
+    let mut checked = Checked { signature: None, template: None, schema: None, findings: Vec::new() };
+    check_mode(agent, &mut checked.findings);
+    check_limits(agent, &mut checked.findings);
+    check_names(agent, &mut checked.findings);
+    checked.template = read_template(agent, &mut checked.findings);
+    checked.signature = read_signature(agent, &mut checked.findings);
+    checked.schema = read_schema(agent, &mut checked.findings);
+    if let (Some(signature), Some(template)) = (&checked.signature, &checked.template) {
+        check_template(agent, signature, template, &mut checked.findings);
+    }
+    if let Some(signature) = &checked.signature {
+        check_signature(agent, signature, &mut checked.findings);
+        check_descriptions(agent, signature, &mut checked.findings);
+    }
+    checked
+}
+
+fn option(key: &str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    if !agent.mode.is_built() {
+        let built: Vec<&str> = Mode::ALL.into_iter().filter(|mode| mode.is_built()).map(Mode::name).collect();
+        let message = format!("mode `{}` is not in this build; use {}", agent.mode, built.join(", "));
+        findings.push(option("mode", message));
+    }
+    findings.extend(tools_refused(agent));
+    if agent.mode == Mode::Json {
+        findings.extend(
+            agent
+                .unbuilt_in(Scope::History)
+                .map(|key| option(key, format!("json mode does not shorten its history; remove `{key}`"))),
+        );
+    }
+    findings.extend(
+        agent.unbuilt_in(Scope::Refused).map(|key| option(key, format!("`{key}` is not in this build; remove it"))),
+    );
+}
+
+/// The refusal of tools in json mode.
+pub(super) fn tools_refused(agent: &Agent) -> Option<Diagnostic> {
+    if agent.mode != Mode::Json || agent.tools.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = agent.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
+    let message = format!(
+        "json mode has no tools, and this agent declares {}; remove them, write `tools = {{}}` in [modes.json], or use another mode",
+        names.join(", ")
+    );
+    Some(option("tools", message))
+}
+
+fn check_limits(agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    let given: [(&Limit, Option<u64>); 3] = [
+        (&limits::MAX_TURNS, Some(agent.max_turns.into())),
+        (&limits::MISSION_TIMEOUT, agent.mission_timeout_ms),
+        (&limits::TOKEN_LIMIT, agent.token_limit),
+    ];
+    for (limit, value) in given {
+        if let Some(value) = value.filter(|value| !(limit.min..=limit.max).contains(value)) {
+            findings.push(option(limit.name, out_of_range(limit.name, limit, value)));
+        }
+    }
+}
+
+fn check_names(agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    let levels = Recovery::ALL.map(Recovery::name);
+    let words: [(&str, &str, &str, &[&str]); 2] = [
+        ("recovery", "recovery level", &agent.recovery, &levels),
+        ("signature_validation", "signature_validation", &agent.signature_validation, &VALIDATION),
+    ];
+    for (key, what, word, known) in words {
+        if !known.contains(&word) {
+            findings.push(option(key, format!("unknown {what} `{word}`{}", advice(word, known))));
+        }
+    }
+}
+
+fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Template> {
+    if agent.prompt.trim().is_empty() {
+        let message = "the prompt is empty; write what the model is to do";
+        findings.push(Diagnostic::error(Place::Prompt, Reason::InvalidAgent, message).key("prompt"));
+        return None;
+    }
+    template::parse(&agent.prompt)
+        .map_err(|error| {
+            let found = Diagnostic::error(Place::Prompt, Reason::TemplateError, error.message).key("prompt");
+            findings.push(found.at(error.span));
+        })
+        .ok()
+}
+
+fn read_signature(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Signature> {
+    let Some(text) = agent.signature.as_deref().filter(|text| !text.trim().is_empty()) else {
+        if agent.mode == Mode::Json && agent.schema.is_none() {
+            let message = "json mode needs a signature that says what comes out, such as \
+                           `(text :string) -> {sentiment :string, score :float}`, or a schema";
+            findings.push(Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key("signature"));
+        }
+        return None;
+    };
+    let parsed = if agent.schema.is_some() { signature::parse_inputs(text) } else { signature::parse(text) };
+    parsed
+        .map_err(|error| {
+            let found = Diagnostic::error(Place::Signature, Reason::SignatureError, error.to_string()).key("signature");
+            findings.push(found.at(error.span));
+        })
+        .ok()
+}
+
+fn read_schema(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<RawSchema> {
+    let schema = agent.schema.as_ref()?;
+    RawSchema::compile(schema).map_err(|message| findings.push(option("schema", message))).ok()
+}
+
+fn check_template(agent: &Agent, signature: &Signature, template: &Template, findings: &mut Vec<Diagnostic>) {
+    let found = match agent.mode {
+        Mode::PtcLisp => template::check_references(template, signature),
+        _ => template::check(template, signature),
+    };
+    findings.extend(found.into_iter().map(Diagnostic::from));
+    for name in template::unused(template, signature) {
+        let (severity, message) = if agent.mode == Mode::Text {
+            (
+                Severity::Error,
+                format!("the prompt does not use the parameter `{name}`; write `{{{{{name}}}}}` or remove it"),
+            )
+        } else if agent.mode == Mode::Json {
+            (
+                Severity::Warning,
+                format!("the prompt does not use the parameter `{name}`; its value is added below the prompt"),
+            )
+        } else {
+            continue;
+        };
+        let span = signature.param(name).map(|field| field.span);
+        let found = Diagnostic::error(Place::Signature, Reason::TemplateError, message);
+        findings.push(Diagnostic { span, severity, ..found.key(name) });
+    }
+}
+
+fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diagnostic>) {
+    let text = agent.signature.as_deref().unwrap_or_default();
+    if agent.schema.is_some() && signature.output.is_some() {
+        let message = "the schema stands for the output; write only the parameters in the signature, such as `(text :string)`, \
+                       or remove the schema";
+        let arrow = text.find("->").unwrap_or(0);
+        let found = Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key("signature");
+        findings.push(found.at(Span::new(arrow, text.len())));
+    }
+    if matches!(agent.mode, Mode::Json | Mode::Text) {
+        for field in signature.hidden_fields() {
+            let message = format!(
+                "{} mode refuses names that start with `_`, such as `{}`: nothing is hidden from the model there; rename the field",
+                agent.mode, field.name
+            );
+            let found = Diagnostic::error(Place::Signature, Reason::InvalidAgent, message).key(&field.name);
+            findings.push(found.at(field.span));
+        }
+    }
+}
+
+/// The depth of a type is bounded by its reader.
+fn fields_of<'a>(ty: &'a Type, found: &mut Vec<&'a Field>) {
+    match ty.base() {
+        Type::List(item) => fields_of(item, found),
+        Type::Record { fields, .. } => {
+            for field in fields {
+                found.push(field);
+                fields_of(&field.ty, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A description of a field that does not exist is a slip of the pen, not an error.
+fn check_descriptions(agent: &Agent, signature: &Signature, findings: &mut Vec<Diagnostic>) {
+    let mut outputs = Vec::new();
+    if let Some(output) = &signature.output {
+        fields_of(output, &mut outputs);
+    }
+    let outputs: Vec<&str> = outputs.into_iter().map(|field| field.name.as_str()).collect();
+    let inputs: Vec<&str> = signature.params.iter().flatten().map(|field| field.name.as_str()).collect();
+    let tables = [
+        ("field_descriptions", "output field", &agent.field_descriptions, outputs),
+        ("context_descriptions", "parameter", &agent.context_descriptions, inputs),
+    ];
+    for (key, what, rows, known) in tables {
+        if known.is_empty() {
+            continue;
+        }
+        for (name, _) in rows {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            if known.iter().any(|known| signature::underscored(known) == signature::underscored(last)) {
+                continue;
+            }
+            let message = format!("[{key}] describes `{name}`, but there is no such {what}{}", advice(last, &known));
+            findings.push(option(&format!("{key}.{name}"), message).warning());
+        }
+    }
+}

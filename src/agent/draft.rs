@@ -1,0 +1,143 @@
+//! Drafts: the four texts a developer edits, as one agent and back, and what is wrong with them while they are typed.
+//!
+//! In: texts of any content. Out: an [`Agent`], or diagnostics with their place in the text they are about. Fast enough for every key.
+
+use std::path::Path;
+
+use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
+use ptc_core::value::{Json, json};
+
+use super::checks::{Checked, check};
+use super::context::{self, not_an_object};
+use super::file::{read_onto, write};
+use super::plan::input_mode;
+use super::{Agent, Diagnostic, Place};
+use crate::config::document::Problems;
+
+/// The texts of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DraftTexts {
+    /// The prompt template.
+    pub prompt: String,
+    /// The signature; blank for none.
+    pub signature: String,
+    /// The context as JSON; blank for an empty object.
+    pub context: String,
+    /// Everything else, as TOML with the keys of an agent file.
+    pub options: String,
+}
+
+/// Keys that have a text of their own.
+const APART: [&str; 3] = ["prompt", "signature", "context"];
+
+impl DraftTexts {
+    /// The texts of an agent.
+    pub fn of(agent: &Agent) -> Self {
+        Self {
+            prompt: agent.prompt.clone(),
+            signature: agent.signature.clone().unwrap_or_default(),
+            context: agent.context.to_pretty(),
+            options: write(agent, |key| !APART.contains(&key)),
+        }
+    }
+
+    /// The agent of these texts. Keys that the options do not name have their defaults; the name is then that of `base`.
+    /// `@file` starts from the current folder. Only the texts are read here; [`diagnose`] and
+    /// [`Plan::new`](super::Plan::new) check what they say.
+    ///
+    /// Errors: what cannot be read in the options or the context.
+    pub fn to_agent(&self, base: &Agent) -> Result<Agent, Vec<Diagnostic>> {
+        let (agent, findings) = self.read(base);
+        if findings.is_empty() { Ok(agent) } else { Err(findings) }
+    }
+
+    /// What could be read, and what could not.
+    fn read(&self, base: &Agent) -> (Agent, Vec<Diagnostic>) {
+        let mut problems = Problems::default();
+        let start = Agent { name: base.name.clone(), ..Agent::default() };
+        let mut agent = read_onto(start, &self.options, Path::new(""), &mut problems);
+        let mut findings: Vec<Diagnostic> = problems.sorted().into_iter().map(Diagnostic::from).collect();
+        findings.extend(apart(&self.options));
+        agent.prompt.clone_from(&self.prompt);
+        agent.signature = (!self.signature.trim().is_empty()).then(|| self.signature.clone());
+        match read_context(&self.context) {
+            Ok(json) => agent.context = json,
+            Err(found) => findings.push(found),
+        }
+        (agent, findings)
+    }
+}
+
+/// Keys in the options that have an editor of their own.
+fn apart(options: &str) -> Vec<Diagnostic> {
+    let Ok(document) = crate::config::document::parse(options) else { return Vec::new() };
+    let members = document.members().unwrap_or_default().iter();
+    members
+        .filter(|member| APART.contains(&member.key.as_str()))
+        .map(|member| {
+            let message = format!("`{}` has a text of its own; write it there and remove it here", member.key);
+            let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
+            found.key(&member.key).at(member.key_span)
+        })
+        .collect()
+}
+
+/// The context of a text. Spans are those of the text.
+pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
+    if text.trim().is_empty() {
+        return Ok(Json::object::<String>([]));
+    }
+    let json = json::parse(text).map_err(|error| {
+        let message = format!("the context is not JSON at {}: {}", error.line_col(text), error.message);
+        let end = text[error.offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
+        let found = Diagnostic::error(Place::Context, Reason::InvalidContext, message);
+        found.at(Span::new(error.offset, error.offset + end))
+    })?;
+    if json.members().is_some() { Ok(json) } else { Err(not_an_object(&json)) }
+}
+
+/// Everything that is wrong or worth knowing about a draft, each finding placed in its text: the order is prompt, signature,
+/// context, options, then the place in the text.
+pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
+    let (agent, mut findings) = texts.read(&Agent::default());
+    let context_is_read = findings.iter().all(|found| found.place != Place::Context);
+    let Checked { signature, template, findings: found, .. } = check(&agent);
+    findings.extend(found);
+    if let (Some(template), true) = (&template, context_is_read) {
+        let signature = signature.unwrap_or(ptc_core::signature::Signature { params: None, output: None });
+        let (_, found) = context::check(&signature, template, input_mode(&agent.signature_validation), &agent.context);
+        let unknown: Vec<Option<Span>> =
+            findings.iter().filter(|found| found.place == Place::Prompt).map(|found| found.span).collect();
+        // A name that is no parameter is one finding, not a second one for its missing value.
+        findings
+            .extend(found.into_iter().filter(|found| found.place != Place::Prompt || !unknown.contains(&found.span)));
+    }
+    for found in findings.iter_mut().filter(|found| found.place == Place::Options && found.span.is_none()) {
+        found.span = key_span(&texts.options, &found.key);
+    }
+    findings.sort_by_key(|found| (order(found.place), found.span.map_or(0, |span| span.start)));
+    findings
+}
+
+/// Where a key stands in the options.
+fn key_span(options: &str, key: &str) -> Option<Span> {
+    let document = crate::config::document::parse(options).ok()?;
+    let mut at = &document;
+    let mut span = None;
+    for step in key.split('.') {
+        let member = at.members()?.iter().find(|member| member.key == step)?;
+        span = Some(member.key_span);
+        at = &member.value;
+    }
+    span
+}
+
+fn order(place: Place) -> u8 {
+    match place {
+        Place::Prompt => 0,
+        Place::Signature => 1,
+        Place::Context => 2,
+        Place::Options => 3,
+    }
+}

@@ -1,0 +1,110 @@
+//! Agent files: TOML ↔ [`Agent`].
+//!
+//! In: TOML text and the name of its file. Out: an agent as written, or the first problem with its line and column; and TOML again,
+//! such that reading it gives an equal agent. Nothing is checked here beyond names, kinds and ranges of the keys.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::keys::{ROWS, Target, apply};
+use super::{Agent, Diagnostic, Mode};
+use crate::config::document::{self, Entry, FileError, Problems};
+
+impl Agent {
+    /// Reads an agent file. `@file` in it starts from its folder.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        Self::from_toml(&text, &file)
+    }
+
+    /// The agent of a TOML text. `file` is its name for messages, and its folder is where `@file` starts from.
+    /// Without the key `name` the agent is named after the file.
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, FileError> {
+        let mut problems = Problems::default();
+        let path = Path::new(file);
+        let mut base = Self::default();
+        if let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.trim().is_empty()) {
+            stem.clone_into(&mut base.name);
+        }
+        let agent = read_onto(base, text, path.parent().unwrap_or(Path::new("")), &mut problems);
+        problems.or_first(agent, file, text)
+    }
+
+    /// The agent as it is in one mode: the overrides of its section for that mode are applied. Ask for the mode in which it is to
+    /// run even when that is its own; doing it twice changes nothing.
+    ///
+    /// Errors: a json mode with tools (they are named), an override that cannot be read.
+    pub fn for_mode(&self, mode: Mode) -> Result<Self, Vec<Diagnostic>> {
+        let mut target = Target { agent: Self { mode, ..self.clone() }, folder: Path::new("") };
+        let mut problems = Problems::default();
+        if let Some((_, overrides)) = self.modes.iter().find(|(other, _)| *other == mode) {
+            apply(&Entry::root(overrides), &mut target, &mut problems);
+        }
+        let mut diagnostics: Vec<Diagnostic> =
+            problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect();
+        diagnostics.extend(super::checks::tools_refused(&target.agent));
+        if diagnostics.is_empty() { Ok(target.agent) } else { Err(diagnostics) }
+    }
+
+    /// The definition as an agent file. Reading it gives an equal agent; the same agent gives the same text.
+    pub fn to_toml(&self) -> String {
+        write(self, |_| true)
+    }
+}
+
+/// Reads TOML text onto an agent. Problems are noted; what could be read is in the agent.
+pub(super) fn read_onto(base: Agent, text: &str, folder: &Path, problems: &mut Problems) -> Agent {
+    let mut target = Target { agent: base, folder };
+    if let Some(document) = problems.take(document::parse(text)) {
+        apply(&Entry::root(&document), &mut target, problems);
+    }
+    target.agent
+}
+
+/// The keys that `wanted` names as TOML: single values first, then a section per table.
+pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
+    let known = ROWS.iter().filter_map(|row| Some((row.name, (row.write)(agent)?)));
+    let unbuilt = agent.unbuilt.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    let (tables, values): (Vec<_>, Vec<_>) =
+        known.chain(unbuilt).filter(|(name, _)| wanted(name)).partition(|(_, value)| is_section(value));
+    let mut out = String::new();
+    for (name, value) in values {
+        line(&mut out, name, &value);
+    }
+    for (name, table) in tables {
+        match name {
+            "tools" | "modes" => {
+                for member in table.members().unwrap_or_default() {
+                    section(&mut out, &format!("{name}.{}", document::write_key(&member.key)), &member.value);
+                }
+            }
+            _ => section(&mut out, name, &table),
+        }
+    }
+    out
+}
+
+/// Is it a table that TOML can say?
+fn is_section(value: &Json) -> bool {
+    value.members().is_some() && document::to_inline(value).is_some()
+}
+
+fn section(out: &mut String, name: &str, table: &Json) {
+    let gap = if out.is_empty() { "" } else { "\n" };
+    _ = writeln!(out, "{gap}[{name}]");
+    for member in table.members().unwrap_or_default() {
+        line(out, &member.key, &member.value);
+    }
+}
+
+/// One `key = value`. What TOML cannot say travels as JSON text, which the keys that may hold it accept.
+fn line(out: &mut String, key: &str, value: &Json) {
+    let value = document::to_inline(value)
+        .or_else(|| document::to_inline(&Node::Str(value.to_text()).into()))
+        .unwrap_or_default();
+    _ = writeln!(out, "{} = {value}", document::write_key(key));
+}

@@ -1,0 +1,316 @@
+//! The keys of an agent file: one table that reads, overrides and writes an agent's definition.
+//!
+//! In: entries of a TOML document. Out: an [`Agent`], and the values to write for one. Keys of options that this build cannot use
+//! are in the table as well, so that files load; what they mean for a run is decided when the agent is made into a plan.
+
+use std::path::Path;
+
+use ptc_core::limits;
+use ptc_core::reply::Recovery;
+use ptc_core::value::{Json, json};
+
+use super::{Agent, Mode, SystemPrompt, Tool};
+use crate::config::OPTIONS;
+use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+use crate::event::Options;
+
+/// Names of the ways to check inputs.
+pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
+
+/// What is read into: the agent, and the folder that `@file` starts from.
+pub(super) struct Target<'a> {
+    pub(super) agent: Agent,
+    pub(super) folder: &'a Path,
+}
+
+type Read = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
+
+/// One key.
+pub(super) struct Row {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Reads it, replacing what was there.
+    read: Read,
+    /// Its value in this agent; `None` when there is nothing to write.
+    pub(super) write: fn(&Agent) -> Option<Json>,
+}
+
+/// The keys that this build uses, in the order they are written.
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "name",
+        read: |entry, target, problems| set(&mut target.agent.name, entry.words(), problems),
+        write: |agent| Some(Json::str(&agent.name)),
+    },
+    Row {
+        name: "description",
+        read: |entry, target, problems| set(&mut target.agent.description, entry.words().map(Some), problems),
+        write: |agent| agent.description.as_ref().map(Json::str),
+    },
+    Row {
+        name: "mode",
+        read: |entry, target, problems| set(&mut target.agent.mode, mode(entry), problems),
+        write: |agent| Some(Json::str(agent.mode.name())),
+    },
+    Row {
+        name: "model",
+        read: |entry, target, problems| set(&mut target.agent.model, entry.words().map(Some), problems),
+        write: |agent| agent.model.as_ref().map(Json::str),
+    },
+    Row {
+        name: "prompt",
+        read: |entry, target, problems| set(&mut target.agent.prompt, entry.text(), problems),
+        write: |agent| Some(Json::str(&agent.prompt)),
+    },
+    Row {
+        name: "signature",
+        read: |entry, target, problems| set(&mut target.agent.signature, entry.text().map(Some), problems),
+        write: |agent| agent.signature.as_ref().map(Json::str),
+    },
+    Row {
+        name: "schema",
+        read: |entry, target, problems| set(&mut target.agent.schema, schema(entry, target.folder).map(Some), problems),
+        write: |agent| agent.schema.as_ref().map(|schema| Json::str(schema.to_text())),
+    },
+    Row {
+        name: "max_turns",
+        read: |entry, target, problems| {
+            let turns = entry.limit(&limits::MAX_TURNS);
+            set(&mut target.agent.max_turns, turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)), problems);
+        },
+        write: |agent| Some(number(agent.max_turns.into())),
+    },
+    Row {
+        name: "mission_timeout_ms",
+        read: |entry, target, problems| {
+            let limit = entry.limit(&limits::MISSION_TIMEOUT);
+            set(&mut target.agent.mission_timeout_ms, limit.map(Some), problems);
+        },
+        write: |agent| agent.mission_timeout_ms.map(number),
+    },
+    Row {
+        name: "token_limit",
+        read: |entry, target, problems| {
+            set(&mut target.agent.token_limit, entry.limit(&limits::TOKEN_LIMIT).map(Some), problems);
+        },
+        write: |agent| agent.token_limit.map(number),
+    },
+    Row {
+        name: "recovery",
+        read: |entry, target, problems| {
+            set(
+                &mut target.agent.recovery,
+                one_of("recovery level", &Recovery::ALL.map(Recovery::name), entry),
+                problems,
+            );
+        },
+        write: |agent| Some(Json::str(&agent.recovery)),
+    },
+    Row {
+        name: "signature_validation",
+        read: |entry, target, problems| {
+            set(&mut target.agent.signature_validation, one_of("signature_validation", &VALIDATION, entry), problems);
+        },
+        write: |agent| Some(Json::str(&agent.signature_validation)),
+    },
+    Row {
+        name: "cache",
+        read: |entry, target, problems| set(&mut target.agent.cache, entry.flag(), problems),
+        write: |agent| agent.cache.then(|| json::Node::Bool(true).into()),
+    },
+    Row { name: "system_prompt", read: read_system_prompt, write: write_system_prompt },
+    Row {
+        name: "model_options",
+        read: |entry, target, problems| {
+            target.agent.model_options = Options::default();
+            read_table(entry, OPTIONS, &mut target.agent.model_options, problems);
+        },
+        write: |agent| write_options(&agent.model_options),
+    },
+    Row {
+        name: "context",
+        read: |entry, target, problems| set(&mut target.agent.context, object(entry), problems),
+        write: |agent| filled(agent.context.clone()),
+    },
+    Row {
+        name: "field_descriptions",
+        read: |entry, target, problems| set(&mut target.agent.field_descriptions, entry.text_table(), problems),
+        write: |agent| text_table(&agent.field_descriptions),
+    },
+    Row {
+        name: "context_descriptions",
+        read: |entry, target, problems| set(&mut target.agent.context_descriptions, entry.text_table(), problems),
+        write: |agent| text_table(&agent.context_descriptions),
+    },
+    Row { name: "tools", read: read_tools, write: write_tools },
+    Row { name: "modes", read: read_modes, write: write_modes },
+];
+
+/// Takes every key of a table into the agent; those that are there replace what was there. Every problem is noted.
+pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
+    let Some(entries) = problems.take(table.entries()) else { return };
+    for entry in &entries {
+        if let Some(row) = ROWS.iter().find(|row| row.name == entry.key) {
+            (row.read)(entry, target, problems);
+        } else if let Some(row) = super::unbuilt::row(entry.key) {
+            if problems.take((row.kind.check)(entry)).is_some() {
+                target.agent.set_unbuilt(row, entry.json.clone());
+            }
+        } else {
+            let known = ROWS.iter().map(|row| row.name).chain(super::unbuilt::ROWS.iter().map(|row| row.name));
+            problems.push(entry.unknown(&known.collect::<Vec<_>>()));
+        }
+    }
+}
+
+fn mode(entry: &Entry<'_>) -> Result<Mode, Problem> {
+    let rows = Mode::ALL.map(|mode| (mode.name(), mode));
+    entry.named(&Names { what: "mode", rows: &rows })
+}
+
+fn one_of(what: &str, names: &[&'static str], entry: &Entry<'_>) -> Result<String, Problem> {
+    let rows: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
+    entry.named(&Names { what, rows: &rows }).map(str::to_owned)
+}
+
+fn number(number: u64) -> Json {
+    // The limits' ranges lie far below 2^63.
+    json::Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
+}
+
+/// A table, JSON text, or `@file` with JSON text.
+fn schema(entry: &Entry<'_>, folder: &Path) -> Result<Json, Problem> {
+    let Some(text) = entry.json.as_str() else {
+        return entry
+            .entries()
+            .map(|_| entry.json.clone())
+            .map_err(|_| entry.expected("a table, JSON text or \"@file\""));
+    };
+    let Some(file) = text.strip_prefix('@') else { return parsed(entry, text, "the JSON text") };
+    let path = folder.join(file);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        entry.problem(format!("`{}` names the file {}, which cannot be read: {error}", entry.path, path.display()))
+    })?;
+    parsed(entry, &text, &path.display().to_string())
+}
+
+fn parsed(entry: &Entry<'_>, text: &str, source: &str) -> Result<Json, Problem> {
+    json::parse(text).map_err(|error| {
+        let at = error.line_col(text);
+        entry.problem(format!("`{}`: {source} is not JSON at {at}: {}", entry.path, error.message))
+    })
+}
+
+/// A table, or JSON text for what TOML cannot say (null, integers beyond 64 bits).
+fn object(entry: &Entry<'_>) -> Result<Json, Problem> {
+    let json = match entry.json.as_str() {
+        Some(text) => parsed(entry, text, "the JSON text")?,
+        None => entry.json.clone(),
+    };
+    if json.members().is_none() {
+        return Err(entry.expected("a table, or JSON text of an object"));
+    }
+    Ok(json)
+}
+
+/// Nothing for an empty table.
+fn filled(table: Json) -> Option<Json> {
+    (table.members() != Some(&[])).then_some(table)
+}
+
+fn text_table(rows: &[(String, String)]) -> Option<Json> {
+    filled(Json::object(rows.iter().map(|(key, text)| (key, Json::str(text)))))
+}
+
+fn read_system_prompt(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
+    const KEYS: &[Key<SystemPrompt>] = &[
+        Key {
+            name: "replace",
+            read: |entry, prompt, problems| set(&mut prompt.replace, entry.text().map(Some), problems),
+        },
+        Key {
+            name: "prefix",
+            read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
+        },
+        Key {
+            name: "suffix",
+            read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
+        },
+    ];
+    let mut prompt = SystemPrompt::default();
+    match entry.json.as_str() {
+        Some(text) => prompt.replace = Some(text.to_owned()),
+        None if entry.json.members().is_some() => read_table(entry, KEYS, &mut prompt, problems),
+        None => problems.push(entry.expected("text, or a table with prefix and suffix")),
+    }
+    target.agent.system_prompt = prompt;
+}
+
+fn write_system_prompt(agent: &Agent) -> Option<Json> {
+    let SystemPrompt { replace, prefix, suffix } = &agent.system_prompt;
+    if let (Some(text), None, None) = (replace, prefix, suffix) {
+        return Some(Json::str(text));
+    }
+    let parts = [("replace", replace), ("prefix", prefix), ("suffix", suffix)];
+    filled(Json::object(parts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?))))))
+}
+
+fn write_options(options: &Options) -> Option<Json> {
+    // Options hold numbers and texts only: writing and reading them back as JSON cannot fail.
+    let text = serde_json::to_string(options).ok()?;
+    filled(json::parse(&text).ok()?)
+}
+
+/// Tools are kept as written: the kinds and their keys are checked by the modes that run tools.
+fn read_tools(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
+    let Some(entries) = problems.take(entry.entries()) else { return };
+    let tool = |entry: &Entry<'_>| {
+        entry.entries()?;
+        Ok(Tool { name: entry.key.to_owned(), definition: entry.json.clone() })
+    };
+    target.agent.tools = entries.iter().filter_map(|entry| problems.take(tool(entry))).collect();
+}
+
+fn write_tools(agent: &Agent) -> Option<Json> {
+    filled(Json::object(agent.tools.iter().map(|tool| (&tool.name, tool.definition.clone()))))
+}
+
+/// The sections are kept as written, after a check of every key in them.
+fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
+    let Some(entries) = problems.take(entry.entries()) else { return };
+    target.agent.modes.clear();
+    for entry in entries {
+        let Some(mode) = Mode::from_name(entry.key) else {
+            problems.push(entry.unknown(&Mode::ALL.map(Mode::name)));
+            continue;
+        };
+        for nested in ["mode", "modes"] {
+            if let Some(json) = entry.json.get(nested) {
+                let message = format!("`{nested}` cannot stand in [{}]: the section is about one mode", entry.path);
+                problems.push(Problem { key: format!("{}.{nested}", entry.path), span: json.span, message });
+            }
+        }
+        let mut scratch = Target { agent: Agent::default(), folder: target.folder };
+        apply(&entry, &mut scratch, problems);
+        let mut overrides = entry.json.clone();
+        if let Some(schema) = scratch.agent.schema {
+            // The definition must stand on its own, whatever happens to the file it names.
+            overrides = with(entry.json, "schema", &Json::str(schema.to_text()));
+        }
+        target.agent.modes.push((mode, overrides));
+    }
+    target.agent.modes.sort_by_key(|(mode, _)| Mode::ALL.iter().position(|other| other == mode));
+}
+
+/// The object with one member's value replaced.
+fn with(object: &Json, key: &str, value: &Json) -> Json {
+    let members = object.members().unwrap_or_default().iter();
+    Json::object(
+        members
+            .map(|member| (member.key.clone(), if member.key == key { value.clone() } else { member.value.clone() })),
+    )
+}
+
+fn write_modes(agent: &Agent) -> Option<Json> {
+    filled(Json::object(agent.modes.iter().map(|(mode, overrides)| (mode.name(), overrides.clone()))))
+}

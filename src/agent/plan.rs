@@ -1,0 +1,90 @@
+//! The plan: an agent that passed its construction checks, with its texts parsed and its schemas made. What the engine runs.
+//!
+//! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
+
+use ptc_core::reply::Recovery;
+use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
+use ptc_core::template::Template;
+use ptc_core::value::{Json, Value};
+
+use super::checks::{Checked, check};
+use super::{Agent, Diagnostic, Mode, RawSchema, context};
+use json_schema::{Schema, Wrap};
+
+/// A checked agent.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Its definition.
+    pub agent: Agent,
+    /// Its signature; without parameters and output where none was written.
+    pub signature: Signature,
+    /// Its prompt.
+    pub template: Template,
+    /// What the answer must be: the signature's output. For a raw schema that a signature could express, that type;
+    /// for any other, and without a signature, `:any`.
+    pub output: Type,
+    /// The schema that goes to the model, in the modes that send one; `None` when anything may come out.
+    pub schema: Option<Schema>,
+    /// The developer's own schema: it decides about answers instead of `output`.
+    pub raw_schema: Option<RawSchema>,
+    /// How far a reply may be repaired.
+    pub recovery: Recovery,
+    /// How inputs are treated.
+    pub inputs: InputMode,
+    /// What is worth knowing; nothing that refuses a run.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Plan {
+    /// Checks an agent. Errors: every finding, warnings included, when at least one refuses the run.
+    pub fn new(agent: &Agent) -> Result<Self, Vec<Diagnostic>> {
+        let Checked { signature, template, schema: raw_schema, findings } = check(agent);
+        let Some(template) = template.filter(|_| !findings.iter().any(Diagnostic::is_error)) else {
+            return Err(findings);
+        };
+        let signature = signature.unwrap_or(Signature { params: None, output: None });
+        let output = match &agent.schema {
+            Some(schema) => from_json_schema(schema).ok(),
+            None => signature.output.clone(),
+        };
+        let output = output.unwrap_or(Type::Any);
+        let schema = match &agent.schema {
+            _ if agent.mode != Mode::Json => None,
+            Some(json) => Some(Schema { json: json.clone(), wrap: Wrap::None }),
+            None => json_schema::answer(&output, &agent.field_descriptions),
+        };
+        Ok(Self {
+            // The name was checked above.
+            recovery: Recovery::from_name(&agent.recovery).unwrap_or_default(),
+            inputs: input_mode(&agent.signature_validation),
+            agent: agent.clone(),
+            signature,
+            template,
+            output,
+            schema,
+            raw_schema,
+            warnings: findings,
+        })
+    }
+
+    /// What stands around an answer so that the schema sent is an object.
+    pub fn wrap(&self) -> Wrap {
+        self.schema.as_ref().map_or(Wrap::None, |schema| schema.wrap)
+    }
+
+    /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,
+    /// names of the prompt that have no value. Spans are those of `context`. Without errors the value may be used.
+    pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {
+        context::check(&self.signature, &self.template, self.inputs, context)
+    }
+}
+
+/// The mode of a name in the table [`VALIDATION`](super::keys::VALIDATION).
+pub(super) fn input_mode(name: &str) -> InputMode {
+    match name {
+        "warn_only" => InputMode::WarnOnly,
+        "strict" => InputMode::Strict,
+        "disabled" => InputMode::Disabled,
+        _ => InputMode::Enabled,
+    }
+}

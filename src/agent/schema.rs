@@ -1,0 +1,101 @@
+//! A JSON Schema written by the developer: compiled once, asked for every answer.
+//!
+//! In: a schema, answers. Out: issues with dotted paths. It must never fetch anything: references lead to places inside the schema.
+
+use std::sync::Arc;
+
+use ptc_core::signature::{Issue, Path, Segment, Severity};
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+use serde_json::Value;
+
+/// A compiled schema.
+#[derive(Debug, Clone)]
+pub struct RawSchema {
+    validator: Arc<jsonschema::Validator>,
+}
+
+impl RawSchema {
+    /// Compiles a schema. The error says what is wrong in it and where.
+    pub fn compile(schema: &Json) -> Result<Self, String> {
+        if let Some(reference) = outside(schema) {
+            return Err(format!(
+                "the schema refers to `{reference}`; only references inside the schema, such as `#/$defs/name`, are followed"
+            ));
+        }
+        let schema = value(schema);
+        let validator = jsonschema::validator_for(&schema).map_err(|error| {
+            let place = error.instance_path().as_str();
+            let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
+            format!("the schema is not a JSON Schema{place}: {error}")
+        })?;
+        Ok(Self { validator: Arc::new(validator) })
+    }
+
+    /// What is wrong with an answer; nothing when it fits.
+    pub fn check(&self, answer: &Json) -> Vec<Issue> {
+        let instance = value(answer);
+        let issue = |error: jsonschema::ValidationError<'_>| Issue {
+            path: path(answer, error.instance_path().as_str()),
+            severity: Severity::Error,
+            expected: error.kind().keyword().to_owned(),
+            got: error.instance().to_string(),
+            message: error.to_string(),
+        };
+        self.validator.iter_errors(&instance).map(issue).collect()
+    }
+}
+
+/// The first reference that leads out of the schema.
+fn outside(schema: &Json) -> Option<&str> {
+    let mut open = vec![schema];
+    while let Some(part) = open.pop() {
+        match &part.node {
+            Node::List(items) => open.extend(items),
+            Node::Object(members) => {
+                let is_reference = |key: &str| matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef");
+                let references = members.iter().filter(|member| is_reference(&member.key));
+                let leads_out = |text: &&str| !text.starts_with('#');
+                if let Some(text) = references.filter_map(|member| member.value.as_str()).find(leads_out) {
+                    return Some(text);
+                }
+                open.extend(members.iter().map(|member| &member.value));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The tree as the validator wants it. Depth is bounded by the JSON and TOML readers; integers beyond 64 bits become doubles.
+fn value(json: &Json) -> Value {
+    match &json.node {
+        Node::Null => Value::Null,
+        Node::Bool(truth) => Value::Bool(*truth),
+        Node::Int(int) => Value::from(*int),
+        Node::Big(big) => big.to_string().parse::<f64>().map_or(Value::Null, Value::from),
+        Node::Float(float) => Value::from(*float),
+        Node::Str(text) => Value::String(text.clone()),
+        Node::List(items) => Value::Array(items.iter().map(value).collect()),
+        Node::Object(members) => {
+            Value::Object(members.iter().map(|member| (member.key.clone(), value(&member.value))).collect())
+        }
+    }
+}
+
+/// The path of a JSON pointer into this answer.
+fn path(answer: &Json, pointer: &str) -> Path {
+    let mut at = Some(answer);
+    let mut path = Path::default();
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        if let (Some(items), Ok(index)) = (at.and_then(Json::items), step.parse::<usize>()) {
+            at = items.get(index);
+            path.0.push(Segment::Index(index));
+        } else {
+            at = at.and_then(|json| json.get(&step));
+            path.0.push(Segment::Field(step));
+        }
+    }
+    path
+}

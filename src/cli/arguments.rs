@@ -1,0 +1,179 @@
+//! The arguments of the program.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
+#[derive(Debug, Parser)]
+#[command(name = "ptc-workbench", version, args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    /// An agent file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
+    pub open: Option<String>,
+    /// Configuration file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Folder of the sessions
+    #[arg(long, global = true, value_name = "DIR")]
+    pub sessions: Option<PathBuf>,
+    /// Linear output: words instead of marks, no drawing
+    #[arg(long, global = true)]
+    pub plain: bool,
+    /// No colours
+    #[arg(long, global = true)]
+    pub no_color: bool,
+    /// Write a log to this file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// What to do; without a command the workbench opens
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an agent once; turns are told on stderr as they happen, the answer goes to stdout
+    Run(RunFlags),
+    /// Replay a session without a model; the first difference is told and ends with exit code 3
+    Replay(ReplayFlags),
+    /// List or show sessions
+    Sessions {
+        /// What to do with them
+        #[command(subcommand)]
+        command: SessionsCommand,
+    },
+    /// Check a signature, print its schema, or generate data for it
+    Signature {
+        /// What to do with it
+        #[command(subcommand)]
+        command: SignatureCommand,
+    },
+    /// Print as JSON exactly what a run would send first
+    Prompt(PromptFlags),
+    /// List the models that can be used
+    Models,
+    /// Look at what works on this machine
+    Doctor,
+    /// Draw a screen into an SVG file
+    Screenshot(ScreenshotFlags),
+}
+
+/// Where the agent comes from.
+#[derive(Debug, Args)]
+pub struct AgentFlags {
+    /// Agent file, or the name of an example agent
+    #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
+    pub agent: Option<String>,
+    /// Instead of a file: the prompt
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: Option<String>,
+    /// With --prompt: the signature
+    #[arg(long, value_name = "SIGNATURE", requires = "prompt")]
+    pub signature: Option<String>,
+    /// Mode: ptc_lisp, json, text, json_loop
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Model: an alias, provider:model, demo, sample[:fault,seed=N,every], human, recorded:SESSION
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Context: JSON, or @FILE (a file of `run --json` counts as the step before)
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub context: Option<String>,
+    /// One value of the context in the type of its parameter; K=@FILE takes the file's text
+    #[arg(long = "set", value_name = "K=V")]
+    pub set: Vec<String>,
+    /// Ask the provider to cache the prompt
+    #[arg(long)]
+    pub cache: bool,
+}
+
+/// Flags of `run`.
+#[derive(Debug, Args)]
+pub struct RunFlags {
+    /// The agent
+    #[command(flatten)]
+    pub agent: AgentFlags,
+    /// Print the Step as JSON on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+    /// Keep no session file
+    #[arg(long)]
+    pub no_save: bool,
+}
+
+/// Flags of `replay`.
+#[derive(Debug, Args)]
+pub struct ReplayFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Only the outcome, no turns
+    #[arg(long)]
+    pub check: bool,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `prompt`.
+#[derive(Debug, Args)]
+pub struct PromptFlags {
+    /// The agent
+    #[command(flatten)]
+    pub agent: AgentFlags,
+}
+
+/// What can be done with sessions.
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// One line each, newest first, then the examples
+    List {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Every turn of one session
+    Show {
+        /// Path, id, unique beginning of an id, or `last`
+        session: String,
+        /// Print its Steps as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What can be done with a signature.
+#[derive(Debug, Subcommand)]
+pub enum SignatureCommand {
+    /// Is it right? Prints it in its canonical form
+    Check {
+        /// The signature
+        signature: String,
+    },
+    /// The JSON Schema of its answers
+    Schema {
+        /// The signature
+        signature: String,
+    },
+    /// Generated data: `{inputs, output}`
+    Sample {
+        /// The signature
+        signature: String,
+        /// Seed of the data
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+    },
+}
+
+/// Flags of `screenshot`.
+#[derive(Debug, Args)]
+pub struct ScreenshotFlags {
+    /// Which screen
+    pub screen: String,
+    /// The SVG file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Columns and rows
+    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
+    pub size: String,
+}

@@ -1,0 +1,111 @@
+//! The context that `--context` and `--set` describe.
+
+use std::fs;
+
+use ptc_core::signature::{self, Type};
+use ptc_core::text::nearest;
+use ptc_core::value::Json;
+use ptc_core::value::json;
+
+use super::UsageError;
+use super::arguments::AgentFlags;
+use crate::agent::{Agent, Context, Step};
+
+/// The given context: `--set` beats `--context`, which beats the agent's own. `None` when neither flag was given.
+pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Context>, UsageError> {
+    if flags.context.is_none() && flags.set.is_empty() {
+        return Ok(None);
+    }
+    let mut context = match &flags.context {
+        Some(text) => given(text, agent)?,
+        None => agent.context.clone().into(),
+    };
+    for pair in &flags.set {
+        let (name, value) = set(pair, agent)?;
+        let members = context.json.members().unwrap_or_default();
+        let others = members.iter().filter(|member| member.key != name).map(|m| (m.key.clone(), m.value.clone()));
+        context.json = Json::object(others.chain([(name.clone(), value)]).collect::<Vec<_>>());
+    }
+    Ok(Some(context))
+}
+
+/// `--context JSON|@FILE`
+fn given(text: &str, agent: &Agent) -> Result<Context, UsageError> {
+    let (name, text) = match text.strip_prefix('@') {
+        Some(file) => (file.to_owned(), read(file)?),
+        None => ("--context".to_owned(), text.to_owned()),
+    };
+    let json = json::parse(&text).map_err(|error| {
+        UsageError(format!("{name}: {}: the context is not JSON: {}", error.line_col(&text), error.message))
+    })?;
+    if json.members().is_none() {
+        return Err(UsageError(format!("{name}: the context must be a JSON object")));
+    }
+    match step(&json) {
+        None => Ok(json.into()),
+        Some(step) => {
+            let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
+            let signature = signature.unwrap_or(signature::Signature { params: None, output: None });
+            Context::chained(&step, &signature)
+                .map_err(|error| UsageError(format!("{name}: {}: {}", error.reason, error.message)))
+        }
+    }
+}
+
+/// The Step that `run --json` printed, when the object is one.
+fn step(json: &Json) -> Option<Step> {
+    let is_step = ["usage", "turns", "memory", "signature", "name"].iter().all(|key| json.get(key).is_some());
+    if !is_step {
+        return None;
+    }
+    let fail = json.get("fail").map(|fail| {
+        let word = |key: &str| fail.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        crate::event::ErrorRecord { reason: word("reason"), message: word("message"), ..Default::default() }
+    });
+    let descriptions = json.get("field_descriptions").and_then(Json::members).unwrap_or_default();
+    Some(Step {
+        value: json.get("return").map(Json::to_value).unwrap_or_default(),
+        answer: json.get("return").cloned(),
+        fail,
+        name: json.get("name").and_then(Json::as_str).unwrap_or_default().to_owned(),
+        field_descriptions: descriptions
+            .iter()
+            .filter_map(|member| Some((member.key.clone(), member.value.as_str()?.to_owned())))
+            .collect(),
+        ..Step::default()
+    })
+}
+
+fn read(file: &str) -> Result<String, UsageError> {
+    fs::read_to_string(file).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
+}
+
+/// `--set K=V`: the name and the value in the type of its parameter.
+fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
+    let (name, text) = pair
+        .split_once('=')
+        .ok_or_else(|| UsageError(format!("--set {pair}: write it as NAME=VALUE or NAME=@FILE")))?;
+    let text = match text.strip_prefix('@') {
+        Some(file) => read(file)?,
+        None => text.to_owned(),
+    };
+    let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
+    let params = signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default();
+    let field = signature.as_ref().and_then(|signature| signature.param(name));
+    let Some(field) = field else {
+        if params.is_empty() {
+            return Ok((name.to_owned(), json::parse(&text).unwrap_or_else(|_| Json::str(text))));
+        }
+        let names = || params.iter().map(|field| field.name.as_str());
+        let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let known = names().collect::<Vec<_>>().join(", ");
+        return Err(UsageError(format!("--set {name}: no such parameter{near} (parameters: {known})")));
+    };
+    match field.ty.base() {
+        Type::String | Type::Keyword | Type::Datetime | Type::Enum(_) => Ok((field.name.clone(), Json::str(text))),
+        _ => json::parse(text.trim()).map(|json| (field.name.clone(), json)).map_err(|error| {
+            let ty = field.ty.render();
+            UsageError(format!("--set {name}: {}: {} (the parameter is {ty})", error.line_col(&text), error.message))
+        }),
+    }
+}

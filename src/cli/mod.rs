@@ -1,0 +1,96 @@
+//! The command line: flags, plain-text faces of what the workbench can do, exit codes.
+//!
+//! In: arguments. Out: data on stdout, progress and diagnostics on stderr, an exit code. Text from models, tools and files is
+//! made safe before it reaches a terminal.
+
+mod arguments;
+mod context;
+mod doctor;
+mod json;
+mod keyboard;
+mod models;
+mod printer;
+mod prompt;
+mod replay;
+mod run;
+mod sessions;
+mod signature;
+mod source;
+
+use std::io::Write;
+
+use ptc_core::text::SafeText;
+
+pub use arguments::{Arguments, Command};
+pub use source::{SourceError, agent_source};
+
+use crate::workbench::Workbench;
+
+/// Exit codes.
+pub mod exit {
+    /// Success.
+    pub const OK: u8 = 0;
+    /// The run ended in failure.
+    pub const FAILED: u8 = 1;
+    /// Usage, configuration or file error.
+    pub const USAGE: u8 = 2;
+    /// Replay found a difference.
+    pub const DIVERGED: u8 = 3;
+    /// The run waits for a person.
+    pub const WAITING: u8 = 4;
+    /// Stopped from outside.
+    pub const CANCELLED: u8 = 130;
+}
+
+/// An error that ends a command with exit code 2.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl<E: std::fmt::Display> From<E> for UsageError {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Runs a command and returns its exit code. Errors are told on stderr.
+pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench) -> u8 {
+    let done = match command {
+        Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
+        Command::Replay(flags) => replay::replay(flags, workbench).await,
+        Command::Sessions { command } => sessions::sessions(command, workbench),
+        Command::Signature { command } => signature::signature(command),
+        Command::Prompt(flags) => prompt::prompt(flags, workbench),
+        Command::Models => models::models(workbench).await,
+        Command::Doctor => doctor::doctor(workbench).await,
+        Command::Screenshot(_) => Err(UsageError("the screenshot is drawn by the interface".to_owned())),
+    };
+    done.unwrap_or_else(|error| {
+        tell_error(&error.0);
+        exit::USAGE
+    })
+}
+
+/// One line (or several) on stdout. A closed pipe is not an error worth telling.
+fn out(text: &str) {
+    _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+/// The same on stderr.
+fn tell(text: &str) {
+    _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// An error on stderr, made safe.
+pub fn tell_error(text: &str) {
+    tell(&format!("error: {}", safe(text)));
+}
+
+/// Text from outside, safe for a terminal, line breaks kept.
+fn safe(text: &str) -> String {
+    SafeText::multi_line(text).into_string()
+}
+
+/// Text from outside on one line.
+fn safe_line(text: &str) -> String {
+    SafeText::single_line(text).into_string()
+}

@@ -1,0 +1,109 @@
+//! `sessions`: the list, and one session turn by turn.
+
+use ptc_core::text::width;
+use ptc_core::value::Json;
+
+use super::arguments::SessionsCommand;
+use super::printer::Printer;
+use super::{UsageError, exit, json, out, safe_line, tell};
+use crate::agent::{Agent, Step};
+use crate::event::Event;
+use crate::session::{RunState, Session, StepFold, Summary};
+use crate::workbench::Workbench;
+
+/// Columns that a result may take on a terminal.
+const RESULT_COLUMNS: usize = 60;
+
+pub(super) fn sessions(command: &SessionsCommand, workbench: &Workbench) -> Result<u8, UsageError> {
+    match command {
+        SessionsCommand::List { json } => list(&workbench.sessions(), *json),
+        SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json)?,
+    }
+    Ok(exit::OK)
+}
+
+fn list(sessions: &[Summary], as_json: bool) {
+    if as_json {
+        let line = |summary: &Summary| {
+            let mut members = vec![
+                ("id", Json::str(summary.id.as_str())),
+                ("path", Json::str(summary.path.display().to_string())),
+                ("agent", Json::str(summary.agent.as_str())),
+                ("mode", Json::str(summary.mode.as_str())),
+                ("model", Json::str(summary.model.as_str())),
+                ("turns", ptc_core::value::json::Node::Int(i64::try_from(summary.turns).unwrap_or(i64::MAX)).into()),
+                ("state", Json::str(state(summary.state))),
+                ("result", Json::str(summary.result.as_str())),
+            ];
+            members.extend(summary.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
+            Json::object(members)
+        };
+        out(&json::printable(&Json::list(sessions.iter().map(line))));
+        return;
+    }
+    for summary in sessions {
+        let mark = match summary.state {
+            RunState::Returned => "✓",
+            RunState::Failed => "✗",
+            RunState::Open => "…",
+        };
+        let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |t| (t.input + t.output).to_string());
+        let said = match &summary.damage {
+            Some(damage) => format!("damaged: {damage}"),
+            None => summary.result.clone(),
+        };
+        out(&format!(
+            "{}  {}  {}  {}  {:>3}  {:>7}  {mark} {}",
+            summary.id,
+            width::pad(&safe_line(&summary.agent), 14),
+            width::pad(&summary.mode, 9),
+            width::pad(&safe_line(&summary.model), 14),
+            summary.turns,
+            tokens,
+            width::truncate(&safe_line(&said), RESULT_COLUMNS),
+        ));
+    }
+    if sessions.is_empty() {
+        tell("no sessions yet: `ptc-workbench run sentiment` makes one");
+    }
+}
+
+fn state(state: RunState) -> &'static str {
+    match state {
+        RunState::Open => "open",
+        RunState::Returned => "returned",
+        RunState::Failed => "failed",
+    }
+}
+
+fn show(session: &Session, as_json: bool) -> Result<(), UsageError> {
+    if let Some(damage) = session.damage_report() {
+        tell(&format!("warning: {}", safe_line(&damage)));
+    }
+    if as_json {
+        out(&json::printable(&Json::list(steps(session).iter().map(json::step))));
+        return Ok(());
+    }
+    let mut printer = Printer::new(std::io::stdout(), false);
+    session.events().for_each(|envelope| printer.print(&envelope));
+    Ok(())
+}
+
+/// The Step of each run of a session.
+fn steps(session: &Session) -> Vec<Step> {
+    let mut folds: Vec<(crate::event::Address, StepFold)> = Vec::new();
+    for envelope in session.events() {
+        if let Event::RunStart(start) = &envelope.event {
+            let mut fold = StepFold::default();
+            if let Ok(agent) = Agent::from_toml(&start.agent.toml, "the recorded agent") {
+                fold.describe(&agent);
+            }
+            folds.push((envelope.address.clone(), fold));
+        }
+        let run = envelope.address.run_part();
+        if let Some((_, fold)) = folds.iter_mut().find(|(address, _)| *address == run) {
+            fold.apply(&envelope);
+        }
+    }
+    folds.into_iter().map(|(_, fold)| Step { session: Some(session.header.id.to_string()), ..fold.step() }).collect()
+}

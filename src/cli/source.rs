@@ -1,0 +1,77 @@
+//! The agent and context that flags describe.
+
+use std::path::Path;
+
+use ptc_core::text::nearest;
+
+use super::UsageError;
+use super::arguments::AgentFlags;
+use super::context::context;
+use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Place, Severity};
+
+/// Why the flags name no agent.
+pub type SourceError = UsageError;
+
+/// An agent by file or by the name of an example, and what to call it in messages.
+pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
+    match Bundled::find(name) {
+        Some(bundled) if !Path::new(name).exists() => Ok(bundled.agent()?),
+        _ if !Path::new(name).exists() => {
+            let names = || BUNDLED.iter().map(|bundled| bundled.name);
+            let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let known = names().collect::<Vec<_>>().join(", ");
+            Err(UsageError(format!("{name}: no such agent file{near} (example agents: {known})")))
+        }
+        _ => Ok(Agent::read(Path::new(name))?),
+    }
+}
+
+/// What the flags describe: the agent in its mode, and the context when one was given.
+pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), UsageError> {
+    let base = match (&flags.prompt, &flags.agent) {
+        (Some(prompt), _) => Agent::inline(prompt, flags.signature.clone()),
+        (None, Some(name)) => agent_source(name)?,
+        (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
+    };
+    let mode = match &flags.mode {
+        None => base.mode,
+        Some(name) => Mode::from_name(name).ok_or_else(|| {
+            let names = Mode::ALL.map(Mode::name);
+            let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            UsageError(format!("unknown mode {name:?}{near} (modes: {})", names.join(", ")))
+        })?,
+    };
+    let agent = base.for_mode(mode).map_err(|findings| in_file(flags, &base, &findings))?;
+    let agent = Agent { cache: agent.cache || flags.cache, ..agent };
+    let context = context(flags, &agent)?;
+    Ok((agent, context))
+}
+
+/// Findings as lines that name the file and the place.
+pub(super) fn in_file(flags: &AgentFlags, agent: &Agent, findings: &[Diagnostic]) -> UsageError {
+    let file = flags.agent.as_deref().unwrap_or("--prompt");
+    let lines: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| {
+            let place = place(agent, finding);
+            format!("{file}: {place}{}", finding.message)
+        })
+        .collect();
+    UsageError(lines.join("\nerror: "))
+}
+
+/// Where a finding stands, such as `signature, line 1, column 5: `.
+pub(super) fn place(agent: &Agent, finding: &Diagnostic) -> String {
+    let (name, text) = match finding.place {
+        Place::Prompt => ("prompt", agent.prompt.as_str()),
+        Place::Signature => ("signature", agent.signature.as_deref().unwrap_or_default()),
+        Place::Context => ("context", ""),
+        Place::Options => (finding.key.as_str(), ""),
+    };
+    match finding.span {
+        Some(span) if !text.is_empty() => format!("{name}, {}: ", span.line_col(text)),
+        _ if name.is_empty() => String::new(),
+        _ => format!("{name}: "),
+    }
+}

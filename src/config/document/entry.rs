@@ -1,0 +1,218 @@
+//! Typed reading of a document: an entry knows its key, its place and its value, and says what should have stood there.
+//!
+//! Tables are read by a list of their keys ([`Key`]): a name that is not in the list is a problem that names the nearest one.
+
+use ptc_core::limits::Limit;
+use ptc_core::text::{Span, nearest};
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::{Problem, Problems};
+
+/// Lists of known names up to this length are written out when nothing is near.
+const FEW: usize = 16;
+
+/// A value of a document and the way to it.
+#[derive(Debug, Clone)]
+pub struct Entry<'a> {
+    /// The key with the tables it lies in: `model_options.temperature`.
+    pub path: String,
+    /// The key.
+    pub key: &'a str,
+    /// Where the key stands.
+    pub key_span: Span,
+    /// The value.
+    pub json: &'a Json,
+}
+
+/// A key of a table and how its value is taken in.
+pub struct Key<T> {
+    /// Its name.
+    pub name: &'static str,
+    /// Reads the value into the target; what is wrong is noted.
+    pub read: fn(&Entry<'_>, &mut T, &mut Problems),
+}
+
+/// Things that have a stable name.
+pub struct Names<'a, T> {
+    /// What they are called in messages: `mode`.
+    pub what: &'a str,
+    /// The names and what they stand for.
+    pub rows: &'a [(&'a str, T)],
+}
+
+impl<'a> Entry<'a> {
+    /// The document itself.
+    pub fn root(json: &'a Json) -> Self {
+        Self { path: String::new(), key: "", key_span: json.span, json }
+    }
+
+    /// A problem with the value.
+    pub fn problem(&self, message: impl Into<String>) -> Problem {
+        Problem { key: self.path.clone(), span: self.json.span, message: message.into() }
+    }
+
+    /// The problem of a value of the wrong kind.
+    pub fn expected(&self, what: &str) -> Problem {
+        self.problem(format!("`{}` must be {what}, found {}", self.path, found(self.json)))
+    }
+
+    /// Text.
+    pub fn text(&self) -> Result<String, Problem> {
+        self.json.as_str().map(str::to_owned).ok_or_else(|| self.expected("text in quotes"))
+    }
+
+    /// Text that is not blank.
+    pub fn words(&self) -> Result<String, Problem> {
+        let text = self.text()?;
+        if text.trim().is_empty() { Err(self.problem(format!("`{}` must not be empty", self.path))) } else { Ok(text) }
+    }
+
+    /// true or false.
+    pub fn flag(&self) -> Result<bool, Problem> {
+        match self.json.node {
+            Node::Bool(truth) => Ok(truth),
+            _ => Err(self.expected("true or false")),
+        }
+    }
+
+    /// A whole number from 0.
+    pub fn count(&self) -> Result<u64, Problem> {
+        match self.json.node {
+            Node::Int(int) => u64::try_from(int)
+                .map_err(|_| self.problem(format!("`{}` must not be negative, found {int}", self.path))),
+            _ => Err(self.expected("a whole number")),
+        }
+    }
+
+    /// A number in the range of a limit.
+    pub fn limit(&self, limit: &Limit) -> Result<u64, Problem> {
+        match self.json.node {
+            Node::Int(int) => u64::try_from(int)
+                .ok()
+                .filter(|number| (limit.min..=limit.max).contains(number))
+                .ok_or_else(|| self.problem(out_of_range(&self.path, limit, int))),
+            _ => Err(self.expected(&format!("a whole number of {}", limit.unit))),
+        }
+    }
+
+    /// A number.
+    pub fn number(&self) -> Result<f64, Problem> {
+        match self.json.node {
+            #[expect(clippy::cast_precision_loss, reason = "options and prices are doubles on the wire")]
+            Node::Int(int) => Ok(int as f64),
+            Node::Float(float) => Ok(float),
+            _ => Err(self.expected("a number")),
+        }
+    }
+
+    /// A number that is not negative.
+    pub fn amount(&self) -> Result<f64, Problem> {
+        let number = self.number()?;
+        if number < 0.0 {
+            return Err(self.problem(format!("`{}` must not be negative, found {number}", self.path)));
+        }
+        Ok(number)
+    }
+
+    /// One of the named things.
+    pub fn named<T: Copy>(&self, names: &Names<'_, T>) -> Result<T, Problem> {
+        let text = self.text()?;
+        let row = names.rows.iter().find(|(name, _)| *name == text);
+        row.map(|(_, thing)| *thing).ok_or_else(|| {
+            let known: Vec<&str> = names.rows.iter().map(|(name, _)| *name).collect();
+            self.problem(format!("unknown {} `{text}`{}", names.what, advice(&text, &known)))
+        })
+    }
+
+    /// A list of texts; a single text counts as a list of one.
+    pub fn texts(&self) -> Result<Vec<String>, Problem> {
+        let wrong = || self.expected("a list of texts");
+        match &self.json.node {
+            Node::Str(text) => Ok(vec![text.clone()]),
+            Node::List(items) => items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect(),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// The entries of a table.
+    pub fn entries(&self) -> Result<Vec<Entry<'a>>, Problem> {
+        let members = self.json.members().ok_or_else(|| self.expected("a table"))?;
+        let path = |key: &str| if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        Ok(members
+            .iter()
+            .map(|member| Entry {
+                path: path(&member.key),
+                key: &member.key,
+                key_span: member.key_span,
+                json: &member.value,
+            })
+            .collect())
+    }
+
+    /// A table of texts, in its order.
+    pub fn text_table(&self) -> Result<Vec<(String, String)>, Problem> {
+        self.entries()?.iter().map(|entry| Ok((entry.key.to_owned(), entry.text()?))).collect()
+    }
+
+    /// The problem of a key that this table needs and does not have.
+    pub fn missing(&self, name: &str) -> Problem {
+        let message = format!("[{}] needs the key `{name}`", self.path);
+        Problem { key: format!("{}.{name}", self.path), span: self.key_span, message }
+    }
+
+    /// The problem of a key that is not known in its table.
+    pub fn unknown(&self, known: &[&str]) -> Problem {
+        let table = self.path.strip_suffix(self.key).unwrap_or_default().trim_end_matches('.');
+        let place = if table.is_empty() { String::new() } else { format!(" in [{table}]") };
+        let message = format!("unknown key `{}`{place}{}", self.key, advice(self.key, known));
+        Problem { key: self.path.clone(), span: self.key_span, message }
+    }
+}
+
+/// Reads a table into `target` by the list of its keys. Every problem is noted; reading goes on.
+pub fn read_table<T>(entry: &Entry<'_>, keys: &[Key<T>], target: &mut T, problems: &mut Problems) {
+    let Some(entries) = problems.take(entry.entries()) else { return };
+    for entry in entries {
+        match keys.iter().find(|key| key.name == entry.key) {
+            Some(key) => (key.read)(&entry, target, problems),
+            None => problems.push(entry.unknown(&keys.iter().map(|key| key.name).collect::<Vec<_>>())),
+        }
+    }
+}
+
+/// Puts the value of a result into a slot, or notes its problem.
+pub fn set<T>(slot: &mut T, result: Result<T, Problem>, problems: &mut Problems) {
+    if let Some(value) = problems.take(result) {
+        *slot = value;
+    }
+}
+
+/// The message of a number outside a limit's range.
+pub(crate) fn out_of_range(name: &str, limit: &Limit, found: impl std::fmt::Display) -> String {
+    format!("`{name}` must be between {} and {} {}, found {found}", limit.min, limit.max, limit.unit)
+}
+
+/// `; did you mean …?`, or the known names when they are few.
+pub(crate) fn advice(name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.len() <= FEW => {
+            let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("; known: {}", known.join(", "))
+        }
+        None => String::new(),
+    }
+}
+
+fn found(json: &Json) -> &'static str {
+    match json.node {
+        Node::Null => "nothing",
+        Node::Bool(_) => "true or false",
+        Node::Int(_) | Node::Big(_) => "an integer",
+        Node::Float(_) => "a number with a fraction",
+        Node::Str(_) => "text",
+        Node::List(_) => "a list",
+        Node::Object(_) => "a table",
+    }
+}

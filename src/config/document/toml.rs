@@ -1,0 +1,95 @@
+//! TOML text → JSON tree with spans, and values back to inline TOML.
+//!
+//! The `toml` crate reads and bounds the nesting; here its tree becomes the one that contexts and schemas use anyway.
+
+use ptc_core::text::Span;
+use ptc_core::value::Json;
+use ptc_core::value::json::{Member, Node};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Problem;
+
+/// Deeper values are not written as TOML: its reader bounds nesting at 80 levels, sections and keys included.
+const DEEPEST: usize = 40;
+
+/// Reads TOML text. Dates and times become their ISO text; numbers that JSON cannot hold are problems.
+pub fn parse(text: &str) -> Result<Json, Problem> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let place = |error: &toml::de::Error| error.span().unwrap_or(text.len()..text.len());
+    // A slip often causes others further down: the first in the text is the one to correct.
+    if let Some(error) = errors.iter().min_by_key(|error| place(error).start) {
+        let (span, message) = (place(error), format!("not TOML: {}", error.message().trim()));
+        return Err(Problem { key: String::new(), span: Span::new(span.start, span.end), message });
+    }
+    let span = Span::new(0, text.len());
+    table(document.get_ref()).map(|node| Json { node, span })
+}
+
+/// Recursion is bounded by the reader's limit on nesting.
+fn table(table: &DeTable<'_>) -> Result<Node, Problem> {
+    let member = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        let (key_span, key) = (span_of(key), key.get_ref().to_string());
+        let value = json(&key, value)?;
+        Ok(Member { key, key_span, value })
+    };
+    table.iter().map(member).collect::<Result<_, Problem>>().map(Node::Object)
+}
+
+fn json(key: &str, value: &Spanned<DeValue<'_>>) -> Result<Json, Problem> {
+    let span = span_of(value);
+    let problem = |what: &str| Problem { key: key.to_owned(), span, message: format!("`{key}` {what}") };
+    let node = match value.get_ref() {
+        DeValue::String(text) => Node::Str(text.to_string()),
+        DeValue::Integer(int) => i64::from_str_radix(int.as_str(), int.radix())
+            .map(Node::Int)
+            .map_err(|_| problem("is an integer beyond 64 bits; write it as text"))?,
+        DeValue::Float(float) => match float.as_str().parse::<f64>() {
+            Ok(number) if number.is_finite() => Node::Float(number),
+            _ => return Err(problem("is not a finite number; JSON cannot hold it")),
+        },
+        DeValue::Boolean(truth) => Node::Bool(*truth),
+        DeValue::Datetime(at) => Node::Str(at.to_string()),
+        DeValue::Array(items) => Node::List(items.iter().map(|item| json(key, item)).collect::<Result<_, _>>()?),
+        DeValue::Table(inner) => table(inner)?,
+    };
+    Ok(Json { node, span })
+}
+
+fn span_of<T>(spanned: &Spanned<T>) -> Span {
+    let range = spanned.span();
+    Span::new(range.start, range.end)
+}
+
+/// A value as inline TOML; `None` for what TOML cannot say: null, integers beyond 64 bits, very deep nesting.
+pub fn to_inline(json: &Json) -> Option<String> {
+    value(json, 0).map(|value| value.to_string())
+}
+
+fn value(json: &Json, depth: usize) -> Option<toml::Value> {
+    if depth > DEEPEST {
+        return None;
+    }
+    Some(match &json.node {
+        Node::Null | Node::Big(_) => return None,
+        Node::Bool(truth) => toml::Value::Boolean(*truth),
+        Node::Int(int) => toml::Value::Integer(*int),
+        Node::Float(float) => toml::Value::Float(*float),
+        Node::Str(text) => toml::Value::String(text.clone()),
+        Node::List(items) => {
+            toml::Value::Array(items.iter().map(|item| value(item, depth + 1)).collect::<Option<_>>()?)
+        }
+        Node::Object(members) => toml::Value::Table(
+            members
+                .iter()
+                .map(|member| Some((member.key.clone(), value(&member.value, depth + 1)?)))
+                .collect::<Option<_>>()?,
+        ),
+    })
+}
+
+/// A key as TOML writes it: bare when it can be, else in double quotes.
+pub fn write_key(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { Json::str(key).to_text() }
+}

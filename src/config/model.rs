@@ -1,0 +1,108 @@
+//! Aliases of models: which provider, which id there, how schemas travel, prices, options.
+
+use super::OPTIONS;
+use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+use crate::event::{Options, Price, StructuredBy};
+
+/// A model with a short name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelEntry {
+    /// Its short name.
+    pub alias: String,
+    /// Its provider's name.
+    pub provider: String,
+    /// Its id at the provider.
+    pub id: String,
+    /// How a schema travels to it; `None` = found out.
+    pub structured_output: Option<StructuredBy>,
+    /// Price per million tokens, when known.
+    pub price: Option<Price>,
+    /// Answers are read while they arrive.
+    pub stream: bool,
+    /// Options sent unless the agent has others.
+    pub options: Options,
+}
+
+/// Names that are not aliases.
+pub(super) const RESERVED: [&str; 4] = ["demo", "sample", "human", "recorded"];
+
+const STRUCTURED: [(&str, Option<StructuredBy>); 5] = [
+    ("auto", None),
+    ("json_schema", Some(StructuredBy::JsonSchema)),
+    ("tool", Some(StructuredBy::Tool)),
+    ("json_object", Some(StructuredBy::JsonObject)),
+    ("prompt", Some(StructuredBy::Prompt)),
+];
+
+const KEYS: &[Key<ModelEntry>] = &[
+    Key { name: "provider", read: |entry, model, problems| set(&mut model.provider, entry.words(), problems) },
+    Key { name: "id", read: |entry, model, problems| set(&mut model.id, entry.words(), problems) },
+    Key {
+        name: "structured_output",
+        read: |entry, model, problems| set(&mut model.structured_output, structured(entry), problems),
+    },
+    Key { name: "price", read: read_price },
+    Key { name: "stream", read: |entry, model, problems| set(&mut model.stream, entry.flag(), problems) },
+    Key { name: "temperature", read: read_option },
+    Key { name: "max_tokens", read: read_option },
+    Key { name: "top_p", read: read_option },
+    Key { name: "stop", read: read_option },
+    Key { name: "seed", read: read_option },
+    Key { name: "reasoning", read: read_option },
+];
+
+/// Reads a section `[models.x]`; keys that it does not name keep the values of `known`.
+pub(super) fn read(entry: &Entry<'_>, known: Option<ModelEntry>, problems: &mut Problems) -> ModelEntry {
+    if RESERVED.contains(&entry.key) || entry.key.contains(':') {
+        let message = format!("`{}` cannot be an alias: it already names a model; choose another name", entry.key);
+        problems.push(Problem { key: entry.path.clone(), span: entry.key_span, message });
+    }
+    if known.is_none() {
+        for name in ["provider", "id"] {
+            if entry.json.members().is_some() && entry.json.get(name).is_none() {
+                problems.push(entry.missing(name));
+            }
+        }
+    }
+    let mut model = known.unwrap_or_else(|| ModelEntry {
+        alias: entry.key.to_owned(),
+        provider: String::new(),
+        id: String::new(),
+        structured_output: None,
+        price: None,
+        stream: true,
+        options: Options::default(),
+    });
+    read_table(entry, KEYS, &mut model, problems);
+    model
+}
+
+fn structured(entry: &Entry<'_>) -> Result<Option<StructuredBy>, Problem> {
+    entry.named(&Names { what: "structured_output", rows: &STRUCTURED })
+}
+
+/// One of the model options; their own table knows how to read it.
+fn read_option(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problems) {
+    if let Some(key) = OPTIONS.iter().find(|key| key.name == entry.key) {
+        (key.read)(entry, &mut model.options, problems);
+    }
+}
+
+fn read_price(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problems) {
+    const KEYS: &[Key<Price>] = &[
+        Key { name: "input", read: |entry, price, problems| set(&mut price.input, entry.amount(), problems) },
+        Key { name: "output", read: |entry, price, problems| set(&mut price.output, entry.amount(), problems) },
+        Key {
+            name: "cached_input",
+            read: |entry, price, problems| set(&mut price.cached_input, entry.amount().map(Some), problems),
+        },
+    ];
+    for name in ["input", "output"] {
+        if entry.json.members().is_some() && entry.json.get(name).is_none() {
+            problems.push(entry.missing(name));
+        }
+    }
+    let mut price = Price::default();
+    read_table(entry, KEYS, &mut price, problems);
+    model.price = Some(price);
+}

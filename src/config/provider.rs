@@ -1,0 +1,180 @@
+//! Providers: where a model is reached, by which protocol, with which key.
+//!
+//! In: a section `[providers.x]`, which may change a built-in one. Out: a [`Provider`]. A key written out in the file is refused.
+
+use std::path::PathBuf;
+
+use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+
+/// A wire protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// Chat completions as `OpenAI` made them; many servers speak it.
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Google's generateContent.
+    Gemini,
+    /// Ollama's own.
+    Ollama,
+}
+
+impl Protocol {
+    const NAMES: [(&'static str, Self); 4] =
+        [("openai", Self::OpenAi), ("anthropic", Self::Anthropic), ("gemini", Self::Gemini), ("ollama", Self::Ollama)];
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// Can this build speak it?
+    pub fn is_built(self) -> bool {
+        self == Self::OpenAi
+    }
+}
+
+/// A provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name.
+    pub name: String,
+    /// The protocol it speaks.
+    pub kind: Protocol,
+    /// Where its protocol starts, without a slash at the end.
+    pub base_url: String,
+    /// Where its key comes from; `None` for servers without keys.
+    pub key: Option<KeySource>,
+    /// Headers sent with every request.
+    pub headers: Vec<(String, String)>,
+}
+
+/// Where an API key comes from; its value is read when a run needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum KeySource {
+    /// An environment variable.
+    Env(String),
+    /// A file that holds nothing else.
+    File(PathBuf),
+}
+
+/// A provider while its section is read.
+struct Target {
+    provider: Provider,
+    keys: Vec<KeySource>,
+    start: Start,
+}
+
+/// Where the files that a configuration names start from.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    /// The configuration's folder, for relative paths.
+    pub(super) folder: PathBuf,
+    /// The home folder, for `~/`.
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Start {
+    fn place(&self, text: &str) -> PathBuf {
+        match (text.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.folder.join(text),
+        }
+    }
+}
+
+const KEYS: &[Key<Target>] = &[
+    Key { name: "kind", read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems) },
+    Key { name: "base_url", read: |entry, target, problems| set(&mut target.provider.base_url, url(entry), problems) },
+    Key {
+        name: "api_key_env",
+        read: |entry, target, problems| target.keys.extend(problems.take(entry.words()).map(KeySource::Env)),
+    },
+    Key {
+        name: "api_key_file",
+        read: |entry, target, problems| {
+            let file = problems.take(entry.words()).map(|text| target.start.place(&text));
+            target.keys.extend(file.map(KeySource::File));
+        },
+    },
+    Key {
+        name: "headers",
+        read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
+    },
+];
+
+/// Reads a section; keys that it does not name keep the values of `known`.
+pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, problems: &mut Problems) -> Provider {
+    if known.is_none() {
+        for name in ["kind", "base_url"] {
+            if entry.json.members().is_some() && entry.json.get(name).is_none() {
+                problems.push(entry.missing(name));
+            }
+        }
+    }
+    let provider = known.unwrap_or_else(|| Provider {
+        name: entry.key.to_owned(),
+        kind: Protocol::OpenAi,
+        base_url: String::new(),
+        key: None,
+        headers: Vec::new(),
+    });
+    let mut target = Target { provider, keys: Vec::new(), start: start.clone() };
+    match entry.json.get("api_key") {
+        Some(_) => problems.push(literal(entry)),
+        None => read_table(entry, KEYS, &mut target, problems),
+    }
+    if target.keys.len() > 1 {
+        let message = format!("[{}] names two keys; keep `api_key_env` or `api_key_file`", entry.path);
+        problems.push(Problem { key: entry.path.clone(), span: entry.key_span, message });
+    }
+    if let Some(key) = target.keys.pop() {
+        target.provider.key = Some(key);
+    }
+    target.provider
+}
+
+/// The refusal of a key in the file; it must not repeat the key.
+fn literal(entry: &Entry<'_>) -> Problem {
+    let members = entry.json.members().unwrap_or_default();
+    let span = members.iter().find(|member| member.key == "api_key").map_or(entry.key_span, |member| member.key_span);
+    let variable = format!("{}_API_KEY", entry.key.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+    let message = format!(
+        "keys do not stand in this file: set an environment variable and write `api_key_env = \"{variable}\"`, \
+         or keep the key in a file of its own and write `api_key_file = \"PATH\"`"
+    );
+    Problem { key: format!("{}.api_key", entry.path), span, message }
+}
+
+fn kind(entry: &Entry<'_>) -> Result<Protocol, Problem> {
+    entry.named(&Names { what: "protocol", rows: &Protocol::NAMES })
+}
+
+fn url(entry: &Entry<'_>) -> Result<String, Problem> {
+    let text = entry.words()?;
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.contains(char::is_whitespace) => {
+            Ok(text.trim_end_matches('/').to_owned())
+        }
+        _ => Err(entry.problem(format!("`{}` must start with http:// or https://, found {text:?}", entry.path))),
+    }
+}
+
+fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
+    const SECRET: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+    let secret = |entry: &&Entry<'_>| SECRET.contains(&entry.key.to_lowercase().as_str());
+    if let Some(entry) = entry.entries()?.iter().find(secret) {
+        let message = format!(
+            "`{}` carries a key, and keys do not stand in this file; use `api_key_env` or `api_key_file`",
+            entry.path
+        );
+        return Err(Problem { key: entry.path.clone(), span: entry.key_span, message });
+    }
+    entry.text_table()
+}

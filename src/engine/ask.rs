@@ -1,0 +1,222 @@
+//! One question to the model: the request is told, deltas are merged into parts, the end is told.
+//!
+//! In: the messages so far. Out: the reply, or the record of what went wrong. Ends within a second of a stop even when
+//! the model does not.
+
+use std::time::Duration;
+
+use ptc_core::reasons::Reason;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::cycle::Cycle;
+use super::{Halt, failure};
+use crate::event::{
+    Address, ErrorRecord, Event, Interrupt, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade,
+};
+use crate::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
+use crate::port::SinkError;
+use crate::prompt;
+
+/// Deltas are merged for at most this time, in ms.
+pub const PART_MS: u64 = 50;
+/// Deltas are merged up to this size, in bytes.
+pub const PART_BYTES: usize = 16 * 1024;
+/// How long a model may take to notice a stop before it is left behind.
+const GRACE: Duration = Duration::from_secs(1);
+/// Deltas that may wait for the engine before the model does.
+const QUEUE: usize = 256;
+
+/// The deltas that were not told yet.
+struct Parts {
+    pending: Option<ReplyPart>,
+    due: Instant,
+    attempt_started: (u32, Instant),
+    first_ms: Option<u64>,
+}
+
+impl Parts {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { pending: None, due: now, attempt_started: (1, now), first_ms: None }
+    }
+
+    /// Takes a delta; returns the part that is complete because of it.
+    fn take(&mut self, attempt: u32, kind: PartKind, text: &str) -> Option<ReplyPart> {
+        let now = Instant::now();
+        if self.attempt_started.0 != attempt {
+            self.attempt_started = (attempt, now);
+            self.first_ms = None;
+        }
+        let ms = since(self.attempt_started.1, now);
+        self.first_ms.get_or_insert(ms);
+        let same = |part: &ReplyPart| {
+            part.attempt == attempt && part.kind == kind && part.text.len() + text.len() <= PART_BYTES
+        };
+        let full = match &self.pending {
+            Some(part) if !same(part) => self.pending.take(),
+            _ => None,
+        };
+        let part = self.pending.get_or_insert_with(|| {
+            self.due = now + Duration::from_millis(PART_MS);
+            ReplyPart { attempt, kind, text: String::new(), lens: Vec::new(), ms: Vec::new() }
+        });
+        part.text.push_str(text);
+        part.lens.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        part.ms.push(u32::try_from(ms).unwrap_or(u32::MAX));
+        full
+    }
+}
+
+fn since(start: Instant, now: Instant) -> u64 {
+    u64::try_from(now.duration_since(start).as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Cycle<'_> {
+    /// Asks the model with all messages said so far.
+    pub(super) async fn ask(&mut self, at: &Address) -> Result<Reply, Halt> {
+        let request = prompt::request(self.plan, at.clone(), self.seed, &self.messages);
+        let last = u32::try_from(self.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let made = RequestMade {
+            messages: vec![(0, last)],
+            want: request.want.name().to_owned(),
+            schema: request.schema.as_ref().map(JsonText::of),
+            options: request.options.clone(),
+            cache: request.cache,
+        };
+        self.emit(at, made).await?;
+
+        let (sender, mut events) = mpsc::channel(QUEUE);
+        let call = Call { events: sender, cancel: self.ports.stop.token().clone() };
+        let deadline = self.mission_left_ms().map(|left| Instant::now() + Duration::from_millis(left));
+        let (model, stop) = (self.ports.model, self.ports.stop.clone());
+        let mut answer = model.answer(&request, &call);
+        let mut parts = Parts::new();
+        let mut grace: Option<Instant> = None;
+        let result = loop {
+            let far = Instant::now() + Duration::from_secs(86_400);
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => self.hear(at, event, &mut parts).await?,
+                result = &mut answer => break result,
+                () = sleep_until(parts.due), if parts.pending.is_some() => self.flush(at, &mut parts).await?,
+                () = stop.token().cancelled(), if grace.is_none() => {
+                    grace = Some(Instant::now() + GRACE);
+                    let interrupt = stop.reason().cloned().unwrap_or_default();
+                    self.emit(at, interrupt).await?;
+                }
+                () = sleep_until(deadline.unwrap_or(far)), if deadline.is_some() && grace.is_none() => {
+                    stop.now(Reason::MissionTimeout.name(), "limit");
+                }
+                () = sleep_until(grace.unwrap_or(far)), if grace.is_some() => break Err(ModelError::cancelled()),
+            }
+        };
+        drop(answer);
+        let is_cancelled = matches!(&result, Err(error) if error.class == ErrorClass::Cancelled);
+        if is_cancelled
+            && grace.is_none()
+            && let Some(interrupt) = stop.reason().cloned()
+        {
+            self.emit(at, interrupt).await?;
+        }
+        while let Ok(event) = events.try_recv() {
+            self.hear(at, event, &mut parts).await?;
+        }
+        self.flush(at, &mut parts).await?;
+        self.end_reply(at, result, &parts, stop.reason()).await
+    }
+
+    /// Takes what the model tells.
+    async fn hear(&mut self, at: &Address, event: ModelEvent, parts: &mut Parts) -> Result<(), SinkError> {
+        let event: Event = match event {
+            ModelEvent::Delta { attempt, kind, text } => {
+                return match parts.take(attempt, kind, &text) {
+                    Some(full) => self.emit(at, full).await,
+                    None => Ok(()),
+                };
+            }
+            ModelEvent::Sent(sent) => {
+                parts.attempt_started = (sent.attempt, Instant::now());
+                sent.into()
+            }
+            ModelEvent::Wire(wire) => wire.into(),
+            ModelEvent::RetryWait(wait) => wait.into(),
+            ModelEvent::Discarded(end) => end.into(),
+            ModelEvent::Notice(text) => {
+                self.flush(at, parts).await?;
+                return self.notice(at, text).await;
+            }
+        };
+        self.flush(at, parts).await?;
+        self.emit(at, event).await
+    }
+
+    async fn flush(&mut self, at: &Address, parts: &mut Parts) -> Result<(), SinkError> {
+        match parts.pending.take() {
+            Some(part) => self.emit(at, part).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Tells how the reply ended, and turns what is no reply into the failure of the run.
+    async fn end_reply(
+        &mut self,
+        at: &Address,
+        result: Result<Reply, ModelError>,
+        parts: &Parts,
+        stopped: Option<&Interrupt>,
+    ) -> Result<Reply, Halt> {
+        match result {
+            Ok(reply) => {
+                self.totals.requests += reply.requests.max(1);
+                self.structured_by = reply.structured_by.or(self.structured_by);
+                let status = if reply.finish == Some(Finish::Length) { ReplyStatus::Cut } else { ReplyStatus::Ok };
+                let end = ReplyEnd {
+                    finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
+                    usage: reply.usage,
+                    model: reply.model.clone(),
+                    structured_by: reply.structured_by,
+                    requests: reply.requests,
+                    queued_ms: reply.queued_ms,
+                    first_ms: reply.first_ms.or(parts.first_ms),
+                    ..ReplyEnd::new(reply.attempt, status)
+                };
+                self.emit(at, end).await?;
+                self.keep_reply(at, &reply.text);
+                Ok(reply)
+            }
+            Err(error) => {
+                self.totals.requests += error.requests.max(1);
+                let (status, record) = match error.class {
+                    ErrorClass::Cancelled => (ReplyStatus::Cancelled, self.stopped(stopped)),
+                    _ => (ReplyStatus::Error, advised(&error)),
+                };
+                let end = ReplyEnd {
+                    error: Some(record.clone()),
+                    requests: error.requests,
+                    ..ReplyEnd::new(error.attempt, status)
+                };
+                self.emit(at, end).await?;
+                self.end_turn(at, None, Some(&record.reason)).await?;
+                Err(Halt::Fail(record))
+            }
+        }
+    }
+
+    fn stopped(&self, interrupt: Option<&Interrupt>) -> ErrorRecord {
+        match interrupt {
+            Some(interrupt) if interrupt.reason == Reason::MissionTimeout.name() => match self.mission_over() {
+                Halt::Fail(record) => record,
+                Halt::Sink(_) => failure(Reason::MissionTimeout, "the time of the run is over"),
+            },
+            Some(interrupt) => failure(Reason::Cancelled, format!("the run was stopped by a {}", interrupt.by)),
+            None => failure(Reason::Cancelled, "the run was stopped"),
+        }
+    }
+}
+
+fn advised(error: &ModelError) -> ErrorRecord {
+    let mut record = error.record();
+    record.hint.get_or_insert_with(|| error.class.reason().row().next.to_owned());
+    record
+}

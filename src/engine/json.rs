@@ -1,0 +1,178 @@
+//! Mode `json`: ask, read the JSON, check it, and ask again with feedback until it fits or the turns are used up.
+
+use ptc_core::reasons::Reason;
+use ptc_core::reply::{Extracted, Finish as Ending, Outcome, Reject};
+use ptc_core::signature::{Issue, Path, Severity};
+use ptc_core::value::Json;
+
+use super::answer::{self, Answer};
+use super::cycle::Cycle;
+use super::{Halt, Input, failure};
+use crate::agent::Diagnostic;
+use crate::event::{Address, Check, ErrorRecord, Extract, IssueRecord, Kept, MessagePart, Role, Source, hex_sha};
+use crate::model::{Finish, Reply};
+use crate::prompt::json::{self as prompt, Problem};
+
+/// The whole run.
+pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Json, Halt> {
+    cycle.start(input).await?;
+    let context = inputs(cycle, input).await?;
+    let opening = prompt::open(cycle.plan, &context, &input.descriptions)
+        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
+    let mut at = cycle.begin_turn().await?;
+    for warning in &opening.warnings {
+        cycle.notice(&at, warning.clone()).await?;
+    }
+    cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
+    cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
+    loop {
+        match turn(cycle, &at).await? {
+            Some(answer) => return Ok(answer),
+            None => at = cycle.begin_turn().await?,
+        }
+    }
+}
+
+/// Checks the context against the parameters.
+async fn inputs(cycle: &mut Cycle<'_>, input: &Input) -> Result<ptc_core::value::Value, Halt> {
+    let (context, findings) = cycle.plan.check_context(&input.context);
+    let ok = !findings.iter().any(Diagnostic::is_error);
+    if !findings.is_empty() {
+        let issues = findings.iter().map(finding).collect();
+        cycle.emit(&cycle.run.clone(), Check { layer: "args".to_owned(), ok, issues }).await?;
+    }
+    if ok {
+        return Ok(context);
+    }
+    let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).map(|f| f.message.as_str()).collect();
+    Err(Halt::fail(Reason::InvalidContext, errors.join("; ")))
+}
+
+fn finding(finding: &Diagnostic) -> IssueRecord {
+    IssueRecord {
+        path: finding.key.clone(),
+        severity: if finding.is_error() { "error" } else { "warning" }.to_owned(),
+        message: finding.message.clone(),
+        ..IssueRecord::default()
+    }
+}
+
+/// One turn: the answer when it fits, nothing when another turn follows.
+async fn turn(cycle: &mut Cycle<'_>, at: &Address) -> Result<Option<Json>, Halt> {
+    let reply = cycle.ask(at).await?;
+    if let Some(record) = withheld(&reply) {
+        cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+        return Err(Halt::Fail(record));
+    }
+    let cut = reply.finish == Some(Finish::Length);
+    let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
+    let found = failure_of(&answer, cut, &reply.text);
+    cycle.emit(at, extract_event(&answer.extracted, &answer, &reply.text, found.as_ref())).await?;
+    if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
+        let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
+        let issues = issues.iter().map(issue_record).collect();
+        cycle.emit(at, Check { layer: layer.to_owned(), ok: answer.value.is_some(), issues }).await?;
+    }
+    let Some(record) = found else {
+        cycle.end_turn(at, reply.usage, None).await?;
+        return Ok(answer.value);
+    };
+    let is_last = cycle.totals.turns + 1 >= cycle.plan.agent.max_turns;
+    if !is_last {
+        let parts = feedback(cycle, &answer, cut, &record, &reply.text);
+        let pointer = vec![MessagePart::Reply { reply: at.clone() }];
+        cycle.say(at, Role::Assistant, Source::Reply, pointer).await?;
+        cycle.say(at, Role::User, Source::Feedback, parts).await?;
+    }
+    cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+    cycle.check_tokens()?;
+    if is_last { Err(Halt::Fail(record)) } else { Ok(None) }
+}
+
+fn feedback(cycle: &Cycle<'_>, answer: &Answer, cut: bool, record: &ErrorRecord, reply: &str) -> Vec<MessagePart> {
+    let problem = match &answer.issues {
+        _ if cut => Problem::Truncated,
+        Some(issues) => Problem::Issues(issues),
+        None => Problem::NotJson(&record.message),
+    };
+    prompt::feedback(cycle.plan, &problem, reply)
+}
+
+/// A reply that the provider or the model withheld ends the run.
+fn withheld(reply: &Reply) -> Option<ErrorRecord> {
+    match reply.finish {
+        Some(Finish::ContentFilter) => {
+            Some(failure(Reason::ContentFiltered, "the provider's filter withheld the reply"))
+        }
+        Some(Finish::Refusal) => {
+            let said = reply.text.trim();
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            Some(failure(Reason::Refused, format!("the model refused{said}")))
+        }
+        _ => None,
+    }
+}
+
+/// Why the answer cannot be used; nothing when it can. A cut reply never can.
+fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
+    if cut {
+        return Some(failure(
+            Reason::ReplyTruncated,
+            format!("the output limit cut the reply after {} characters", reply.chars().count()),
+        ));
+    }
+    match &answer.extracted.outcome {
+        Outcome::Found { .. } => None,
+        Outcome::Rejected { reject: Reject::Invalid(_), .. } => {
+            let issues = answer.issues.as_deref().unwrap_or_default();
+            Some(failure(Reason::ValidationError, answer::joined(issues)))
+        }
+        Outcome::Rejected { reject: Reject::Shape(what), .. } => {
+            Some(failure(Reason::JsonParseError, format!("the JSON has the wrong outer shape: {what}")))
+        }
+        Outcome::Malformed { error } => {
+            let place = error.line_col(reply);
+            Some(failure(Reason::JsonParseError, format!("the JSON cannot be read: {place}: {}", error.message)))
+        }
+        Outcome::NotFound if reply.trim().is_empty() => {
+            Some(failure(Reason::JsonParseError, "the reply is empty, expected JSON"))
+        }
+        Outcome::NotFound => Some(failure(Reason::JsonParseError, "the reply holds no JSON")),
+    }
+}
+
+fn extract_event(extracted: &Extracted, answer: &Answer, reply: &str, failed: Option<&ErrorRecord>) -> Extract {
+    let candidate = extracted.candidate();
+    let fixes: Vec<_> = candidate
+        .into_iter()
+        .flat_map(|candidate| &candidate.fixes)
+        .map(|fix| (fix.kind.row().name.to_owned(), fix.at.start, fix.at.end))
+        .collect();
+    let repaired = answer.json.as_ref().filter(|_| !fixes.is_empty()).map(|json| Kept::of(json.to_text()));
+    let error_at = match &extracted.outcome {
+        Outcome::Malformed { error } => Some(error.offset),
+        _ => None,
+    };
+    let is_parse_error = |record: &&ErrorRecord| record.reason != Reason::ValidationError.name();
+    Extract {
+        kind: "json".to_owned(),
+        rule: candidate.map(|candidate| candidate.rule.name().to_owned()),
+        candidates: u32::try_from(extracted.candidates.len() + extracted.unlisted).unwrap_or(u32::MAX),
+        fixes,
+        span: candidate.map(|candidate| (candidate.span.start, candidate.span.end)),
+        sha: hex_sha(reply.as_bytes()),
+        repaired,
+        error: failed.filter(is_parse_error).cloned(),
+        error_at,
+    }
+}
+
+fn issue_record(issue: &Issue) -> IssueRecord {
+    IssueRecord {
+        path: if issue.path == Path::default() { String::new() } else { issue.path.to_string() },
+        severity: if issue.severity == Severity::Error { "error" } else { "warning" }.to_owned(),
+        expected: issue.expected.clone(),
+        got: issue.got.clone(),
+        message: issue.message.clone(),
+    }
+}

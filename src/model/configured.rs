@@ -1,0 +1,24 @@
+//! What the configuration says about a model, as an endpoint.
+//!
+//! In: a resolved [`HttpModel`]. Out: the [`Endpoint`] of an adapter. Nothing is checked or read here; the adapter does when it is made.
+
+use super::{Endpoint, RetryPolicy, StructuredOutput, Timeouts};
+use crate::config::HttpModel;
+
+impl From<HttpModel> for Endpoint {
+    fn from(model: HttpModel) -> Self {
+        Self {
+            provider: model.provider,
+            alias: model.alias,
+            id: model.id,
+            base_url: model.base_url,
+            key: model.key,
+            headers: model.headers,
+            structured_output: model.structured_output.map_or(StructuredOutput::Auto, StructuredOutput::Fixed),
+            price: model.price,
+            stream: model.stream,
+            retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
+            timeouts: Timeouts::default(),
+        }
+    }
+}

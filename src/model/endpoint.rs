@@ -1,0 +1,248 @@
+//! Where a model is reached and how: what the configuration says about one model of one provider.
+//!
+//! In: the settings as written. Out: checked addresses and headers for an adapter.
+//! It must never hold a key: only where to find one.
+
+use std::fmt;
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::retry::RetryPolicy;
+use super::secret::{Scrub, Secret};
+use super::{ErrorClass, ModelError};
+use crate::config::KeySource;
+use crate::event::{ModelRecord, Price, StructuredBy};
+
+/// Longest wait for the first byte of a reply: a local model may read a long prompt for minutes.
+pub const FIRST_BYTE_MS: u64 = 300_000;
+/// Longest silence within a reply.
+pub const SILENCE_MS: u64 = 120_000;
+
+/// A model at a provider.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The provider's name, for messages and records.
+    pub provider: String,
+    /// What the developer wrote to name the model.
+    pub alias: String,
+    /// The model's id at the provider.
+    pub id: String,
+    /// Where the API begins, such as `http://127.0.0.1:8080/v1`; a query is kept.
+    pub base_url: String,
+    /// Where the key is; `None` = no key is sent.
+    pub key: Option<KeySource>,
+    /// Further headers. Values whose name speaks of a key, token, secret, cookie or authorization are treated as secrets.
+    pub headers: Vec<(String, String)>,
+    /// How a schema is to travel.
+    pub structured_output: StructuredOutput,
+    /// What it costs.
+    pub price: Option<Price>,
+    /// Ask for the reply in pieces.
+    pub stream: bool,
+    /// What happens after a failure.
+    pub retry: RetryPolicy,
+    /// How long to wait.
+    pub timeouts: Timeouts,
+}
+
+/// How long to wait for a reply, in ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From sending to the first byte of the reply's body.
+    pub first_byte_ms: u64,
+    /// Between two pieces of it.
+    pub silence_ms: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { first_byte_ms: FIRST_BYTE_MS, silence_ms: SILENCE_MS }
+    }
+}
+
+/// The setting `structured_output`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StructuredOutput {
+    /// The strongest way the server accepts.
+    #[default]
+    Auto,
+    /// Only this way; a refusal is an error.
+    Fixed(StructuredBy),
+}
+
+impl StructuredOutput {
+    /// The setting of a name: auto, `json_schema`, tool, `json_object`, prompt.
+    pub fn from_name(name: &str) -> Option<Self> {
+        if name == "auto" {
+            return Some(Self::Auto);
+        }
+        [StructuredBy::JsonSchema, StructuredBy::Tool, StructuredBy::JsonObject, StructuredBy::Prompt]
+            .into_iter()
+            .find(|way| way.name() == name)
+            .map(Self::Fixed)
+    }
+}
+
+impl Endpoint {
+    /// An endpoint with the usual settings: streamed, three attempts, no key.
+    pub fn new(provider: impl Into<String>, id: impl Into<String>, base_url: impl Into<String>) -> Self {
+        let (provider, id) = (provider.into(), id.into());
+        Self {
+            alias: format!("{provider}:{id}"),
+            provider,
+            id,
+            base_url: base_url.into(),
+            key: None,
+            headers: Vec::new(),
+            structured_output: StructuredOutput::Auto,
+            price: None,
+            stream: true,
+            retry: RetryPolicy::default(),
+            timeouts: Timeouts::default(),
+        }
+    }
+
+    /// For the record.
+    pub fn record(&self) -> ModelRecord {
+        ModelRecord {
+            alias: self.alias.clone(),
+            provider: self.provider.clone(),
+            id: self.id.clone(),
+            price: self.price,
+        }
+    }
+
+    /// The address of a resource below `base_url`. Errors are of class [`ErrorClass::Configuration`].
+    pub(super) fn url(&self, resource: &[&str]) -> Result<Url, ModelError> {
+        let wrong = |what: &str| {
+            ModelError::new(ErrorClass::Configuration, format!("provider {}: base_url {what}", self.provider))
+                .hint("write it like http://127.0.0.1:8080/v1")
+        };
+        let mut url = Url::parse(&self.base_url).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong("does not start with http:// or https://"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("holds a user name or password; name the key with api_key_env or api_key_file"));
+        }
+        url.set_fragment(None);
+        url.path_segments_mut().map_err(|()| wrong("has no path"))?.pop_if_empty().extend(resource);
+        Ok(url)
+    }
+
+    /// The further headers, checked. Errors name the header, never its value.
+    pub(super) fn header_map(&self) -> Result<HeaderMap, ModelError> {
+        self.headers
+            .iter()
+            .map(|(name, text)| {
+                let wrong = |what: &str| {
+                    let message = format!("provider {}: header {name:?} {what}", self.provider);
+                    ModelError::new(ErrorClass::Configuration, message).hint("correct it under [providers]")
+                };
+                let key = HeaderName::try_from(name).map_err(|_| wrong("is no header name"))?;
+                let mut value = HeaderValue::try_from(text).map_err(|_| wrong("holds a value that cannot be sent"))?;
+                value.set_sensitive(is_secret_name(name));
+                Ok((key, value))
+            })
+            .collect()
+    }
+
+    /// What must not leave the port: the key and the secret headers. In `url`, the values of its query.
+    pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
+        let headers = self.headers.iter().filter(|(name, _)| is_secret_name(name));
+        let headers = headers.flat_map(|(_, value)| {
+            // A scheme such as `Bearer` before the secret is no part of it.
+            [value.as_str(), value.rsplit(' ').next().unwrap_or_default()].map(Secret::new)
+        });
+        let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));
+        Scrub::new(key.cloned().into_iter().chain(headers).chain(query))
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["authorization", "key", "token", "secret", "cookie", "password", "signature"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// An address as it may be shown: without query.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("provider", &self.provider)
+            .field("id", &self.id)
+            .field("key", &self.key)
+            .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("structured_output", &self.structured_output)
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(base_url: &str) -> Endpoint {
+        Endpoint::new("local", "m", base_url)
+    }
+
+    #[test]
+    fn resources_are_joined_below_the_base() {
+        let cases = [
+            ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/chat/completions"),
+            ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/chat/completions"),
+            ("https://x.test", "https://x.test/chat/completions"),
+            ("https://x.test/a?v=1#f", "https://x.test/a/chat/completions?v=1"),
+        ];
+        for (base, expected) in cases {
+            let url = endpoint(base).url(&["chat", "completions"]).unwrap();
+            assert_eq!(url.as_str(), expected);
+            assert_eq!(shown(&url), expected.split('?').next().unwrap());
+        }
+    }
+
+    #[test]
+    fn an_unusable_base_is_a_configuration_error() {
+        for base in ["", "localhost:8080", "ftp://x/", "http://user:pass@x.test/v1", "/v1"] {
+            let error = endpoint(base).url(&["models"]).unwrap_err();
+            assert_eq!(error.class, ErrorClass::Configuration, "{base}");
+            assert!(!error.message.contains("pass@"), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn values_of_secret_headers_are_known_secrets_and_never_printed() {
+        let mut endpoint = endpoint("http://127.0.0.1/v1?api_key=query-secret&v=12345678");
+        endpoint.headers =
+            vec![("X-Api-Key".into(), "Bearer header-secret".into()), ("x-team".into(), "agents-team".into())];
+        let url = endpoint.url(&[]).unwrap();
+        let scrub = endpoint.scrub(Some(&Secret::new("the-key-itself")), &url);
+        assert_eq!(
+            scrub.text("header-secret, query-secret, the-key-itself, agents-team, 12345678"),
+            "[secret], [secret], [secret], agents-team, 12345678"
+        );
+        assert!(!format!("{endpoint:?}").contains("header-secret"));
+        assert_eq!(endpoint.header_map().unwrap().len(), 2);
+        endpoint.headers = vec![("bad name".into(), "header-secret".into())];
+        let error = endpoint.header_map().unwrap_err();
+        assert!(error.message.contains("bad name") && !error.message.contains("header-secret"));
+    }
+
+    #[test]
+    fn the_setting_has_five_names() {
+        for name in ["auto", "json_schema", "tool", "json_object", "prompt"] {
+            assert!(StructuredOutput::from_name(name).is_some(), "{name}");
+        }
+        assert_eq!(StructuredOutput::from_name("yes"), None);
+    }
+}

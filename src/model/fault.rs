@@ -1,0 +1,215 @@
+//! What a service says when it does not answer: status, error body or error event → class, message, advice.
+//!
+//! In: the answer as it came. Out: a [`Failure`] with the service's own words, cut and without secrets.
+//! It must never guess beyond the table below: an unknown word of a service stays in the message.
+
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, LOCATION};
+use serde_json::Value;
+
+use super::endpoint::shown;
+use super::http::Target;
+use super::outlet::{Failure, Refused};
+use super::retry::retry_after_ms;
+use super::secret::Scrub;
+use super::{ErrorClass, ModelError};
+
+/// Characters of the service's own message that are kept.
+pub(super) const SAID_MAX_CHARS: usize = 500;
+
+/// The failure of an answer with an error status. `now_ms` is Unix time in ms, for dates in Retry-After.
+pub(super) fn of_status(
+    target: &Target,
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+    scrub: &Scrub,
+    now_ms: i64,
+) -> Failure {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let body = scrub.text(&String::from_utf8_lossy(body));
+    let said = Said::read(&body);
+    if (300..400).contains(&status) {
+        return redirected(target, status, header(LOCATION.as_str())).into();
+    }
+    let class = class_of(Some(status), &said);
+    let title = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or_default();
+    let title = format!("{status} {title}");
+    let message = format!("{} answered {}{}", target.provider, title.trim_end(), said.after_colon(scrub));
+    let mut error = ModelError::new(class, message);
+    error.status = Some(status);
+    error.hint = advice(class, Some(status), &said, target);
+    Failure {
+        error,
+        retry_after_ms: retry_after_ms(header, now_ms),
+        refused: Some(Refused { param: said.param, body: body.to_lowercase() }),
+    }
+}
+
+/// The failure of an error inside an answer that had begun with status 200. `body` holds a JSON text or plain words.
+pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
+    let body = scrub.text(body);
+    let said = Said::read(&body);
+    let status = said.code.as_deref().and_then(|code| code.parse().ok()).filter(|code| (400..600).contains(code));
+    let class = class_of(status, &said);
+    let message = format!("{} reported an error inside its reply{}", target.provider, said.after_colon(scrub));
+    let mut error = ModelError::new(class, message);
+    error.status = status;
+    error.hint = advice(class, status, &said, target);
+    Failure { error, retry_after_ms: None, refused: Some(Refused { param: said.param, body: body.to_lowercase() }) }
+}
+
+fn redirected(target: &Target, status: u16, location: Option<&str>) -> ModelError {
+    let to = location.and_then(|text| target.url.join(text).ok()).map(|url| format!(" to {}", shown(&url)));
+    let message = format!(
+        "{} answered {status}: a redirect{}; it is not followed, because the key would travel along",
+        target.provider,
+        to.unwrap_or_default()
+    );
+    let mut error = ModelError::new(ErrorClass::Configuration, message)
+        .hint("if you trust that address, write it as base_url (without /chat/completions)");
+    error.status = Some(status);
+    error
+}
+
+/// An error in the service's words, whatever shape it has.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Said {
+    message: String,
+    code: Option<String>,
+    kind: Option<String>,
+    param: Option<String>,
+}
+
+impl Said {
+    /// Reads `{error: {message, type, code, param}}`, `{error: "…"}`, `{message}`, `{detail}`, a list of one of these, or words.
+    fn read(body: &str) -> Self {
+        let Ok(value) = serde_json::from_str::<Value>(body) else {
+            return Self { message: plain(body), ..Self::default() };
+        };
+        let value = value.get(0).unwrap_or(&value);
+        let inner = value.get("error").filter(|inner| !inner.is_null()).unwrap_or(value);
+        let text = |key: &str| inner.get(key).and_then(word).or_else(|| value.get(key).and_then(word));
+        let detail = value.get("detail");
+        let issue = detail.and_then(|detail| detail.get(0));
+        let mut message = match inner {
+            Value::String(text) => Some(text.clone()),
+            _ => text("message").or_else(|| text("detail")),
+        }
+        .or_else(|| issue?.get("msg").and_then(word))
+        .unwrap_or_else(|| body.trim().to_owned());
+        if let Some(upstream) = inner.pointer("/metadata/raw").and_then(word) {
+            message = format!("{message}: {upstream}");
+        }
+        let place = issue.and_then(|issue| issue.get("loc")?.as_array()).map(|steps| {
+            steps.iter().filter_map(Value::as_str).filter(|step| *step != "body").collect::<Vec<_>>().join(".")
+        });
+        Self { message, code: text("code"), kind: text("type"), param: text("param").or(place) }
+    }
+
+    /// `: message (code)`, cut, or nothing.
+    fn after_colon(&self, scrub: &Scrub) -> String {
+        let message = scrub.text(self.message.trim());
+        let cut = match message.char_indices().nth(SAID_MAX_CHARS) {
+            Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
+            None => message,
+        };
+        let code = self.code.as_deref().or(self.kind.as_deref()).filter(|code| !cut.contains(code));
+        match (cut.is_empty(), code) {
+            (true, None) => String::new(),
+            (true, Some(code)) => format!(": {code}"),
+            (false, None) => format!(": {cut}"),
+            (false, Some(code)) => format!(": {cut} ({code})"),
+        }
+    }
+
+    fn names(&self, words: &[&str]) -> bool {
+        [&self.code, &self.kind].into_iter().flatten().any(|name| {
+            let name = name.to_lowercase();
+            words.iter().any(|word| name.contains(word))
+        })
+    }
+
+    fn is_context_length(&self) -> bool {
+        self.names(&["context_length"]) || self.message.to_lowercase().contains("context length")
+    }
+}
+
+/// A string, or a number as text.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Words of a page or text: an HTML page says nothing worth quoting but its title.
+fn plain(body: &str) -> String {
+    let lower = body.to_ascii_lowercase();
+    match (lower.find("<title>"), lower.find("</title>")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("a web page titled {:?}", body.get(start + 7..end).unwrap_or_default().trim())
+        }
+        _ if lower.contains("<html") => "a web page".to_owned(),
+        _ => body.trim().to_owned(),
+    }
+}
+
+fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
+    if said.names(&["content_filter", "content_policy"]) {
+        return ErrorClass::ContentFilter;
+    }
+    if said.names(&["insufficient_quota", "billing"]) {
+        return ErrorClass::Client;
+    }
+    match status {
+        Some(401 | 403) => ErrorClass::Auth,
+        Some(404) => ErrorClass::NotFound,
+        Some(408) => ErrorClass::Timeout,
+        Some(429) => ErrorClass::RateLimit,
+        Some(500..) => ErrorClass::Server,
+        Some(_) => ErrorClass::Client,
+        None if said.names(&["rate_limit", "too_many"]) => ErrorClass::RateLimit,
+        None if said.names(&["authentication", "permission", "invalid_api_key"]) => ErrorClass::Auth,
+        None if said.names(&["invalid", "context_length", "unsupported"]) => ErrorClass::Client,
+        None if said.names(&["timeout"]) => ErrorClass::Timeout,
+        None => ErrorClass::Server,
+    }
+}
+
+fn advice(class: ErrorClass, status: Option<u16>, said: &Said, target: &Target) -> Option<String> {
+    let text = match class {
+        ErrorClass::Auth => match &target.key {
+            Some((name, advice)) => format!("check the key in {name}; set it with: {advice}"),
+            None => format!(
+                "provider {} has no key: set api_key_env or api_key_file under [providers.{0}]",
+                target.provider
+            ),
+        },
+        ErrorClass::NotFound => format!(
+            "check the model id {:?} and base_url; see what the server has with: curl {}",
+            target.model, target.check_url
+        ),
+        ErrorClass::RateLimit => "wait a while, lower the number of parallel runs, or use another model".to_owned(),
+        ErrorClass::Server => "the service has a problem; run again later".to_owned(),
+        ErrorClass::ContentFilter => "change the prompt or use another model".to_owned(),
+        ErrorClass::Client if said.is_context_length() => {
+            "the prompt is too long for this model: shorten the context, or use a model with a larger one".to_owned()
+        }
+        ErrorClass::Client if said.names(&["insufficient_quota", "billing"]) || status == Some(402) => {
+            "check the plan and the credit of your account at the provider".to_owned()
+        }
+        ErrorClass::Client => match &said.param {
+            Some(param) => {
+                format!("the service does not accept {param:?} as sent: change or remove it in model_options")
+            }
+            None => "read the service's words: the request as sent is in the session".to_owned(),
+        },
+        _ => return None,
+    };
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests;

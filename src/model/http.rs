@@ -1,0 +1,276 @@
+//! One way to send a request and read its answer, for every provider: one client, time limits, raw bytes on tape.
+//!
+//! In: an address, headers, a body. Out: the status and the body piece by piece, or an error that says what was tried.
+//! It must never follow a redirect (keys would travel along), never use a proxy for this machine, never name a query.
+
+use std::error::Error as _;
+use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Url};
+use tokio::time::{Instant, timeout_at};
+
+use super::endpoint::{Timeouts, shown};
+use super::outlet::Failure;
+use super::tape::Tape;
+use super::{ErrorClass, ModelError};
+
+/// Longest wait for a connection.
+pub const CONNECT_MS: u64 = 10_000;
+/// Largest reply that is read.
+pub(super) const REPLY_MAX_BYTES: usize = 64 * 1024 * 1024;
+/// How much of an error's body is read.
+pub(super) const ERROR_BODY_MAX_BYTES: usize = 64 * 1024;
+
+/// Where a request goes, in the words of messages.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    /// The provider's name.
+    pub(super) provider: String,
+    /// The whole address.
+    pub(super) url: Url,
+    /// An address that answers when the server is well, as it may be shown.
+    pub(super) check_url: String,
+    /// How the key is named to a person and how it is set, if one is used.
+    pub(super) key: Option<(String, String)>,
+    /// The model's id.
+    pub(super) model: String,
+    /// How long to wait.
+    pub(super) timeouts: Timeouts,
+}
+
+impl Target {
+    /// The address as it may be shown.
+    pub(super) fn shown(&self) -> String {
+        shown(&self.url)
+    }
+}
+
+/// An answer whose body is still to be read.
+#[derive(Debug)]
+pub(super) struct Response<'a> {
+    target: &'a Target,
+    inner: reqwest::Response,
+    /// HTTP status.
+    pub(super) status: u16,
+    deadline: Instant,
+    silence_ms: u64,
+}
+
+/// Sends a body by POST. The status is noted on the tape.
+pub(super) async fn post<'a>(
+    target: &'a Target,
+    headers: HeaderMap,
+    body: String,
+    tape: &mut Tape,
+) -> Result<Response<'a>, Failure> {
+    let deadline = after(target.timeouts.first_byte_ms);
+    let request = client(is_loopback(&target.url))?.post(target.url.clone()).headers(headers).body(body);
+    let inner = match timeout_at(deadline, request.send()).await {
+        Ok(Ok(inner)) => inner,
+        Ok(Err(error)) => return Err(unreachable_server(target, &error).into()),
+        Err(_) => return Err(no_first_byte(target).into()),
+    };
+    let status = inner.status().as_u16();
+    tape.status = Some(status);
+    Ok(Response { target, inner, status, deadline, silence_ms: target.timeouts.silence_ms })
+}
+
+impl Response<'_> {
+    /// The headers.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        self.inner.headers()
+    }
+
+    /// Does the content type contain this word?
+    pub(super) fn is_type(&self, word: &str) -> bool {
+        let found = self.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        found.to_ascii_lowercase().contains(word)
+    }
+
+    /// From now on only this much silence is borne.
+    pub(super) fn hurry(&mut self, silence_ms: u64) {
+        self.silence_ms = self.silence_ms.min(silence_ms);
+        self.deadline = self.deadline.min(after(self.silence_ms));
+    }
+
+    /// The next piece of the body; `None` at its end.
+    pub(super) async fn next(&mut self, tape: &mut Tape) -> Result<Option<Vec<u8>>, Failure> {
+        let read = timeout_at(self.deadline, self.inner.chunk()).await;
+        let piece = match read {
+            Err(_) if tape.len() == 0 => return Err(no_first_byte(self.target).into()),
+            Err(_) => return Err(self.silent(tape.len()).into()),
+            Ok(Err(error)) => return Err(self.broken(&error, tape.len()).into()),
+            Ok(Ok(None)) => return Ok(None),
+            Ok(Ok(Some(piece))) => piece,
+        };
+        tape.note(&piece);
+        self.deadline = after(self.silence_ms);
+        if tape.len() > REPLY_MAX_BYTES {
+            let message = format!("{} sent more than {REPLY_MAX_BYTES} bytes for one reply", self.target.provider);
+            return Err(ModelError::new(ErrorClass::Client, message).hint("set max_tokens in model_options").into());
+        }
+        Ok(Some(piece.to_vec()))
+    }
+
+    /// The rest of the body, at most `limit` bytes of it; what cannot be read is left out.
+    pub(super) async fn error_body(&mut self, tape: &mut Tape) -> Vec<u8> {
+        let mut body = Vec::new();
+        while body.len() < ERROR_BODY_MAX_BYTES {
+            match self.next(tape).await {
+                Ok(Some(piece)) => body.extend(piece),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        body.truncate(ERROR_BODY_MAX_BYTES);
+        body
+    }
+
+    fn silent(&self, bytes: usize) -> ModelError {
+        let Target { provider, .. } = self.target;
+        let message = format!("{provider} fell silent for {} ms after {bytes} bytes of its reply", self.silence_ms);
+        ModelError::new(ErrorClass::Timeout, message).hint("run again; the server or the network stalled")
+    }
+
+    fn broken(&self, error: &reqwest::Error, bytes: usize) -> ModelError {
+        let message = format!(
+            "the connection to {} broke after {bytes} bytes of its reply: {}",
+            self.target.provider,
+            root(error)
+        );
+        ModelError::new(ErrorClass::Network, message).hint("run again; look at the server's log if it happens often")
+    }
+}
+
+fn after(ms: u64) -> Instant {
+    Instant::now() + Duration::from_millis(ms)
+}
+
+/// The client: one for this machine, without proxy, and one for everything else, with the environment's proxies.
+fn client(loopback: bool) -> Result<&'static Client, ModelError> {
+    static DIRECT: OnceLock<Result<Client, String>> = OnceLock::new();
+    static OUTSIDE: OnceLock<Result<Client, String>> = OnceLock::new();
+    let place = if loopback { &DIRECT } else { &OUTSIDE };
+    place.get_or_init(|| build(loopback).map_err(|error| root(&error))).as_ref().map_err(|error| {
+        ModelError::new(ErrorClass::Configuration, format!("no HTTP client: {error}"))
+            .hint("check the proxy variables of your environment and the system's certificates")
+    })
+}
+
+fn build(loopback: bool) -> Result<Client, reqwest::Error> {
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        tracing::debug!("a TLS provider was installed before");
+    }
+    let builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_millis(CONNECT_MS))
+        .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")));
+    if loopback { builder.no_proxy() } else { builder }.build()
+}
+
+/// Does the address lie on this machine?
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn no_first_byte(target: &Target) -> ModelError {
+    let message =
+        format!("{} gave no answer within {} ms at {}", target.provider, target.timeouts.first_byte_ms, target.shown());
+    ModelError::new(ErrorClass::Timeout, message).hint("the server may be busy or loading the model; run again")
+}
+
+/// Why no answer came at all.
+fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
+    let place = target.shown();
+    let provider = &target.provider;
+    let host = target.url.host_str().unwrap_or_default();
+    let detail = root(error);
+    let running = format!("is the server running? check with: curl {}", target.check_url);
+    let (class, what, hint) = match cause(error) {
+        Cause::Refused => {
+            (ErrorClass::Network, format!("cannot connect to {provider} at {place}: connection refused"), running)
+        }
+        Cause::ConnectTimeout => {
+            (ErrorClass::Timeout, format!("no connection to {provider} at {place} within {CONNECT_MS} ms"), running)
+        }
+        Cause::Dns => (
+            ErrorClass::Network,
+            format!("cannot find the host {host} of {provider} ({place}): {detail}"),
+            "check base_url, the network connection and the proxy variables".to_owned(),
+        ),
+        Cause::Tls => (
+            ErrorClass::Configuration,
+            format!("no secure connection to {provider} at {place}: {detail}"),
+            "check that base_url has the right scheme (http or https) and that the system trusts the certificate"
+                .to_owned(),
+        ),
+        Cause::Other => (ErrorClass::Network, format!("cannot reach {provider} at {place}: {detail}"), running),
+    };
+    ModelError::new(class, what).hint(hint)
+}
+
+enum Cause {
+    Refused,
+    ConnectTimeout,
+    Dns,
+    Tls,
+    Other,
+}
+
+fn cause(error: &reqwest::Error) -> Cause {
+    let mut texts = String::new();
+    let mut next = error.source();
+    while let Some(inner) = next {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
+            match io.kind() {
+                ErrorKind::ConnectionRefused => return Cause::Refused,
+                ErrorKind::TimedOut => return Cause::ConnectTimeout,
+                _ => {}
+            }
+            if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
+                return Cause::Tls;
+            }
+        }
+        texts.push_str(&inner.to_string());
+        next = inner.source();
+    }
+    if error.is_timeout() {
+        Cause::ConnectTimeout
+    } else if texts.contains("dns error") {
+        Cause::Dns
+    } else {
+        Cause::Other
+    }
+}
+
+/// The innermost words of an error: the outer ones repeat the address.
+fn root(error: &reqwest::Error) -> String {
+    let mut words = None;
+    let mut next = error.source();
+    while let Some(inner) = next {
+        words = Some(inner.to_string());
+        next = inner.source();
+    }
+    words.unwrap_or_else(|| "the HTTP client gave up".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_reached_without_proxy() {
+        for url in
+            ["http://127.0.0.1:1/", "http://127.9.9.9/", "http://localhost/", "http://[::1]:8/", "http://a.localhost/"]
+        {
+            assert!(is_loopback(&Url::parse(url).unwrap()), "{url}");
+        }
+        for url in ["http://10.0.0.1/", "https://api.example/", "http://localhost.example/", "http://[::2]/"] {
+            assert!(!is_loopback(&Url::parse(url).unwrap()), "{url}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The way out of an adapter: everything it tells passes here and loses its secrets.
+//!
+//! In: pieces of text, events and errors. Out: the same through the call, cleaned.
+//! It must never wait for a reader after a cancel.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::secret::{Scrub, Stream};
+use super::surrogate::{Joiner, Utf16Text};
+use super::tape::Tape;
+use super::{Call, ErrorClass, ModelError, ModelEvent};
+use crate::event::{PartKind, ReplyEnd, ReplyStatus, RetryWait, Sent};
+
+/// What one attempt may tell.
+#[derive(Debug)]
+pub(super) struct Outlet<'a> {
+    call: &'a Call,
+    /// What must not leave.
+    pub(super) scrub: &'a Scrub,
+    /// Attempt, from 1.
+    pub(super) attempt: u32,
+    echoes: AtomicUsize,
+}
+
+impl<'a> Outlet<'a> {
+    /// The outlet of an attempt.
+    pub(super) fn new(call: &'a Call, scrub: &'a Scrub, attempt: u32) -> Self {
+        Self { call, scrub, attempt, echoes: AtomicUsize::new(0) }
+    }
+
+    /// Tells an event whose texts are already clean.
+    async fn tell(&self, event: ModelEvent) {
+        tokio::select! {
+            biased;
+            () = self.call.tell(event) => {}
+            () = self.call.cancel.cancelled() => tracing::debug!("an event found no reader after a cancel"),
+        }
+    }
+
+    /// An attempt leaves the machine.
+    pub(super) async fn sent(&self, sent: Sent) {
+        self.tell(ModelEvent::Sent(Sent { attempt: self.attempt, ..sent })).await;
+    }
+
+    /// Something worth telling.
+    pub(super) async fn notice(&self, text: &str) {
+        self.tell(ModelEvent::Notice(self.scrub.text(text))).await;
+    }
+
+    /// The raw bytes of the attempt, if any came.
+    pub(super) async fn wire(&self, tape: Tape) {
+        let Some(wire) = tape.wire(self.attempt, self.scrub, self.echoes.load(Ordering::Relaxed)) else { return };
+        if wire.frames.is_empty() && wire.bytes > 0 {
+            self.notice("the raw frames of this reply are not kept: it echoed a secret in pieces").await;
+        }
+        self.tell(ModelEvent::Wire(wire)).await;
+    }
+
+    /// The attempt failed and another follows.
+    pub(super) async fn discarded(&self, error: &ModelError, queued_ms: u64) {
+        let end = ReplyEnd {
+            attempt: self.attempt,
+            status: ReplyStatus::Discarded,
+            finish: None,
+            usage: error.usage,
+            model: None,
+            structured_by: None,
+            requests: self.attempt,
+            error: Some(error.record()),
+            queued_ms: Some(queued_ms),
+            first_ms: None,
+        };
+        self.tell(ModelEvent::Discarded(end)).await;
+    }
+
+    /// The wait before the next attempt.
+    pub(super) async fn waiting(&self, error: &ModelError, wait_ms: u64, asked_by_server: Option<u64>) {
+        let wait = RetryWait {
+            attempt: self.attempt,
+            wait_ms,
+            class: error.class.name().to_owned(),
+            retry_after: asked_by_server.is_some(),
+            message: error.message.clone(),
+        };
+        self.tell(ModelEvent::RetryWait(wait)).await;
+    }
+
+    /// Waits for `work`, or for the cancel.
+    pub(super) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelError> {
+        tokio::select! {
+            biased;
+            () = self.call.cancel.cancelled() => Err(ModelError::cancelled()),
+            done = work => Ok(done),
+        }
+    }
+}
+
+/// The reply as it is spoken: joins UTF-16 halves, masks secrets, sends deltas, and keeps the text.
+#[derive(Debug)]
+pub(super) struct Speech<'a> {
+    outlet: &'a Outlet<'a>,
+    voices: [Voice; 2],
+    text: String,
+}
+
+#[derive(Debug, Default)]
+struct Voice {
+    joiner: Joiner,
+    stream: Stream,
+}
+
+impl<'a> Speech<'a> {
+    /// Nothing said yet.
+    pub(super) fn new(outlet: &'a Outlet<'a>) -> Self {
+        Self { outlet, voices: Default::default(), text: String::new() }
+    }
+
+    /// Says a piece.
+    pub(super) async fn say(&mut self, kind: PartKind, piece: &Utf16Text) {
+        let [text, reasoning] = &mut self.voices;
+        let voice = if kind == PartKind::Text { text } else { reasoning };
+        let joined = voice.joiner.push(piece);
+        let (clean, found) = voice.stream.push(self.outlet.scrub, &joined);
+        self.outlet.echoes.fetch_add(found, Ordering::Relaxed);
+        self.emit(kind, clean).await;
+    }
+
+    /// Nothing follows: says what was held back and returns the whole answer.
+    pub(super) async fn finish(mut self) -> String {
+        for (place, kind) in [PartKind::Text, PartKind::Reasoning].into_iter().enumerate() {
+            let Some(voice) = self.voices.get_mut(place) else { continue };
+            let half = voice.joiner.finish().map(String::from).unwrap_or_default();
+            let (mut rest, found) = voice.stream.push(self.outlet.scrub, &half);
+            self.outlet.echoes.fetch_add(found, Ordering::Relaxed);
+            rest.push_str(&voice.stream.finish());
+            self.emit(kind, rest).await;
+        }
+        self.text
+    }
+
+    async fn emit(&mut self, kind: PartKind, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        if kind == PartKind::Text {
+            self.text.push_str(&text);
+        }
+        self.outlet.tell(ModelEvent::Delta { attempt: self.outlet.attempt, kind, text }).await;
+    }
+}
+
+/// Why an attempt failed, and what the retry needs to know about it.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// The error as the engine may get it.
+    pub(super) error: ModelError,
+    /// How long the server asks to wait, in ms.
+    pub(super) retry_after_ms: Option<u64>,
+    /// What the service said about a refused request: the named parameter and its whole answer.
+    pub(super) refused: Option<Refused>,
+}
+
+/// A refusal in the service's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// The parameter it names.
+    pub(super) param: Option<String>,
+    /// The whole answer in lower case.
+    pub(super) body: String,
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        Self { error, retry_after_ms: None, refused: None }
+    }
+}
+
+impl Failure {
+    /// A failure of this class.
+    pub(super) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        ModelError::new(class, message).into()
+    }
+}

@@ -1,0 +1,193 @@
+//! Attempts at one answer: which failures are tried again, after how long, and what is told meanwhile.
+//!
+//! In: an adapter that can make one HTTP request. Out: its reply, or the last error.
+//! It must never repeat a request that cannot succeed, nor wait after a cancel.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::gate::Gate;
+use super::outlet::{Failure, Outlet};
+use super::secret::Scrub;
+use super::tape::Tape;
+use super::{Call, ErrorClass, ModelError, Reply, Request};
+
+/// Attempts, unless the configuration says otherwise.
+pub const MAX_ATTEMPTS: u32 = 3;
+/// First wait.
+pub const BASE_DELAY_MS: u64 = 1_000;
+/// Longest wait that we choose.
+pub const MAX_DELAY_MS: u64 = 30_000;
+/// Longest wait that a server may ask for; beyond it the error is returned at once.
+pub const RETRY_AFTER_MAX_MS: u64 = 120_000;
+
+/// How waits grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backoff {
+    /// base · 2^(n−1)
+    #[default]
+    Exponential,
+    /// base · n
+    Linear,
+    /// base
+    Constant,
+}
+
+/// What happens after a failure that may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Attempts in all; 1 = no retry.
+    pub max_attempts: u32,
+    /// How waits grow.
+    pub backoff: Backoff,
+    /// First wait, in ms.
+    pub base_delay_ms: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_attempts: MAX_ATTEMPTS, backoff: Backoff::default(), base_delay_ms: BASE_DELAY_MS }
+    }
+}
+
+impl RetryPolicy {
+    /// The wait in ms after so many failures (from 1): at most [`MAX_DELAY_MS`], of which the upper half is chance from `seed`.
+    pub fn delay_ms(&self, failures: u32, seed: u64) -> u64 {
+        let factor = match self.backoff {
+            Backoff::Exponential => 1u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX),
+            Backoff::Linear => u64::from(failures),
+            Backoff::Constant => 1,
+        };
+        let full = self.base_delay_ms.saturating_mul(factor).min(MAX_DELAY_MS);
+        let half = full / 2;
+        full - half + mix(seed ^ u64::from(failures)) % (half + 1)
+    }
+}
+
+/// The step of the generator SplitMix64.
+fn mix(seed: u64) -> u64 {
+    let mut bits = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+/// Something that can be attempted.
+pub(super) trait Attempts: Sync {
+    /// Makes one HTTP request and reads its reply.
+    fn attempt(&self, outlet: &Outlet<'_>, tape: &mut Tape) -> impl Future<Output = Result<Reply, Failure>> + Send;
+
+    /// After a refused request: asks for less next time. Returns what changed, or `None` when nothing can be left out.
+    /// Each call asks for strictly less, so that this ends.
+    fn concede(&self, failure: &Failure) -> Option<String>;
+}
+
+/// Everything an answer needs besides the adapter.
+#[derive(Debug)]
+pub(super) struct Round<'a> {
+    pub(super) request: &'a Request,
+    pub(super) call: &'a Call,
+    pub(super) scrub: &'a Scrub,
+    pub(super) gate: &'a Arc<Gate>,
+    pub(super) policy: RetryPolicy,
+}
+
+impl Round<'_> {
+    /// Attempts until a reply, a final error or a cancel.
+    pub(super) async fn run(&self, adapter: &impl Attempts) -> Result<Reply, ModelError> {
+        let mut attempt = 0;
+        let mut failures = 0;
+        loop {
+            attempt += 1;
+            let outlet = Outlet::new(self.call, self.scrub, attempt);
+            let leave = outlet.unless_cancelled(self.gate.enter()).await.map_err(|error| ModelError {
+                attempt,
+                requests: attempt - 1,
+                ..error
+            })?;
+            let queued_ms = leave.queued_ms;
+            let mut tape = Tape::start();
+            let outcome = match outlet.unless_cancelled(adapter.attempt(&outlet, &mut tape)).await {
+                Ok(outcome) => outcome,
+                Err(cancelled) => Err(cancelled.into()),
+            };
+            drop(leave);
+            outlet.wire(tape).await;
+            let failure = match outcome {
+                Ok(reply) => return Ok(Reply { attempt, requests: attempt, queued_ms: Some(queued_ms), ..reply }),
+                Err(failure) => failure,
+            };
+            let conceded = adapter.concede(&failure);
+            let Failure { error, retry_after_ms, .. } = failure;
+            let error = ModelError { attempt, requests: attempt, ..self.scrub.error(error) };
+            if let Some(change) = conceded {
+                outlet.discarded(&error, queued_ms).await;
+                outlet.notice(&change).await;
+                continue;
+            }
+            failures += 1;
+            if !error.class.is_retryable() {
+                return Err(error);
+            }
+            if failures >= self.policy.max_attempts {
+                return Err(exhausted(error, failures));
+            }
+            if let Some(asked) = retry_after_ms.filter(|asked| *asked > RETRY_AFTER_MAX_MS) {
+                return Err(too_long(error, asked));
+            }
+            // The address keeps parallel branches of one run from coming back at the same time.
+            let seed =
+                self.request.address.as_str().bytes().fold(self.request.seed, |seed, byte| mix(seed ^ u64::from(byte)));
+            let wait_ms = retry_after_ms.unwrap_or_else(|| self.policy.delay_ms(failures, seed));
+            let wait = Duration::from_millis(wait_ms);
+            if error.class == ErrorClass::RateLimit {
+                self.gate.pause_until(Instant::now() + wait);
+            }
+            outlet.discarded(&error, queued_ms).await;
+            outlet.waiting(&error, wait_ms, retry_after_ms).await;
+            outlet.unless_cancelled(sleep(wait)).await.map_err(|cancelled| ModelError {
+                attempt,
+                requests: attempt,
+                ..cancelled
+            })?;
+        }
+    }
+}
+
+fn exhausted(error: ModelError, failures: u32) -> ModelError {
+    let times = if failures == 1 { String::new() } else { format!(" (tried {failures} times)") };
+    ModelError { message: format!("{}{times}", error.message), ..error }
+}
+
+fn too_long(error: ModelError, asked_ms: u64) -> ModelError {
+    let message = format!("{}; the service asks to wait {} s", error.message, asked_ms / 1_000);
+    ModelError { message, ..error }.hint("run again later, or use another model")
+}
+
+/// How long a response asks to wait, in ms: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
+/// `now` is Unix time in ms. A date that has passed means 0.
+pub(super) fn retry_after_ms<'a>(header: impl Fn(&str) -> Option<&'a str>, now_ms: i64) -> Option<u64> {
+    if let Some(ms) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
+        return whole(ms);
+    }
+    let text = header("retry-after")?.trim();
+    if let Ok(seconds) = text.parse::<f64>() {
+        return whole(seconds * 1_000.0);
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?;
+    Some(u64::try_from(date.timestamp().as_millisecond() - now_ms).unwrap_or(0))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked: finite, not negative, rounded up"
+)]
+fn whole(ms: f64) -> Option<u64> {
+    (ms.is_finite() && ms >= 0.0).then(|| ms.ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests;

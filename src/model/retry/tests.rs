@@ -1,0 +1,236 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::event::{Address, Options};
+use crate::model::outlet::Refused;
+use crate::model::secret::Secret;
+use crate::model::{ModelEvent, Want};
+
+type Script = fn(u32) -> Result<Reply, Failure>;
+
+/// Answers attempt n with `script(n)`; refusals are conceded `concessions` times.
+struct Scripted {
+    script: Script,
+    made: AtomicU32,
+    concessions: AtomicU32,
+}
+
+impl Attempts for Scripted {
+    async fn attempt(&self, outlet: &Outlet<'_>, _: &mut Tape) -> Result<Reply, Failure> {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        (self.script)(outlet.attempt)
+    }
+
+    fn concede(&self, failure: &Failure) -> Option<String> {
+        failure.refused.as_ref()?;
+        let left = self.concessions.load(Ordering::Relaxed).checked_sub(1)?;
+        self.concessions.store(left, Ordering::Relaxed);
+        Some("asking for less".into())
+    }
+}
+
+struct Seen {
+    result: Result<Reply, ModelError>,
+    events: Vec<ModelEvent>,
+    made: u32,
+    took: Duration,
+}
+
+fn request() -> Request {
+    Request {
+        address: Address::run(0).turn(1),
+        agent: "a".into(),
+        mode: "json".into(),
+        want: Want::Json,
+        system: None,
+        messages: vec![],
+        schema: None,
+        signature: None,
+        options: Options::default(),
+        cache: false,
+        seed: 7,
+    }
+}
+
+async fn play(script: Script, concessions: u32, cancel: CancellationToken) -> Seen {
+    let (events, mut inbox) = mpsc::channel(64);
+    let call = Call { events, cancel };
+    let scrub = Scrub::new([Secret::new("sk-12345678")]);
+    let adapter = Scripted { script, made: AtomicU32::new(0), concessions: AtomicU32::new(concessions) };
+    let gate = Gate::new(1);
+    let policy = RetryPolicy { base_delay_ms: 100, ..RetryPolicy::default() };
+    let start = Instant::now();
+    let round = Round { request: &request(), call: &call, scrub: &scrub, gate: &gate, policy };
+    let result = round.run(&adapter).await;
+    let took = start.elapsed();
+    drop(call);
+    let mut events = Vec::new();
+    while let Some(event) = inbox.recv().await {
+        events.push(event);
+    }
+    Seen { result, events, made: adapter.made.load(Ordering::Relaxed), took }
+}
+
+fn failure(class: ErrorClass, retry_after_ms: Option<u64>) -> Failure {
+    Failure { error: ModelError::new(class, "it broke for sk-12345678"), retry_after_ms, refused: None }
+}
+
+fn waits(events: &[ModelEvent]) -> Vec<(u64, bool)> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::RetryWait(wait) => Some((wait.wait_ms, wait.retry_after)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again_until_it_does() {
+    let script: Script = |attempt| if attempt < 3 { Err(failure(ErrorClass::Server, None)) } else { Ok("ok".into()) };
+    let seen = play(script, 0, CancellationToken::new()).await;
+    let reply = seen.result.unwrap();
+    assert_eq!((reply.text.as_str(), reply.attempt, reply.requests), ("ok", 3, 3));
+    let waits = waits(&seen.events);
+    assert!((50..=100).contains(&waits[0].0) && (100..=200).contains(&waits[1].0), "{waits:?}");
+    assert_eq!(seen.took, Duration::from_millis(waits[0].0 + waits[1].0));
+    let kinds: Vec<_> = seen
+        .events
+        .iter()
+        .map(|event| match event {
+            ModelEvent::Discarded(end) => format!("discarded {}", end.attempt),
+            ModelEvent::RetryWait(wait) => format!("wait {}", wait.attempt),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(kinds, ["discarded 1", "wait 1", "discarded 2", "wait 2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_error_says_how_often_it_was_tried_and_holds_no_secret() {
+    let seen = play(|_| Err(failure(ErrorClass::RateLimit, Some(5))), 0, CancellationToken::new()).await;
+    let error = seen.result.unwrap_err();
+    assert_eq!((error.class, error.attempt, error.requests), (ErrorClass::RateLimit, 3, 3));
+    assert_eq!(error.message, "it broke for [secret] (tried 3 times)");
+    assert_eq!(waits(&seen.events), [(5, true), (5, true)]);
+    assert!(!format!("{:?}", seen.events).contains("sk-12345678"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_pass_is_tried_once() {
+    for class in [
+        ErrorClass::Client,
+        ErrorClass::Auth,
+        ErrorClass::Configuration,
+        ErrorClass::NotFound,
+        ErrorClass::Refusal,
+        ErrorClass::ContentFilter,
+        ErrorClass::Cancelled,
+    ] {
+        let seen = play(
+            match class {
+                ErrorClass::Client => |_| Err(failure(ErrorClass::Client, None)),
+                ErrorClass::Auth => |_| Err(failure(ErrorClass::Auth, None)),
+                ErrorClass::Configuration => |_| Err(failure(ErrorClass::Configuration, None)),
+                ErrorClass::NotFound => |_| Err(failure(ErrorClass::NotFound, None)),
+                ErrorClass::Refusal => |_| Err(failure(ErrorClass::Refusal, None)),
+                ErrorClass::ContentFilter => |_| Err(failure(ErrorClass::ContentFilter, None)),
+                _ => |_| Err(failure(ErrorClass::Cancelled, None)),
+            },
+            0,
+            CancellationToken::new(),
+        )
+        .await;
+        assert_eq!((seen.result.unwrap_err().class, seen.made), (class, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_beyond_the_limit_is_an_error_at_once() {
+    let seen = play(|_| Err(failure(ErrorClass::RateLimit, Some(600_000))), 0, CancellationToken::new()).await;
+    let error = seen.result.unwrap_err();
+    assert!(error.message.ends_with("the service asks to wait 600 s"), "{}", error.message);
+    assert_eq!((seen.made, seen.took), (1, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_concession_is_no_failure_and_does_not_wait() {
+    let script: Script = |attempt| match attempt {
+        1 | 2 => Err(Failure { refused: Some(Refused::default()), ..failure(ErrorClass::Client, None) }),
+        3 | 4 => Err(failure(ErrorClass::Network, Some(0))),
+        _ => Ok("ok".into()),
+    };
+    let seen = play(script, 2, CancellationToken::new()).await;
+    assert_eq!(seen.result.unwrap().attempt, 5);
+    let notices = seen.events.iter().filter(|event| matches!(event, ModelEvent::Notice(_))).count();
+    assert_eq!((notices, seen.took), (2, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_wait() {
+    let cancel = CancellationToken::new();
+    let (seen, ()) =
+        futures::join!(play(|_| Err(failure(ErrorClass::RateLimit, Some(60_000))), 0, cancel.clone()), async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            cancel.cancel();
+        });
+    let error = seen.result.unwrap_err();
+    assert_eq!((error.class, error.requests), (ErrorClass::Cancelled, 1));
+    assert_eq!(seen.took, Duration::from_millis(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_before_the_start_sends_nothing() {
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let seen = play(|_| Ok("never".into()), 0, cancel).await;
+    let error = seen.result.unwrap_err();
+    assert_eq!((error.class, error.requests, seen.made), (ErrorClass::Cancelled, 0, 0));
+}
+
+#[test]
+fn delays_grow_as_the_policy_says_and_depend_on_the_seed() {
+    let policy = |backoff| RetryPolicy { max_attempts: 3, backoff, base_delay_ms: 1_000 };
+    let cases = [
+        (Backoff::Exponential, 1, 500..=1_000),
+        (Backoff::Exponential, 3, 2_000..=4_000),
+        (Backoff::Exponential, 200, 15_000..=30_000),
+        (Backoff::Linear, 3, 1_500..=3_000),
+        (Backoff::Constant, 9, 500..=1_000),
+    ];
+    for (backoff, failures, range) in cases {
+        for seed in 0..50 {
+            let delay = policy(backoff).delay_ms(failures, seed);
+            assert!(range.contains(&delay), "{backoff:?} {failures} {seed}: {delay}");
+            assert_eq!(delay, policy(backoff).delay_ms(failures, seed));
+        }
+    }
+    let spread: std::collections::BTreeSet<_> =
+        (0..50).map(|seed| policy(Backoff::Constant).delay_ms(1, seed)).collect();
+    assert!(spread.len() > 25, "{spread:?}");
+    let none = RetryPolicy { base_delay_ms: 0, ..RetryPolicy::default() };
+    assert_eq!(none.delay_ms(1, 1), 0);
+}
+
+#[test]
+fn every_form_of_retry_after_is_read() {
+    let now_ms = 1_000_000_000_000; // 2001-09-09T01:46:40Z
+    let cases: [(&str, &str, Option<u64>); 9] = [
+        ("retry-after", "2", Some(2_000)),
+        ("retry-after", " 0.25 ", Some(250)),
+        ("retry-after", "Sun, 09 Sep 2001 01:47:00 GMT", Some(20_000)),
+        ("retry-after", "Sun, 09 Sep 2001 01:46:00 GMT", Some(0)),
+        ("retry-after", "soon", None),
+        ("retry-after", "-1", None),
+        ("retry-after", "inf", None),
+        ("retry-after-ms", "1500.5", Some(1_501)),
+        ("x-other", "1", None),
+    ];
+    for (name, text, expected) in cases {
+        let found = retry_after_ms(|asked| (asked == name).then_some(text), now_ms);
+        assert_eq!(found, expected, "{name}: {text}");
+    }
+}

@@ -1,0 +1,29 @@
+//! The clock: asked once per turn. Replay answers from the recording.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::event::Address;
+
+/// Tells the time of a turn.
+pub trait Clock: Send + Sync {
+    /// Unix time in ms for the turn (or run) at this address.
+    fn now_ms(&self, at: &Address) -> i64;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl SystemClock {
+    /// Unix time in ms.
+    pub fn now(self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+impl Clock for SystemClock {
+    fn now_ms(&self, _: &Address) -> i64 {
+        self.now()
+    }
+}

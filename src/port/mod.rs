@@ -1,0 +1,13 @@
+//! The ports through which the engine meets the world, apart from models: the clock, the event sink, a person, and the stop.
+//!
+//! In and out: plain data. These traits must stay free of any implementation that screens, files or sockets would need.
+
+mod clock;
+mod human;
+mod sink;
+mod stop;
+
+pub use clock::{Clock, SystemClock};
+pub use human::{Human, Question};
+pub use sink::{Sink, SinkError};
+pub use stop::Stop;

@@ -1,0 +1,39 @@
+//! The stop: ends a run from outside, once, with a reason.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::event::Interrupt;
+
+/// A handle that stops a run. Clones stop the same run; the first reason counts.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    token: CancellationToken,
+    reason: Arc<OnceLock<Interrupt>>,
+}
+
+impl Stop {
+    /// Stops the run.
+    pub fn now(&self, reason: &str, by: &str) {
+        let given = Interrupt { reason: reason.to_owned(), by: by.to_owned() };
+        if self.reason.set(given).is_ok() {
+            self.token.cancel();
+        }
+    }
+
+    /// Stops the run on behalf of the person at the keyboard.
+    pub fn by_person(&self) {
+        self.now("cancelled", "person");
+    }
+
+    /// Why the run was stopped, if it was.
+    pub fn reason(&self) -> Option<&Interrupt> {
+        self.reason.get()
+    }
+
+    /// The token that ports watch.
+    pub fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+}

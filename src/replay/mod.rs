@@ -1,0 +1,107 @@
+//! Replay: the same engine with its ports answered from a recording, and the models that answer from recordings.
+//!
+//! In: a session. Out: whether everything that is computed came out as recorded, or the first difference by layer.
+//! It must never open a socket, start a process or change the recording.
+
+mod compare;
+mod demo;
+mod difference;
+mod ports;
+mod recorded;
+mod recording;
+
+use std::sync::Arc;
+
+use crate::agent::{Agent, Diagnostic, Plan, Step};
+use crate::engine::{self, Input, Ports};
+use crate::event::Address;
+use crate::port::{Sink, Stop};
+
+pub use compare::{Divergence, Layer};
+pub use demo::Demo;
+pub use recorded::Recorded;
+pub use recording::Recording;
+
+use compare::Comparer;
+use ports::RecordedPorts;
+
+/// How a replay came out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Everything came out as recorded.
+    Identical,
+    /// Everything up to the end of an unfinished recording came out as recorded.
+    Unfinished {
+        /// Where the recording ends.
+        at: Address,
+    },
+    /// The first difference.
+    Diverged(Box<Divergence>),
+}
+
+/// The report of a replay.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// How it came out.
+    pub outcome: Outcome,
+    /// Derived events compared.
+    pub compared: usize,
+    /// The Step of each run that was replayed.
+    pub steps: Vec<Step>,
+}
+
+/// Why a session cannot be replayed at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayError {
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl std::fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Replays every root run of a recording and stops at the first difference. Events also go to `watch`, numbered anew.
+pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Result<Report, ReplayError> {
+    let mut report = Report { outcome: Outcome::Identical, compared: 0, steps: Vec::new() };
+    for run in recording.runs() {
+        let plan = plan_of(recording, &run)?;
+        let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;
+        let stop = Stop::default();
+        let ports = RecordedPorts::new(Arc::clone(recording), run.clone(), stop.clone());
+        let comparer = Comparer::new(recording, &run, watch);
+        let input = Input {
+            address: run.clone(),
+            context: start.context.json(),
+            descriptions: start.context_descriptions.clone(),
+            seed: start.seed,
+        };
+        let step = engine::run(&plan, input, &Ports { model: &ports, clock: &ports, events: &comparer, stop }).await;
+        let (outcome, compared) = comparer.finish();
+        report.compared += compared;
+        report.steps.push(step);
+        if outcome != Outcome::Identical {
+            report.outcome = outcome;
+            break;
+        }
+    }
+    Ok(report)
+}
+
+fn cannot(run: &Address, why: &str) -> ReplayError {
+    ReplayError { message: format!("run {run} cannot be replayed: {why}") }
+}
+
+fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
+    let start = recording.run_start(run).ok_or_else(|| cannot(run, "its run.start is missing"))?;
+    let agent =
+        Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| cannot(run, &error.to_string()))?;
+    Plan::new(&agent).map_err(|findings: Vec<Diagnostic>| {
+        let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+        cannot(run, &said.join("; "))
+    })
+}

@@ -1,0 +1,127 @@
+//! Ports answered from a recording: the model and the clock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::time::{Instant, sleep_until};
+
+use super::Recording;
+use crate::event::{Address, Event, ModelRecord, ReplyEnd, ReplyPart, ReplyStatus};
+use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
+use crate::port::{Clock, Stop};
+
+/// Answers for one run.
+pub(super) struct RecordedPorts {
+    recording: Arc<Recording>,
+    run: Address,
+    stop: Stop,
+}
+
+impl RecordedPorts {
+    pub(super) fn new(recording: Arc<Recording>, run: Address, stop: Stop) -> Self {
+        Self { recording, run, stop }
+    }
+}
+
+impl Clock for RecordedPorts {
+    fn now_ms(&self, at: &Address) -> i64 {
+        self.recording.now_ms(at).unwrap_or_default()
+    }
+}
+
+impl Model for RecordedPorts {
+    fn info(&self) -> ModelRecord {
+        self.recording.run_start(&self.run).map(|start| start.model.clone()).unwrap_or_default()
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            if let Some(interrupt) = self.recording.interrupt(&request.address) {
+                self.stop.now(&interrupt.reason, &interrupt.by);
+            }
+            tell(&self.recording, &request.address, call, Pace::AtOnce).await
+        })
+    }
+}
+
+/// How fast a recorded reply is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Without waiting.
+    AtOnce,
+    /// With the recorded times.
+    AsRecorded,
+}
+
+/// Tells the reply recorded at a turn again, attempts and waits included, and ends as it ended.
+pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, pace: Pace) -> Result<Reply, ModelError> {
+    let mut text = String::new();
+    let mut attempt_start = Instant::now();
+    for envelope in recording.at(at) {
+        match &envelope.event {
+            Event::Sent(sent) => {
+                attempt_start = Instant::now();
+                call.tell(ModelEvent::Sent(sent.clone())).await;
+            }
+            Event::Wire(wire) => call.tell(ModelEvent::Wire(wire.clone())).await,
+            Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
+            Event::ReplyPart(part) => {
+                deltas(part, attempt_start, call, pace).await?;
+                if part.kind == crate::event::PartKind::Text {
+                    text.push_str(&part.text);
+                }
+            }
+            Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
+                text.clear();
+                call.tell(ModelEvent::Discarded(end.clone())).await;
+            }
+            Event::ReplyEnd(end) => return ended(end, text),
+            _ => {}
+        }
+    }
+    Err(ModelError::new(ErrorClass::Miss, format!("the recording {} has no reply for {at}", recording.id)))
+}
+
+async fn deltas(part: &ReplyPart, start: Instant, call: &Call, pace: Pace) -> Result<(), ModelError> {
+    let mut from = 0;
+    for (length, ms) in part.lens.iter().zip(&part.ms) {
+        let to = from + *length as usize;
+        let Some(text) = part.text.get(from..to) else { break };
+        from = to;
+        if pace == Pace::AsRecorded {
+            tokio::select! {
+                () = sleep_until(start + Duration::from_millis(u64::from(*ms))) => {}
+                () = call.cancel.cancelled() => return Err(ModelError::cancelled()),
+            }
+        }
+        call.tell(ModelEvent::Delta { attempt: part.attempt, kind: part.kind, text: text.to_owned() }).await;
+    }
+    if from < part.text.len() {
+        let rest = part.text[from..].to_owned();
+        call.tell(ModelEvent::Delta { attempt: part.attempt, kind: part.kind, text: rest }).await;
+    }
+    Ok(())
+}
+
+fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
+    match (end.status, &end.error) {
+        (ReplyStatus::Cancelled, _) => {
+            Err(ModelError { attempt: end.attempt, requests: end.requests, ..ModelError::cancelled() })
+        }
+        (ReplyStatus::Error, Some(record)) => {
+            Err(ModelError { attempt: end.attempt, requests: end.requests, ..ModelError::from(record.clone()) })
+        }
+        _ => Ok(Reply {
+            text,
+            attempt: end.attempt,
+            finish: end.finish.as_deref().map(Finish::from_name),
+            usage: end.usage,
+            model: end.model.clone(),
+            structured_by: end.structured_by,
+            requests: end.requests,
+            queued_ms: end.queued_ms,
+            first_ms: end.first_ms,
+        }),
+    }
+}

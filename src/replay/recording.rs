@@ -1,0 +1,108 @@
+//! A recording: the events of a session by address, ready to answer for the ports.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use crate::event::{Address, Class, Envelope, Event, Interrupt, RunStart};
+use crate::session::{SentMessage, Session, expand_requests};
+
+/// The events of a session, by address and in order.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// The session's id.
+    pub id: String,
+    /// Its file.
+    pub path: PathBuf,
+    events: HashMap<Address, Vec<Envelope>>,
+    runs: Vec<Address>,
+}
+
+impl Recording {
+    /// Reads all events of a session. Damage other than a torn end makes it unusable; the text says what could be read.
+    pub fn of(session: &Session) -> Result<Self, String> {
+        if let Some(damage) = session.damage.iter().find(|damage| !damage.torn) {
+            let report = session.damage_report().unwrap_or_default();
+            return Err(format!("{} is damaged at line {}: {report}", session.path.display(), damage.line));
+        }
+        let mut recording = Self {
+            id: session.header.id.to_string(),
+            path: session.path.clone(),
+            events: HashMap::new(),
+            runs: Vec::new(),
+        };
+        for place in 0..session.len() {
+            let envelope = session.event(place).ok_or_else(|| {
+                format!("{}: event {} cannot be read by this program", session.path.display(), place + 1)
+            })?;
+            if matches!(envelope.event, Event::RunStart(_)) {
+                recording.runs.push(envelope.address.clone());
+            }
+            recording.events.entry(envelope.address.clone()).or_default().push(envelope);
+        }
+        Ok(recording)
+    }
+
+    /// The root runs in order.
+    pub fn runs(&self) -> Vec<Address> {
+        self.runs.clone()
+    }
+
+    /// The events at exactly this address, in order.
+    pub fn at(&self, address: &Address) -> &[Envelope] {
+        self.events.get(address).map_or(&[], Vec::as_slice)
+    }
+
+    /// How a run started.
+    pub fn run_start(&self, run: &Address) -> Option<&RunStart> {
+        self.at(run).iter().find_map(|envelope| match &envelope.event {
+            Event::RunStart(start) => Some(start),
+            _ => None,
+        })
+    }
+
+    /// Did the run end?
+    pub fn is_complete(&self, run: &Address) -> bool {
+        self.at(run).iter().any(|envelope| matches!(envelope.event, Event::RunEnd(_)))
+    }
+
+    /// Number of recorded turns of a run.
+    pub fn turns(&self, run: &Address) -> u32 {
+        (1..).take_while(|number| !self.at(&run.turn(*number)).is_empty()).count().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// The time that the turn at this address read.
+    pub fn now_ms(&self, turn: &Address) -> Option<i64> {
+        self.at(turn).iter().find_map(|envelope| match &envelope.event {
+            Event::TurnStart(start) => Some(start.now),
+            _ => None,
+        })
+    }
+
+    /// The stop that came from outside during this turn.
+    pub fn interrupt(&self, turn: &Address) -> Option<&Interrupt> {
+        self.at(turn).iter().find_map(|envelope| match &envelope.event {
+            Event::Interrupt(interrupt) => Some(interrupt),
+            _ => None,
+        })
+    }
+
+    /// The messages of the request made at this turn, as they were sent.
+    pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
+        let run = turn.run_part();
+        let turns = (1..=turn.turn_number()?).map(|number| run.turn(number));
+        let events: Vec<_> = turns.flat_map(|address| self.at(&address).iter().cloned()).collect();
+        expand_requests(&events, turn)
+    }
+
+    /// The derived events of a run by address, in order.
+    pub(super) fn derived(&self, run: &Address) -> HashMap<Address, Vec<Event>> {
+        let derived = |envelope: &&Envelope| envelope.event.class() == Class::Derived;
+        self.events
+            .iter()
+            .filter(|(address, _)| address.run_part() == *run)
+            .map(|(address, events)| {
+                (address.clone(), events.iter().filter(derived).map(|envelope| envelope.event.clone()).collect())
+            })
+            .collect()
+    }
+}

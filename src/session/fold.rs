@@ -1,0 +1,150 @@
+//! The fold from events to a Step: the same for a live run and for a file.
+
+use ptc_core::value::{Json, json};
+
+use super::messages::{MessageLog, RunText};
+use crate::agent::{Agent, Step, Turn, Usage};
+use crate::event::{Envelope, Event, Kept, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, Source};
+
+/// Folds the events of one run.
+#[derive(Debug, Clone, Default)]
+pub struct StepFold {
+    step: Step,
+    started_ms: i64,
+    price: Option<Price>,
+    log: MessageLog,
+    turn: Option<Turn>,
+    turn_started_ms: i64,
+    ended: bool,
+}
+
+impl StepFold {
+    /// Takes the next event.
+    pub fn apply(&mut self, envelope: &Envelope) {
+        self.log.apply(envelope);
+        match &envelope.event {
+            Event::RunStart(start) => self.start(start, envelope.at_ms),
+            Event::TurnStart(start) if start.stop.is_none() => {
+                self.turn_started_ms = envelope.at_ms;
+                self.turn = Some(Turn {
+                    number: envelope.address.turn_number().unwrap_or_default(),
+                    address: Some(envelope.address.clone()),
+                    ..Turn::default()
+                });
+            }
+            Event::TurnEnd(_) | Event::RunEnd(_) => self.end(envelope),
+            event => {
+                if let Some(turn) = &mut self.turn {
+                    in_turn(turn, event, &self.log);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, start: &RunStart, at_ms: i64) {
+        self.started_ms = at_ms;
+        self.price = start.model.price;
+        self.step.name.clone_from(&start.agent.name);
+    }
+
+    /// Names what only the definition knows.
+    pub fn describe(&mut self, agent: &Agent) {
+        self.step.signature.clone_from(&agent.signature);
+        self.step.original_prompt = Some(agent.prompt.clone());
+        self.step.field_descriptions.clone_from(&agent.field_descriptions);
+    }
+
+    fn end(&mut self, envelope: &Envelope) {
+        match &envelope.event {
+            Event::TurnEnd(end) => {
+                let Some(mut turn) = self.turn.take() else { return };
+                turn.success = end.success;
+                turn.reason.clone_from(&end.reason);
+                turn.tokens = end.usage;
+                turn.latency_ms = elapsed(self.turn_started_ms, envelope.at_ms);
+                self.step.turns.push(turn);
+            }
+            Event::RunEnd(end) => self.finish_run(end, envelope.at_ms),
+            _ => {}
+        }
+    }
+
+    fn finish_run(&mut self, end: &RunEnd, at_ms: i64) {
+        self.ended = true;
+        self.step.answer = end.value.as_ref().map(crate::event::JsonText::json);
+        self.step.value = self.step.answer.as_ref().map(Json::to_value).unwrap_or_default();
+        self.step.fail.clone_from(&end.fail);
+        self.step.prompt = self.log.text_of(Source::Prompt, Role::User);
+        let usage = &end.usage;
+        self.step.usage = Usage {
+            duration_ms: elapsed(self.started_ms, at_ms),
+            turns: usage.totals.turns,
+            llm_requests: usage.totals.requests,
+            tokens: usage.totals.tokens,
+            cost: usage.totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
+            schema_used: usage.schema_used,
+            schema_bytes: usage.schema_bytes,
+            structured_output: usage.structured_output,
+            system_prompt_tokens: usage.system_prompt_tokens,
+        };
+    }
+
+    /// Has the run ended?
+    pub fn is_complete(&self) -> bool {
+        self.ended
+    }
+
+    /// The Step so far; a turn that has not ended is its last one.
+    pub fn step(&self) -> Step {
+        let mut step = self.step.clone();
+        step.turns.extend(self.turn.clone());
+        step
+    }
+}
+
+fn elapsed(from_ms: i64, to_ms: i64) -> u64 {
+    u64::try_from(to_ms - from_ms).unwrap_or_default()
+}
+
+fn in_turn(turn: &mut Turn, event: &Event, log: &MessageLog) {
+    match event {
+        Event::RequestMade(request) => {
+            let messages = log.expand(&request.messages);
+            turn.system_prompt =
+                messages.iter().find(|message| message.role == Role::System).map(|message| message.text.clone());
+            turn.messages = messages
+                .into_iter()
+                .filter(|message| message.role != Role::System)
+                .map(|message| (message.role.name().to_owned(), message.text))
+                .collect();
+        }
+        Event::ReplyPart(ReplyPart { kind: PartKind::Text, attempt, text, .. }) => {
+            if *attempt > turn.attempts {
+                turn.raw_response.clear();
+                turn.attempts = *attempt;
+            }
+            turn.raw_response.push_str(text);
+        }
+        Event::ReplyEnd(end) => {
+            turn.attempts = turn.attempts.max(end.attempt);
+            turn.model.clone_from(&end.model);
+            turn.finish_reason.clone_from(&end.finish);
+            turn.first_ms = end.first_ms;
+            turn.error.clone_from(&end.error);
+        }
+        Event::Extract(extract) => {
+            turn.fixes = extract.fixes.iter().map(|(name, ..)| name.clone()).collect();
+            turn.error.clone_from(&extract.error);
+            turn.json = match (&extract.repaired, extract.span) {
+                (Some(Kept::Whole(text)), _) => json::parse(text).ok(),
+                (None, Some((start, end))) => turn.raw_response.get(start..end).and_then(|text| json::parse(text).ok()),
+                _ => None,
+            };
+        }
+        Event::Check(check) => turn.issues.extend(check.issues.iter().cloned()),
+        Event::Message(message) if message.source == Source::Feedback => {
+            turn.feedback = Some(message.plain_text(&RunText::default()));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,100 @@
+//! The first line of a session file, and session ids: a UTC stamp plus eight random hexadecimal digits.
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the file format.
+pub(super) const FORMAT: &str = "ptc-workbench-session";
+/// Version that this program writes.
+pub(super) const VERSION: u32 = 1;
+
+/// The first line of a session file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Always `ptc-workbench-session`.
+    pub format: String,
+    /// Version of the format.
+    pub version: u32,
+    /// Oldest reader that understands the file.
+    pub min_reader: u32,
+    /// The session's id; also the file's name.
+    pub id: SessionId,
+    /// Unix time in ms.
+    pub created_ms: i64,
+    /// Name and version of the program that wrote it.
+    pub program: String,
+}
+
+impl Header {
+    /// The header of a new session.
+    pub fn new(id: SessionId, created_ms: i64) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            min_reader: 1,
+            id,
+            created_ms,
+            program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// An id such as `2026-11-21T20-52-07Z-3f9a01bc`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// An id for this time (Unix ms) and this chance.
+    pub fn new(now_ms: i64, chance: u32) -> Self {
+        let stamp = jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default();
+        Self(format!("{}-{chance:08x}", stamp.strftime("%Y-%m-%dT%H-%M-%SZ")))
+    }
+
+    /// The id in a file name `<id>.jsonl`; `None` when the name has another shape.
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let id = name.strip_suffix(".jsonl")?;
+        let shape = "dddd-dd-ddTdd-dd-ddZ-xxxxxxxx";
+        let fits = id.len() == shape.len()
+            && id.bytes().zip(shape.bytes()).all(|(have, want)| match want {
+                b'd' => have.is_ascii_digit(),
+                b'x' => have.is_ascii_hexdigit(),
+                other => have == other,
+            });
+        fits.then(|| Self(id.to_owned()))
+    }
+
+    /// The UTC stamp, without the chance at the end.
+    pub fn stamp(&self) -> &str {
+        self.0.rsplit_once('-').map_or(self.0.as_str(), |(stamp, _)| stamp)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The file's name.
+    pub fn file_name(&self) -> String {
+        format!("{}.jsonl", self.0)
+    }
+}
+
+impl std::fmt::Display for SessionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_stamp_and_chance_and_names_its_file() {
+        let id = SessionId::new(1_795_290_727_000, 0x3f9a_01bc);
+        assert_eq!(id.as_str(), "2026-11-21T19-52-07Z-3f9a01bc");
+        assert_eq!(SessionId::from_file_name(&id.file_name()), Some(id));
+        assert_eq!(SessionId::from_file_name("marks.jsonl"), None);
+        assert_eq!(SessionId::from_file_name("2026-11-21T20-32-07Z-3f9a01bc.json"), None);
+    }
+}

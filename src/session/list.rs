@@ -1,0 +1,152 @@
+//! Listing and finding sessions in a folder. Only files with the shape of a session id count.
+
+use std::path::{Path, PathBuf};
+
+use super::{RunState, Session, SessionId, Skeleton};
+use crate::event::Tokens;
+
+/// One line of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The session's id.
+    pub id: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Unix time in ms.
+    pub created_ms: i64,
+    /// The agent's name.
+    pub agent: String,
+    /// Mode.
+    pub mode: String,
+    /// Model.
+    pub model: String,
+    /// Turns.
+    pub turns: usize,
+    /// Tokens, when counted.
+    pub tokens: Option<Tokens>,
+    /// How far the last run is.
+    pub state: RunState,
+    /// The answer as JSON text, or reason and message.
+    pub result: String,
+    /// What could not be read.
+    pub damage: Option<String>,
+}
+
+/// Why no session was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FindError {
+    /// None has this name.
+    None {
+        /// What was looked for.
+        name: String,
+        /// Where.
+        dir: PathBuf,
+    },
+    /// Several begin with it.
+    Several {
+        /// What was looked for.
+        name: String,
+        /// Their ids.
+        ids: Vec<String>,
+    },
+}
+
+impl std::fmt::Display for FindError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None { name, dir } => write!(
+                f,
+                "no session {name:?}: it is neither a file nor the beginning of an id in {} (`ptc-workbench sessions list` shows them)",
+                dir.display()
+            ),
+            Self::Several { name, ids } => {
+                write!(f, "{name:?} is the beginning of {} sessions: {}", ids.len(), ids.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+/// The ids in a folder, oldest first. Ids of the same second are ordered by the time in their headers.
+fn ids(dir: &Path) -> Vec<SessionId> {
+    let mut ids: Vec<_> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| SessionId::from_file_name(entry.ok()?.file_name().to_str()?))
+        .collect();
+    ids.sort();
+    for same_second in ids.chunk_by_mut(|a, b| a.stamp() == b.stamp()).filter(|ids| ids.len() > 1) {
+        same_second.sort_by_cached_key(|id| Session::created_ms(&dir.join(id.file_name())));
+    }
+    ids
+}
+
+/// The sessions of a folder, newest first. Unreadable files are listed with what is wrong.
+pub fn list(dir: &Path) -> Vec<Summary> {
+    ids(dir).into_iter().rev().map(|id| summary_of_file(&dir.join(id.file_name()), &id)).collect()
+}
+
+fn summary_of_file(path: &Path, id: &SessionId) -> Summary {
+    match Session::open(path) {
+        Ok(session) => summarize(&session),
+        Err(error) => Summary {
+            id: id.to_string(),
+            path: path.to_owned(),
+            created_ms: 0,
+            agent: String::new(),
+            mode: String::new(),
+            model: String::new(),
+            turns: 0,
+            tokens: None,
+            state: RunState::Open,
+            result: String::new(),
+            damage: Some(error.message),
+        },
+    }
+}
+
+/// The list line of an open session.
+pub fn summarize(session: &Session) -> Summary {
+    let skeleton = Skeleton::of(session.events());
+    let last = skeleton.last();
+    let result = last.map(|run| match (&run.answer, &run.fail) {
+        (Some(answer), _) => answer.clone(),
+        (None, Some((reason, message))) => format!("{reason}: {message}"),
+        (None, None) => "not finished".to_owned(),
+    });
+    Summary {
+        id: session.header.id.to_string(),
+        path: session.path.clone(),
+        created_ms: session.header.created_ms,
+        agent: last.map(|run| run.agent.clone()).unwrap_or_default(),
+        mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
+        model: last.map(|run| run.model.clone()).unwrap_or_default(),
+        turns: skeleton.runs.iter().map(|run| run.turns.len()).sum(),
+        tokens: last.and_then(|run| run.tokens),
+        state: last.map_or(RunState::Open, |run| run.state),
+        result: result.unwrap_or_default(),
+        damage: session.damage_report(),
+    }
+}
+
+/// The file of a session given as a path, an id, a unique beginning of one, or `last`.
+pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let none = || FindError::None { name: name.to_owned(), dir: dir.to_owned() };
+    let all = ids(dir);
+    if name == "last" {
+        return all.last().map(|id| dir.join(id.file_name())).ok_or_else(none);
+    }
+    let fits: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();
+    match fits.as_slice() {
+        [] => Err(none()),
+        [one] => Ok(dir.join(one.file_name())),
+        several => {
+            Err(FindError::Several { name: name.to_owned(), ids: several.iter().map(ToString::to_string).collect() })
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Reading sessions: the header, an index of lines, and events on demand. Torn and damaged files are read as far as they go.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+
+use super::header::{FORMAT, Header, VERSION};
+use crate::event::Envelope;
+
+/// Why a session cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.message)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// A part of a session that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// The last line has no line end: the program stopped while writing it. Nothing else was lost.
+    pub torn: bool,
+    /// What is wrong, in words.
+    pub message: String,
+}
+
+/// A session: its header and where its readable events stand; the events themselves stay in the file until asked for.
+#[derive(Debug)]
+pub struct Session {
+    /// The file.
+    pub path: PathBuf,
+    /// Its first line.
+    pub header: Header,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+    source: Mutex<Source>,
+    lines: Vec<(u64, usize)>,
+}
+
+#[derive(Debug)]
+enum Source {
+    File(File),
+    Bytes(Cursor<Vec<u8>>),
+}
+
+impl Source {
+    fn line(&mut self, start: u64, length: usize) -> std::io::Result<Vec<u8>> {
+        let mut line = vec![0; length];
+        match self {
+            Self::File(file) => {
+                file.seek(SeekFrom::Start(start))?;
+                file.read_exact(&mut line)?;
+            }
+            Self::Bytes(bytes) => {
+                bytes.set_position(start);
+                bytes.read_exact(&mut line)?;
+            }
+        }
+        Ok(line)
+    }
+}
+
+#[derive(Deserialize)]
+struct Seq {
+    s: u64,
+}
+
+impl Session {
+    /// Reads a file: its header, and the place of every line.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let fail =
+            |error: std::io::Error| ReadError { path: path.to_owned(), message: format!("cannot be read: {error}") };
+        let file = File::open(path).map_err(fail)?;
+        let reader = BufReader::new(file.try_clone().map_err(fail)?);
+        Self::index(path, reader, Source::File(file))
+    }
+
+    /// Reads the bytes of a file; `path` is only named in errors.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
+        let source = Source::Bytes(Cursor::new(bytes.clone()));
+        Self::index(path, Cursor::new(bytes), source)
+    }
+
+    /// When the session of this file was made, in Unix ms; `None` when its header cannot be read.
+    pub fn created_ms(path: &Path) -> Option<i64> {
+        let mut line = Vec::new();
+        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+        read_header(&line).ok().map(|header| header.created_ms)
+    }
+
+    fn index(path: &Path, mut reader: impl BufRead, source: Source) -> Result<Self, ReadError> {
+        let fail = |message: String| ReadError { path: path.to_owned(), message };
+        let mut line = Vec::new();
+        let mut next = |line: &mut Vec<u8>| {
+            line.clear();
+            reader.read_until(b'\n', line).map_err(|error| fail(format!("cannot be read: {error}")))
+        };
+        let mut at = next(&mut line)? as u64;
+        let header = read_header(&line).map_err(fail)?;
+        let mut session =
+            Self { path: path.to_owned(), header, damage: Vec::new(), source: Mutex::new(source), lines: Vec::new() };
+        let (mut number, mut last) = (1, 0);
+        loop {
+            let length = next(&mut line)?;
+            if length == 0 {
+                return Ok(session);
+            }
+            number += 1;
+            session.take(&line, at, number, &mut last);
+            at += length as u64;
+        }
+    }
+
+    fn take(&mut self, line: &[u8], at: u64, number: usize, last: &mut u64) {
+        let Some(body) = line.strip_suffix(b"\n") else {
+            self.damage.push(Damage {
+                line: number,
+                torn: true,
+                message: "it is not whole, the program stopped while writing it; everything before it is kept"
+                    .to_owned(),
+            });
+            return;
+        };
+        match serde_json::from_slice::<Seq>(body) {
+            Ok(Seq { s }) => {
+                if s != *last + 1 {
+                    let message = format!("event {s} follows event {last}: what stood between them is missing");
+                    self.damage.push(Damage { line: number, torn: false, message });
+                }
+                *last = s;
+                self.lines.push((at, body.len()));
+            }
+            Err(error) => {
+                self.damage.push(Damage { line: number, torn: false, message: format!("it is not an event: {error}") });
+            }
+        }
+    }
+
+    /// How many events could be read.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The event at this place; `None` when there is none or its data is not readable.
+    pub fn event(&self, place: usize) -> Option<Envelope> {
+        let (start, length) = *self.lines.get(place)?;
+        let line = self.source.lock().unwrap_or_else(PoisonError::into_inner).line(start, length).ok()?;
+        Envelope::from_line(std::str::from_utf8(&line).ok()?).ok()
+    }
+
+    /// All readable events in order.
+    pub fn events(&self) -> impl Iterator<Item = Envelope> + '_ {
+        (0..self.len()).filter_map(|place| self.event(place))
+    }
+
+    /// What could be read and what not, in one line; `None` when everything could.
+    pub fn damage_report(&self) -> Option<String> {
+        let first = self.damage.first()?;
+        let more = match self.damage.len() {
+            1 => String::new(),
+            n => format!(" (and {} more)", n - 1),
+        };
+        Some(format!("{} events could be read; line {}: {}{more}", self.len(), first.line, first.message))
+    }
+}
+
+fn read_header(line: &[u8]) -> Result<Header, String> {
+    let header: Header = serde_json::from_slice(line)
+        .map_err(|error| format!("line 1 is not a session header ({error}); nothing could be read"))?;
+    if header.format != FORMAT {
+        return Err(format!("line 1 names the format {:?}, expected {FORMAT:?}", header.format));
+    }
+    if header.min_reader > VERSION {
+        return Err(format!(
+            "it needs a reader of version {}, this program reads up to {VERSION}: use {} or newer",
+            header.min_reader, header.program
+        ));
+    }
+    Ok(header)
+}

@@ -1,0 +1,223 @@
+//! The skeleton of a session: what lists, screens and navigation need of each run and turn, without the bodies.
+//!
+//! In: events with their place in the session. Out: sizes, states and the range of events that hold each turn's body.
+
+use std::ops::Range;
+
+use crate::event::{Address, Envelope, Event, ReplyStatus, Tokens};
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// It has not ended (or its end was not recorded).
+    Open,
+    /// It returned.
+    Returned,
+    /// It failed.
+    Failed,
+}
+
+/// How far a turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnState {
+    /// The request was made, nothing came yet.
+    Waiting,
+    /// The reply is arriving.
+    Streaming,
+    /// The reply is whole and being checked.
+    Checking,
+    /// It gave what was wanted.
+    Succeeded,
+    /// It did not.
+    Failed,
+}
+
+/// All runs of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Skeleton {
+    /// The runs in order.
+    pub runs: Vec<RunEntry>,
+}
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct RunEntry {
+    /// Its address.
+    pub address: Address,
+    /// The agent's name.
+    pub agent: String,
+    /// Mode.
+    pub mode: String,
+    /// What the developer called the model.
+    pub model: String,
+    /// Limit of turns.
+    pub max_turns: Option<u64>,
+    /// Unix time in ms.
+    pub started_ms: i64,
+    /// Unix time in ms of its end, or of its last event so far.
+    pub last_ms: i64,
+    /// How far it is.
+    pub state: RunState,
+    /// The answer as JSON text, when it returned.
+    pub answer: Option<String>,
+    /// Reason and message, when it failed.
+    pub fail: Option<(String, String)>,
+    /// Tokens so far.
+    pub tokens: Option<Tokens>,
+    /// Its turns.
+    pub turns: Vec<TurnEntry>,
+    /// Places of the events before the first turn and after the last one that belong to the run itself.
+    pub events: Range<usize>,
+}
+
+/// One turn.
+#[derive(Debug, Clone)]
+pub struct TurnEntry {
+    /// Its address.
+    pub address: Address,
+    /// From 1.
+    pub number: u32,
+    /// How far it is.
+    pub state: TurnState,
+    /// Unix time in ms.
+    pub started_ms: i64,
+    /// Unix time in ms of its end, or of its last event so far.
+    pub last_ms: i64,
+    /// Bytes of reply text so far.
+    pub reply_bytes: usize,
+    /// Errors found by checks.
+    pub errors: usize,
+    /// Repairs applied.
+    pub fixes: usize,
+    /// Attempts made.
+    pub attempts: u32,
+    /// Tokens of the turn.
+    pub tokens: Option<Tokens>,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// Places of its events in the session: first to one past the last.
+    pub events: Range<usize>,
+}
+
+impl Skeleton {
+    /// Folds all events in order.
+    pub fn of(events: impl IntoIterator<Item = Envelope>) -> Self {
+        let mut skeleton = Self::default();
+        for (place, envelope) in events.into_iter().enumerate() {
+            skeleton.apply(place, &envelope);
+        }
+        skeleton
+    }
+
+    /// Takes the event at this place of the session.
+    pub fn apply(&mut self, place: usize, envelope: &Envelope) {
+        if let Event::RunStart(start) = &envelope.event {
+            self.runs.push(RunEntry {
+                address: envelope.address.clone(),
+                agent: start.agent.name.clone(),
+                mode: start.mode.clone(),
+                model: start.model.alias.clone(),
+                max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
+                started_ms: envelope.at_ms,
+                last_ms: envelope.at_ms,
+                state: RunState::Open,
+                answer: None,
+                fail: None,
+                tokens: None,
+                turns: Vec::new(),
+                events: place..place + 1,
+            });
+        }
+        let run = envelope.address.run_part();
+        if let Some(entry) = self.runs.iter_mut().rev().find(|entry| entry.address == run) {
+            entry.apply(place, envelope);
+        }
+    }
+
+    /// The last run.
+    pub fn last(&self) -> Option<&RunEntry> {
+        self.runs.last()
+    }
+}
+
+impl RunEntry {
+    fn apply(&mut self, place: usize, envelope: &Envelope) {
+        self.last_ms = envelope.at_ms;
+        self.events.end = place + 1;
+        match &envelope.event {
+            Event::TurnStart(start) if start.stop.is_none() => self.turns.push(TurnEntry {
+                address: envelope.address.clone(),
+                number: envelope.address.turn_number().unwrap_or_default(),
+                state: TurnState::Waiting,
+                started_ms: envelope.at_ms,
+                last_ms: envelope.at_ms,
+                reply_bytes: 0,
+                errors: 0,
+                fixes: 0,
+                attempts: 0,
+                tokens: None,
+                reason: None,
+                events: place..place + 1,
+            }),
+            Event::RunEnd(end) => {
+                self.state = if end.fail.is_some() { RunState::Failed } else { RunState::Returned };
+                self.answer = end.value.as_ref().map(|text| text.as_str().to_owned());
+                self.fail = end.fail.as_ref().map(|fail| (fail.reason.clone(), fail.message.clone()));
+                self.tokens = end.usage.totals.tokens;
+            }
+            _ => {}
+        }
+        if let Event::TurnEnd(end) = &envelope.event {
+            self.tokens = end.totals.tokens;
+        }
+        if let Some(turn) = self.turns.last_mut()
+            && turn.address == envelope.address
+        {
+            turn.apply(place, envelope);
+        }
+    }
+
+    /// From its start to its end, or to its last event so far.
+    pub fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.last_ms - self.started_ms).unwrap_or_default()
+    }
+}
+
+impl TurnEntry {
+    fn apply(&mut self, place: usize, envelope: &Envelope) {
+        self.last_ms = envelope.at_ms;
+        self.events.end = place + 1;
+        match &envelope.event {
+            Event::ReplyPart(part) => {
+                self.state = TurnState::Streaming;
+                if part.attempt > self.attempts {
+                    self.attempts = part.attempt;
+                    self.reply_bytes = 0;
+                }
+                self.reply_bytes += part.text.len();
+            }
+            Event::ReplyEnd(end) => {
+                self.attempts = self.attempts.max(end.attempt);
+                self.state = match end.status {
+                    ReplyStatus::Discarded => TurnState::Waiting,
+                    _ => TurnState::Checking,
+                };
+            }
+            Event::Extract(extract) => self.fixes = extract.fixes.len(),
+            Event::Check(check) => {
+                self.errors += check.issues.iter().filter(|issue| issue.severity == "error").count();
+            }
+            Event::TurnEnd(end) => {
+                self.state = if end.success { TurnState::Succeeded } else { TurnState::Failed };
+                self.reason.clone_from(&end.reason);
+                self.tokens = end.usage;
+            }
+            _ => {}
+        }
+    }
+
+    /// From its start to its end, or to its last event so far.
+    pub fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.last_ms - self.started_ms).unwrap_or_default()
+    }
+}

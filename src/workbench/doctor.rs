@@ -1,0 +1,129 @@
+//! The doctor: what works on this machine and what does not, each finding with what to do.
+
+use std::path::Path;
+
+use super::{ModelState, Workbench, example_sessions};
+use crate::replay::Outcome;
+
+/// How a finding came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Health {
+    /// It works.
+    Good,
+    /// It is not there, and nothing needs it now.
+    Note,
+    /// It does not work.
+    Bad,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How it came out.
+    pub health: Health,
+    /// What was looked at.
+    pub what: String,
+    /// What was found, and what to do when it is bad.
+    pub said: String,
+}
+
+fn finding(health: Health, what: &str, said: impl Into<String>) -> Finding {
+    Finding { health, what: what.to_owned(), said: said.into() }
+}
+
+impl Workbench {
+    /// Looks at everything that the interface does not know better itself.
+    pub async fn doctor(&self) -> Vec<Finding> {
+        let mut findings = vec![
+            writable("sessions folder", &self.folders.sessions_dir),
+            writable("drafts folder", &self.folders.drafts_dir),
+            self.configuration(),
+        ];
+        findings.extend(self.keys());
+        for (name, url, listens) in self.loopback_servers().await {
+            let what = format!("server {name}");
+            findings.push(match listens {
+                true => finding(Health::Good, &what, format!("something answers at {url}")),
+                false => finding(Health::Note, &what, format!("nothing listens at {url}")),
+            });
+        }
+        findings.push(self.examples().await);
+        findings
+    }
+
+    fn configuration(&self) -> Finding {
+        match &self.config.file {
+            Some(file) => finding(Health::Good, "configuration", format!("{} was read", file.display())),
+            None => {
+                let usual = self.folders.config_dir.join("config.toml");
+                finding(Health::Note, "configuration", format!("none; it would be read from {}", usual.display()))
+            }
+        }
+    }
+
+    fn keys(&self) -> Vec<Finding> {
+        let mut seen = Vec::new();
+        let providers = self.config.providers.iter().filter_map(|provider| Some((provider, provider.key.as_ref()?)));
+        providers
+            .filter_map(|(provider, key)| {
+                let name = key.name();
+                if seen.contains(&name) {
+                    return None;
+                }
+                seen.push(name.clone());
+                let what = format!("key for {}", provider.name);
+                Some(match key.read() {
+                    Ok(_) => finding(Health::Good, &what, format!("{name} is set")),
+                    Err(error) => finding(Health::Note, &what, error.message),
+                })
+            })
+            .collect()
+    }
+
+    async fn examples(&self) -> Finding {
+        let sessions = example_sessions();
+        for session in &sessions {
+            let id = &session.header.id;
+            match self.replay(session).await.map(|report| report.outcome) {
+                Ok(Outcome::Identical) => {}
+                Ok(other) => {
+                    return finding(Health::Bad, "example sessions", format!("{id} does not replay: {other:?}"));
+                }
+                Err(error) => {
+                    return finding(Health::Bad, "example sessions", format!("{id} cannot be replayed: {error}"));
+                }
+            }
+        }
+        match sessions.len() {
+            0 => finding(
+                Health::Bad,
+                "example sessions",
+                "this program was built without any; model demo has no answers",
+            ),
+            n => finding(Health::Good, "example sessions", format!("{n} replay without a difference")),
+        }
+    }
+
+    /// Is there any model beside the built-in ones?
+    pub fn has_live_model(&self) -> bool {
+        self.models().iter().any(|line| line.state == ModelState::Ready && line.provider != "built in")
+    }
+}
+
+/// Can files be made in this folder (or in the one it would be made in)?
+fn writable(what: &str, dir: &Path) -> Finding {
+    let probe = || -> std::io::Result<()> {
+        std::fs::create_dir_all(dir)?;
+        let file = dir.join(".writable");
+        std::fs::write(&file, b"")?;
+        std::fs::remove_file(&file)
+    };
+    match probe() {
+        Ok(()) => finding(Health::Good, what, format!("{} can be written", dir.display())),
+        Err(error) => finding(
+            Health::Bad,
+            what,
+            format!("{} cannot be written: {error}; choose another with --sessions", dir.display()),
+        ),
+    }
+}

@@ -1,0 +1,39 @@
+//! What a user can do, once, for both faces: run, replay, list, look at the prompt, ask what works here.
+//!
+//! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
+
+mod desk;
+mod doctor;
+mod examples;
+mod feed;
+mod models;
+mod preview;
+mod run;
+mod sessions;
+
+use crate::config::{Config, Folders};
+
+pub use desk::{Asked, Desk};
+pub use doctor::{Finding, Health};
+pub use examples::example_sessions;
+pub use feed::Feed;
+pub use models::{ModelLine, ModelState};
+pub use preview::Preview;
+pub use run::{RunSpec, Running, StartError};
+pub use sessions::OpenError;
+
+/// The workbench of one user.
+#[derive(Debug, Clone)]
+pub struct Workbench {
+    /// What is configured.
+    pub config: Config,
+    /// Where files lie.
+    pub folders: Folders,
+}
+
+impl Workbench {
+    /// A workbench on this configuration and these folders.
+    pub fn new(config: Config, folders: Folders) -> Self {
+        Self { config, folders }
+    }
+}

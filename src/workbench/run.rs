@@ -1,0 +1,141 @@
+//! Starting a run: from an agent and what the user says beside it to a task in the background.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+use tokio::task::JoinHandle;
+
+use super::Workbench;
+use super::feed::{Feed, Tee};
+use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
+use crate::config::{ModelChoice, options_over};
+use crate::engine::{self, Input, Ports};
+use crate::event::Address;
+use crate::model::Model;
+use crate::port::{Human, Stop, SystemClock};
+use crate::session::{Header, Recorder, RecorderError, SessionId};
+
+/// What is to be run.
+pub struct RunSpec {
+    /// The agent, in its mode.
+    pub agent: Agent,
+    /// The model: what the user said, else the agent's, else the configured one.
+    pub model: Option<String>,
+    /// The context; the agent's own when absent.
+    pub context: Option<Context>,
+    /// Who answers for the model `human`.
+    pub person: Arc<dyn Human>,
+    /// Keep a session file.
+    pub save: bool,
+    /// Seed of the run's randomness.
+    pub seed: u64,
+}
+
+/// A run in the background.
+#[derive(Debug)]
+pub struct Running {
+    /// The session's id, when it is saved.
+    pub session: Option<String>,
+    /// Its file.
+    pub path: Option<PathBuf>,
+    /// Its events.
+    pub feed: Feed,
+    /// Ends it.
+    pub stop: Stop,
+    /// Warnings about the definition.
+    pub warnings: Vec<Diagnostic>,
+    /// Gives the Step.
+    pub task: JoinHandle<Step>,
+}
+
+/// Why a run did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The definition is not usable.
+    Agent(Vec<Diagnostic>),
+    /// The model is not usable.
+    Model {
+        /// Stable reason.
+        reason: Reason,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// The session cannot be written.
+    Recorder(RecorderError),
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Agent(findings) => {
+                let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+                f.write_str(&said.join("\n"))
+            }
+            Self::Model { message, .. } => f.write_str(message),
+            Self::Recorder(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl Workbench {
+    /// The name of the model that a run of this agent would use.
+    pub fn model_name(&self, said: Option<&str>, agent: &Agent) -> String {
+        said.or(agent.model.as_deref()).unwrap_or(&self.config.default_model).to_owned()
+    }
+
+    /// Starts a run on the current runtime.
+    pub fn start(&self, spec: RunSpec) -> Result<Running, StartError> {
+        let name = self.model_name(spec.model.as_deref(), &spec.agent);
+        let choice = self.choose(&name)?;
+        let agent = with_options(spec.agent, &choice);
+        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
+        let (recorder, session) = if spec.save {
+            let now = SystemClock.now();
+            let header = Header::new(SessionId::new(now, chance()), now);
+            let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
+            (Some(recorder.map_err(StartError::Recorder)?), Some(header.id.to_string()))
+        } else {
+            (None, None)
+        };
+        let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let (feed, stop) = (Feed::default(), Stop::default());
+        let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
+        let input = Input {
+            address: Address::run(0),
+            context: context.json,
+            descriptions: context.descriptions,
+            seed: spec.seed,
+        };
+        let warnings = plan.warnings.clone();
+        let events = Tee::new(recorder, feed.clone());
+        let (task_stop, task_session) = (stop.clone(), session.clone());
+        let task = tokio::spawn(async move {
+            let ports = Ports { model: &*model, clock: &SystemClock, events: &events, stop: task_stop };
+            let step = engine::run(&plan, input, &ports).await;
+            drop(events);
+            Step { session: task_session, ..step }
+        });
+        Ok(Running { session, path, feed, stop, warnings, task })
+    }
+}
+
+/// The agent with the model's own options where it names none.
+pub(super) fn with_options(agent: Agent, choice: &ModelChoice) -> Agent {
+    match choice {
+        ModelChoice::Http(model) => {
+            Agent { model_options: options_over(&agent.model_options, &model.options), ..agent }
+        }
+        _ => agent,
+    }
+}
+
+/// Chance for the end of a session's id: the standard library's randomly keyed hasher.
+fn chance() -> u32 {
+    u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default()
+}

@@ -1,0 +1,222 @@
+//! Agent files: the example of the documentation loads, and every slip is reported at its place with what to write instead.
+
+use ptc_core::value::json;
+use ptc_workbench::agent::{Agent, Mode};
+
+const EXAMPLE: &str = r#"
+name = "reviews"
+mode = "ptc_lisp"
+model = "demo"
+prompt = "Find the product and the sentiment of: {{text}}"
+signature = "(text :string) -> {product :string, sentiment :enum[positive negative neutral], score :float}"
+max_turns = 3
+
+[field_descriptions]
+score = "confidence between 0 and 1"
+
+[context]
+text = "I love this lamp!"
+at = 2026-01-31T09:30:00Z
+b = 1
+a = 2
+
+[model_options]
+max_tokens = 500
+
+[modes.json]
+prompt = "Name the product and classify the sentiment of: {{text}}"
+tools = {}
+refs = {}
+
+[tools.lookup]
+kind = "snippet"
+signature = "(id :int) -> {name :string}"
+description = "Look up a product"
+code = "{:name (str \"product-\" data/id)}"
+
+[tools.read_file]
+kind = "table"
+signature = "(path :string) -> {text :string}"
+description = "Read a file"
+rows = [ { args = { path = "a.txt" }, result = { text = "one" } }, { args = { path = "no.txt" }, error = "not found" } ]
+default = { text = "" }
+
+[refs]
+label = "sentiment"
+
+[[cases]]
+name = "praise"
+context = { text = "Great lamp!" }
+expect = "(= (:sentiment result) \"positive\")"
+"#;
+
+fn error(toml: &str) -> String {
+    match Agent::from_toml(toml, "a.toml") {
+        Ok(agent) => format!("no error: {agent:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_full_agent_file_loads_and_is_written_back_equal() {
+    let agent = Agent::from_toml(EXAMPLE, "reviews.toml").unwrap();
+    assert_eq!(agent.name, "reviews");
+    assert_eq!(agent.mode, Mode::PtcLisp);
+    assert_eq!(agent.max_turns, 3);
+    assert_eq!(agent.context.to_text(), r#"{"text":"I love this lamp!","at":"2026-01-31T09:30:00Z","b":1,"a":2}"#);
+    assert_eq!(agent.model_options.max_tokens, Some(500));
+    let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(tools, ["lookup", "read_file"]);
+    assert_eq!(agent.unbuilt.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["refs", "cases"]);
+    let written = agent.to_toml();
+    let again = Agent::from_toml(&written, "x.toml").unwrap();
+    assert_eq!(again, agent, "{written}");
+    assert_eq!(again.to_toml(), written);
+}
+
+#[test]
+fn a_mode_section_replaces_keys_for_that_mode() {
+    let agent = Agent::from_toml(EXAMPLE, "reviews.toml").unwrap();
+    let json = agent.for_mode(Mode::Json).unwrap();
+    assert_eq!(json.mode, Mode::Json);
+    assert_eq!(json.prompt, "Name the product and classify the sentiment of: {{text}}");
+    assert!(json.tools.is_empty());
+    assert_eq!(json.signature, agent.signature);
+}
+
+#[test]
+fn slips_are_reported_at_their_place_with_what_to_write() {
+    let cases = [
+        ("max_turn = 3", "a.toml:1:1: unknown key `max_turn`; did you mean `max_turns`?"),
+        (
+            "\n[model_options]\ntemperatur = 1",
+            "a.toml:3:1: unknown key `temperatur` in [model_options]; did you mean `temperature`?",
+        ),
+        (
+            "[system_prompt]\nprefx = \"x\"",
+            "a.toml:2:1: unknown key `prefx` in [system_prompt]; did you mean `prefix`?",
+        ),
+        (
+            "[system_prompt]\nzzzzzz = \"x\"",
+            "a.toml:2:1: unknown key `zzzzzz` in [system_prompt]; known: `replace`, `prefix`, `suffix`",
+        ),
+        ("[modes.jsn]\nprompt = \"x\"", "a.toml:1:8: unknown key `jsn` in [modes]; did you mean `json`?"),
+        ("[modes.json]\npromt = \"x\"", "a.toml:2:1: unknown key `promt` in [modes.json]; did you mean `prompt`?"),
+        ("max_turns = \"3\"", "a.toml:1:13: `max_turns` must be a whole number of turns, found text"),
+        (
+            "[modes.json]\nmax_turns = 1.5",
+            "a.toml:2:13: `modes.json.max_turns` must be a whole number of turns, found a number with a fraction",
+        ),
+        ("prompt = [\"x\"]", "a.toml:1:10: `prompt` must be text in quotes, found a list"),
+        ("name = \" \"", "a.toml:1:8: `name` must not be empty"),
+        ("cache = 1", "a.toml:1:9: `cache` must be true or false, found an integer"),
+        ("context = 3", "a.toml:1:11: `context` must be a table, or JSON text of an object, found an integer"),
+        ("tools = [1]", "a.toml:1:9: `tools` must be a table, found a list"),
+        ("tools = { a = 1 }", "a.toml:1:15: `tools.a` must be a table, found an integer"),
+        ("refs = true", "a.toml:1:8: `refs` must be a table, found true or false"),
+        ("[field_descriptions]\na = 1", "a.toml:2:5: `field_descriptions.a` must be text in quotes, found an integer"),
+        ("max_turns = 0", "a.toml:1:13: `max_turns` must be between 1 and 10000 turns, found 0"),
+        ("max_turns = -4", "a.toml:1:13: `max_turns` must be between 1 and 10000 turns, found -4"),
+        (
+            "mission_timeout_ms = 99999999999",
+            "a.toml:1:22: `mission_timeout_ms` must be between 1 and 86400000 ms, found 99999999999",
+        ),
+        ("[model_options]\ntop_p = 1.5", "a.toml:2:9: `model_options.top_p` must be between 0 and 1, found 1.5"),
+        ("mode = \"jsn\"", "a.toml:1:8: unknown mode `jsn`; did you mean `json`?"),
+        ("mode = \"poetry\"", "a.toml:1:8: unknown mode `poetry`; known: `ptc_lisp`, `json`, `text`, `json_loop`"),
+        ("recovery = \"lenent\"", "a.toml:1:12: unknown recovery level `lenent`; did you mean `lenient`?"),
+        (
+            "signature_validation = \"strickt\"",
+            "a.toml:1:24: unknown signature_validation `strickt`; did you mean `strict`?",
+        ),
+        (
+            "[modes.json]\nmode = \"json\"",
+            "a.toml:2:8: `mode` cannot stand in [modes.json]: the section is about one mode",
+        ),
+        (
+            "schema = '{\"a\": }'",
+            "a.toml:1:10: `schema`: the JSON text is not JSON at line 1, column 7: expected a JSON value, found '}'",
+        ),
+        ("[context]\na = nan", "a.toml:2:5: `a` is not a finite number; JSON cannot hold it"),
+        ("[context]\na = 99999999999999999999", "a.toml:2:5: `a` is an integer beyond 64 bits; write it as text"),
+        ("prompt = \"a\nb\"", "a.toml:1:12: not TOML: invalid basic string, expected `\"`"),
+        ("prompt \"a\"", "a.toml:1:8: not TOML: key with no value, expected `=`"),
+        ("name = \"a\"\nname = \"b\"", "a.toml:2:1: not TOML: duplicate key"),
+    ];
+    for (toml, expected) in cases {
+        assert_eq!(error(toml), expected);
+    }
+}
+
+#[test]
+fn the_first_slip_in_the_file_is_the_one_reported() {
+    assert_eq!(
+        error("max_turns = 0\nmod = \"json\""),
+        "a.toml:1:13: `max_turns` must be between 1 and 10000 turns, found 0"
+    );
+}
+
+#[test]
+fn a_schema_is_a_table_json_text_or_a_file_beside_the_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("s.json"), "{\"type\": \"object\"}").unwrap();
+    let schemas = ["schema = { type = \"object\" }", "schema = '{\"type\":\"object\"}'", "schema = \"@s.json\""];
+    for toml in schemas {
+        std::fs::write(path("a.toml"), toml).unwrap();
+        let agent = Agent::read(&path("a.toml")).unwrap();
+        assert_eq!(agent.schema.map(|schema| schema.to_text()).as_deref(), Some(r#"{"type":"object"}"#), "{toml}");
+    }
+
+    std::fs::write(path("a.toml"), "[modes.json]\nschema = \"@s.json\"").unwrap();
+    let agent = Agent::read(&path("a.toml")).unwrap();
+    std::fs::remove_file(path("s.json")).unwrap();
+    let alone = Agent::from_toml(&agent.to_toml(), "elsewhere.toml").unwrap().for_mode(Mode::Json).unwrap();
+    assert_eq!(alone.schema.map(|schema| schema.to_text()).as_deref(), Some(r#"{"type":"object"}"#));
+
+    std::fs::write(path("a.toml"), "schema = \"@gone.json\"").unwrap();
+    let message = Agent::read(&path("a.toml")).unwrap_err().to_string();
+    let expected = format!(
+        "{}:1:10: `schema` names the file {}, which cannot be read: No such file or directory (os error 2)",
+        path("a.toml").display(),
+        path("gone.json").display()
+    );
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error_with_its_name() {
+    let message = Agent::read(std::path::Path::new("no/such.toml")).unwrap_err().to_string();
+    assert_eq!(message, "no/such.toml: cannot be read: No such file or directory (os error 2)");
+}
+
+#[test]
+fn an_agent_without_a_name_is_named_after_its_file() {
+    assert_eq!(Agent::from_toml("prompt = \"x\"", "dir/reviews.toml").unwrap().name, "reviews");
+}
+
+#[test]
+fn a_context_that_toml_cannot_say_is_written_as_json_text() {
+    let text = r#"{"a":null,"b":99999999999999999999,"c":[1,2.5]}"#;
+    let agent = Agent { context: json::parse(text).unwrap(), ..Agent::default() };
+    let written = agent.to_toml();
+    assert!(written.contains(&format!("context = '{text}'")), "{written}");
+    assert_eq!(Agent::from_toml(&written, "a.toml").unwrap(), agent);
+}
+
+#[test]
+fn an_agent_with_tools_refuses_json_mode_unless_a_section_removes_them() {
+    let with_tools = "prompt = \"x\"\nsignature = \"-> :int\"\nmode = \"text\"\n[tools.search]\n[tools.fetch]\n";
+    let agent = Agent::from_toml(with_tools, "a.toml").unwrap();
+    let messages: Vec<String> =
+        agent.for_mode(Mode::Json).unwrap_err().into_iter().map(|found| found.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "json mode has no tools, and this agent declares `search`, `fetch`; remove them, write `tools = {}` in [modes.json], \
+          or use another mode"
+        ]
+    );
+    let agent = Agent::from_toml(&format!("{with_tools}[modes.json]\ntools = {{}}"), "a.toml").unwrap();
+    assert!(agent.for_mode(Mode::Json).is_ok());
+}

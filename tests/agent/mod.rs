@@ -1,0 +1,25 @@
+//! Agent files, construction checks, contexts and drafts: what a developer writes, and what they are told about it.
+
+mod bundled;
+mod context;
+mod draft;
+mod file;
+mod plan;
+mod written;
+
+use ptc_workbench::agent::{Diagnostic, Severity};
+
+/// A finding as one line: severity, place, bytes, message.
+fn line(found: &Diagnostic) -> String {
+    let severity = match found.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let place = format!("{:?}", found.place).to_lowercase();
+    let span = found.span.map(|span| format!(" {}..{}", span.start, span.end)).unwrap_or_default();
+    format!("{severity} {place}{span}: {}", found.message)
+}
+
+fn lines(found: &[Diagnostic]) -> Vec<String> {
+    found.iter().map(line).collect()
+}

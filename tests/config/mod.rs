@@ -1,0 +1,270 @@
+//! The configuration: what a file may say, what it is told when it says something else, and which model a name means.
+
+use std::path::{Path, PathBuf};
+
+use ptc_core::limits::MODEL_ATTEMPTS;
+use ptc_core::reasons::Reason;
+use ptc_workbench::config::{Config, ConfigError, Folders, HttpModel, KeySource, ModelChoice, options_over};
+use ptc_workbench::event::{Options, StructuredBy};
+use ptc_workbench::model::{Endpoint, StructuredOutput};
+
+fn env(name: &str) -> Option<String> {
+    (name == "HOME").then(|| "/home/ann".to_owned())
+}
+
+fn config(toml: &str) -> Config {
+    Config::from_toml(toml, "conf/config.toml", &env).unwrap()
+}
+
+fn error(toml: &str) -> String {
+    match Config::from_toml(toml, "config.toml", &env) {
+        Ok(config) => format!("no error: {config:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn http(config: &Config, name: &str) -> HttpModel {
+    match config.resolve_model(name) {
+        Ok(ModelChoice::Http(model)) => *model,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+const EXAMPLE: &str = r#"
+default_model = "small"
+
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:8080/v1/"
+api_key_env = "LOCAL_KEY"
+headers = { x-team = "agents" }
+
+[providers.openai]
+api_key_file = "~/keys/openai"
+
+[models.small]
+provider = "local"
+id = "llama-3.2"
+structured_output = "json_object"
+price = { input = 0.1, output = 0.4, cached_input = 0.05 }
+temperature = 0
+
+[retry]
+max_attempts = 5
+
+[mcp.files]
+command = ["mcp-server-filesystem", "."]
+
+[keys]
+"run.start" = ["f5"]
+"run.stop" = "esc"
+"#;
+
+#[test]
+fn a_file_adds_to_the_built_in_tables() {
+    let config = config(EXAMPLE);
+    assert_eq!(config.default_model, "small");
+    let keys =
+        [("run.start", "f5"), ("run.stop", "esc")].map(|(action, key)| (action.to_owned(), vec![key.to_owned()]));
+    assert_eq!(config.keys, keys);
+    let model = http(&config, "small");
+    assert_eq!((model.provider.as_str(), model.id.as_str()), ("local", "llama-3.2"));
+    assert_eq!(model.base_url, "http://127.0.0.1:8080/v1");
+    assert_eq!(model.key, Some(KeySource::Env("LOCAL_KEY".into())));
+    assert_eq!(model.headers, [("x-team".to_owned(), "agents".to_owned())]);
+    assert_eq!(model.structured_output, Some(StructuredBy::JsonObject));
+    assert_eq!(model.price.and_then(|price| price.cached_input), Some(0.05));
+    assert_eq!(model.options.temperature, Some(0.0));
+    assert_eq!(model.max_attempts, 5);
+    let openai = http(&config, "gpt");
+    assert_eq!(openai.base_url, "https://api.openai.com/v1");
+    assert_eq!(openai.key, Some(KeySource::File(PathBuf::from("/home/ann/keys/openai"))));
+}
+
+#[test]
+fn a_relative_key_file_lies_beside_the_configuration() {
+    let config = config("[providers.openai]\napi_key_file = \"openai.key\"");
+    assert_eq!(http(&config, "gpt").key, Some(KeySource::File(PathBuf::from("conf/openai.key"))));
+}
+
+#[test]
+fn slips_are_reported_at_their_place_with_what_to_write() {
+    let attempts = format!(
+        "config.toml:2:16: `retry.max_attempts` must be between {} and {} attempts, found 0",
+        MODEL_ATTEMPTS.min, MODEL_ATTEMPTS.max
+    );
+    let provider = "kind = \"openai\"\nbase_url = \"http://x\"";
+    let cases: [(&str, &str); 15] = [
+        ("default_modl = \"x\"", "config.toml:1:1: unknown key `default_modl`; did you mean `default_model`?"),
+        (
+            "[providers.x]\nbase_ur = \"http://x\"\nkind = \"openai\"\nbase_url = \"http://x\"",
+            "config.toml:2:1: unknown key `base_ur` in [providers.x]; did you mean `base_url`?",
+        ),
+        ("[providers.x]\nkind = \"openai\"", "config.toml:1:12: [providers.x] needs the key `base_url`"),
+        (
+            "[providers.x]\nkind = \"opnai\"\nbase_url = \"http://x\"",
+            "config.toml:2:8: unknown protocol `opnai`; did you mean `openai`?",
+        ),
+        (
+            "[providers.openai]\nbase_url = \"api.openai.com\"",
+            "config.toml:2:12: `providers.openai.base_url` must start with http:// or https://, found \"api.openai.com\"",
+        ),
+        ("[models.a]\nid = \"b\"", "config.toml:1:9: [models.a] needs the key `provider`"),
+        (
+            "[models.a]\nid = \"b\"\nprovider = \"opnai\"",
+            "config.toml:3:12: unknown provider `opnai`; did you mean `openai`?",
+        ),
+        ("[models.gpt]\nprice = { input = 1 }", "config.toml:2:1: [models.gpt.price] needs the key `output`"),
+        (
+            "[models.gpt]\nprice = { input = -1, output = 1 }",
+            "config.toml:2:19: `models.gpt.price.input` must not be negative, found -1",
+        ),
+        (
+            "[models.gpt]\nstructured_output = \"jsonschema\"",
+            "config.toml:2:21: unknown structured_output `jsonschema`; did you mean `json_schema`?",
+        ),
+        (
+            "[models.demo]\nprovider = \"openai\"\nid = \"x\"",
+            "config.toml:1:9: `demo` cannot be an alias: it already names a model; choose another name",
+        ),
+        ("[retry]\nmax_attempts = 0", &attempts),
+        ("[keys]\n\"run.start\" = 5", "config.toml:2:15: `keys.run.start` must be a list of texts, found an integer"),
+        (
+            "[providers.openai]\napi_key_env = \"A\"\napi_key_file = \"b\"",
+            "config.toml:1:12: [providers.openai] names two keys; keep `api_key_env` or `api_key_file`",
+        ),
+        ("mcp = 1", "config.toml:1:7: `mcp` must be a table, found an integer"),
+    ];
+    for (toml, expected) in cases {
+        assert_eq!(error(toml), expected, "{toml}");
+    }
+    assert!(error(&format!("[providers.x]\n{provider}")).starts_with("no error"));
+}
+
+#[test]
+fn a_key_written_into_the_file_is_refused_without_repeating_it() {
+    let literal =
+        error("[providers.my-host]\nkind = \"openai\"\nbase_url = \"http://x\"\napi_key = \"sk-very-secret\"");
+    assert_eq!(
+        literal,
+        "config.toml:4:1: keys do not stand in this file: set an environment variable and write \
+         `api_key_env = \"MY_HOST_API_KEY\"`, or keep the key in a file of its own and write `api_key_file = \"PATH\"`"
+    );
+    let header = error("[providers.openai]\nheaders = { Authorization = \"Bearer sk-very-secret\" }");
+    assert_eq!(
+        header,
+        "config.toml:2:13: `providers.openai.headers.Authorization` carries a key, and keys do not stand in this file; use \
+         `api_key_env` or `api_key_file`"
+    );
+}
+
+#[test]
+fn a_key_that_is_not_set_is_an_error_that_says_how_to_give_it() {
+    let mut model = http(&Config::built_in().unwrap(), "gpt");
+    model.key = Some(KeySource::Env("PTC_TEST_KEY_THAT_NOBODY_SETS".to_owned()));
+    let error = Endpoint::from(model).key.unwrap().read().unwrap_err();
+    assert_eq!(error.message, "no API key: environment variable PTC_TEST_KEY_THAT_NOBODY_SETS is not set");
+    assert_eq!(error.hint.as_deref(), Some("set it with: export PTC_TEST_KEY_THAT_NOBODY_SETS=…"));
+}
+
+#[test]
+fn names_of_models_mean_what_they_say() {
+    let config = Config::built_in().unwrap();
+    let cases = [
+        ("demo", ModelChoice::Demo),
+        (" human ", ModelChoice::Human),
+        ("sample", ModelChoice::Sample(String::new())),
+        ("sample:missing_field,seed=7", ModelChoice::Sample("missing_field,seed=7".into())),
+        ("recorded:last", ModelChoice::Recorded("last".into())),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(config.resolve_model(name), Ok(expected), "{name}");
+    }
+    let local = http(&config, "ollama:llama3.2:1b");
+    assert_eq!((local.alias.as_str(), local.id.as_str(), local.key), ("ollama:llama3.2:1b", "llama3.2:1b", None));
+    assert_eq!(local.price, None);
+    let by_id = http(&config, "openai:gpt-4.1");
+    assert_eq!(by_id.price, http(&config, "gpt").price);
+}
+
+#[test]
+fn names_that_mean_nothing_are_told_what_is_near() {
+    let config = Config::built_in().unwrap();
+    let cases = [
+        (
+            "",
+            Reason::LlmRequired,
+            "no model is named; Set model in the agent file, default_model in the configuration, or --model.",
+        ),
+        (
+            "sonet",
+            Reason::LlmNotFound,
+            "no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists what can be used)",
+        ),
+        (
+            "nothing-like-it",
+            Reason::LlmNotFound,
+            "no model `nothing-like-it`; write an alias or `provider:model` (`ptc-workbench models` lists what can be used)",
+        ),
+        ("opnai:gpt-4.1", Reason::LlmNotFound, "unknown provider `opnai`; did you mean `openai`?"),
+        ("openai:", Reason::LlmNotFound, "write the model's id after the colon, as in `openai:MODEL`"),
+        ("recorded", Reason::LlmNotFound, "write the recording's session, as in `recorded:last`"),
+        ("recorded: ", Reason::LlmNotFound, "write the recording's session, as in `recorded:last`"),
+        ("demo:x", Reason::LlmNotFound, "`demo` takes nothing after a colon"),
+        (
+            "anthropic:claude-x",
+            Reason::LlmNotFound,
+            "`anthropic:claude-x` needs the protocol `anthropic`, which is not in this build; use a provider of kind `openai`, \
+             such as openrouter",
+        ),
+    ];
+    for (name, reason, message) in cases {
+        assert_eq!(config.resolve_model(name), Err(ConfigError::Model { reason, message: message.into() }), "{name}");
+    }
+}
+
+#[test]
+fn a_configured_model_is_an_endpoint() {
+    let endpoint = Endpoint::from(http(&config(EXAMPLE), "small"));
+    assert_eq!(endpoint.structured_output, StructuredOutput::Fixed(StructuredBy::JsonObject));
+    assert_eq!(endpoint.retry.max_attempts, 5);
+    assert_eq!(endpoint.record().alias, "small");
+}
+
+#[test]
+fn the_options_of_an_agent_win_over_those_of_its_model() {
+    let agent = Options { temperature: Some(0.5), ..Options::default() };
+    let model = Options { temperature: Some(1.0), max_tokens: Some(9), stop: vec!["x".into()], ..Options::default() };
+    assert_eq!(options_over(&agent, &model), Options { temperature: Some(0.5), ..model });
+}
+
+#[test]
+fn built_in_prices_carry_their_date_and_every_alias_can_be_resolved() {
+    let config = Config::built_in().unwrap();
+    assert_eq!(config.prices_as_of.len(), "2026-01-31".len());
+    for model in &config.models {
+        assert!(config.resolve_model(&model.alias).is_ok(), "{}", model.alias);
+    }
+}
+
+#[test]
+fn without_a_file_the_built_in_tables_count_and_a_named_file_must_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders::at(folder.path().to_owned(), folder.path(), None);
+    assert_eq!(Config::load(None, &folders, &env), Ok(Config::built_in().unwrap()));
+    let missing = Config::load(Some(Path::new("no/config.toml")), &folders, &env).unwrap_err().to_string();
+    assert_eq!(missing, "no/config.toml: cannot be read: No such file or directory (os error 2)");
+    std::fs::write(folder.path().join("config.toml"), "default_model = \"human\"").unwrap();
+    let loaded = Config::load(None, &folders, &env).unwrap();
+    assert_eq!(loaded.default_model, "human");
+    assert_eq!(loaded.file, Some(folder.path().join("config.toml")));
+}
+
+#[test]
+fn the_folder_of_the_sessions_can_be_chosen() {
+    let folders = Folders::at(PathBuf::from("c"), Path::new("d"), Some(Path::new("s")));
+    assert_eq!(folders.sessions_dir, Path::new("s"));
+    assert_eq!(folders.drafts_dir, Path::new("s/drafts"));
+    assert_eq!(folders.logs_dir, Path::new("d/logs"));
+    assert_eq!(Folders::at(PathBuf::from("c"), Path::new("d"), None).sessions_dir, Path::new("d/sessions"));
+}

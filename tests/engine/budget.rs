@@ -1,0 +1,67 @@
+//! Budgets: turns, mission time, tokens.
+
+use super::*;
+use ptc_workbench::event::Tokens;
+use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply};
+
+#[tokio::test]
+async fn a_turn_knows_what_is_left_of_every_budget() {
+    let mut limited = agent("go", "{a :int}");
+    limited.mission_timeout_ms = Some(1_000);
+    limited.token_limit = Some(500);
+    let ran = run(&limited, "{}", &recorded_script(&["no", r#"{"a":1}"#]).0).await;
+    let left: Vec<_> = ran
+        .events
+        .iter()
+        .filter_map(|envelope| match &envelope.event {
+            Event::TurnStart(start) => Some((start.left.turns, start.left.mission_ms, start.left.tokens)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(left, [(3, Some(1_000), Some(500)), (2, Some(990), Some(500))]);
+}
+
+#[tokio::test]
+async fn a_run_whose_time_is_over_asks_no_more() {
+    let mut limited = agent("go", "{a :int}");
+    limited.mission_timeout_ms = Some(100);
+    let (model, requests) = recorded_script(&["no"]);
+    let ran = run_with(&limited, "{}", &model, &Ticks(100), Stop::default()).await;
+    assert_eq!(ran.outcome(), "mission_timeout");
+    assert_eq!(requests.lock().unwrap().len(), 1);
+    assert_eq!(ran.step.usage.turns, 1);
+}
+
+#[tokio::test]
+async fn tokens_add_up_and_end_the_run_when_they_are_too_many() {
+    let tokens = Tokens { input: 30, output: 10, ..Tokens::default() };
+    let model = ClosureModel::new(move |_: &Request| Reply { usage: Some(tokens), ..Reply::from("no") });
+    let mut limited = agent("go", "{a :int}");
+    limited.token_limit = Some(50);
+    limited.max_turns = 5;
+    let ran = run(&limited, "{}", &model).await;
+    assert_eq!(ran.outcome(), "budget_callback_exceeded");
+    assert_eq!(ran.step.usage.tokens, Some(Tokens { input: 60, output: 20, ..Tokens::default() }));
+    assert_eq!(ran.step.usage.turns, 2);
+}
+
+#[tokio::test]
+async fn unknown_tokens_are_absent_not_zero() {
+    let ran = run(&agent("go", "{a :int}"), "{}", &recorded_script(&[r#"{"a":1}"#]).0).await;
+    assert_eq!(ran.step.usage.tokens, None);
+    assert_eq!(ran.step.usage.cost, None);
+}
+
+#[tokio::test]
+async fn a_model_error_ends_the_run_with_its_words() {
+    let model = ClosureModel::new(|_: &Request| -> Result<String, ModelError> {
+        Err(ModelError::new(ErrorClass::Server, "503 from the service").hint("try later"))
+    });
+    let ran = run(&agent("go", "{a :int}"), "{}", &model).await;
+    let fail = ran.step.fail.clone().unwrap();
+    assert_eq!(
+        (fail.reason.as_str(), fail.message.as_str(), fail.hint.as_deref()),
+        ("llm_error", "503 from the service", Some("try later"))
+    );
+    assert_eq!(ran.turns(), ["llm_error"]);
+}

@@ -1,0 +1,106 @@
+//! The engine in json mode: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
+
+mod budget;
+mod context;
+mod correction;
+mod property;
+mod record;
+mod shape;
+mod stop;
+
+use std::sync::{Arc, Mutex};
+
+use futures::future::BoxFuture;
+use ptc_core::value::{Json, json};
+use ptc_workbench::agent::{Agent, Plan, Step};
+use ptc_workbench::engine::{self, Input, Ports};
+use ptc_workbench::event::{Address, Envelope, Event};
+use ptc_workbench::model::{Model, Request};
+use ptc_workbench::port::{Clock, Sink, SinkError, Stop};
+
+/// Keeps events in memory.
+#[derive(Default)]
+pub(crate) struct Memory(Mutex<Vec<Envelope>>);
+
+impl Memory {
+    pub(crate) fn events(&self) -> Vec<Envelope> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Sink for Memory {
+    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+        Box::pin(async move {
+            let mut events = self.0.lock().unwrap();
+            let seq = events.len() as u64 + 1;
+            let envelope = Envelope { seq, at_ms: 1_000 + i64::try_from(seq).unwrap(), address, event };
+            events.push(envelope.clone());
+            Ok(envelope)
+        })
+    }
+}
+
+/// A clock that advances by a fixed time each turn.
+pub(crate) struct Ticks(pub(crate) i64);
+
+impl Clock for Ticks {
+    fn now_ms(&self, at: &Address) -> i64 {
+        1_000 + self.0 * i64::from(at.turn_number().unwrap_or_default())
+    }
+}
+
+/// An agent in json mode.
+pub(crate) fn agent(prompt: &str, signature: &str) -> Agent {
+    Agent { prompt: prompt.to_owned(), signature: Some(signature.to_owned()), max_turns: 3, ..Agent::default() }
+}
+
+/// What a run gave: the Step, the requests the model got, and the events.
+pub(crate) struct Ran {
+    pub(crate) step: Step,
+    pub(crate) events: Vec<Envelope>,
+}
+
+impl Ran {
+    /// The answer as compact JSON, or the reason of the failure.
+    pub(crate) fn outcome(&self) -> String {
+        match (&self.step.answer, &self.step.fail) {
+            (Some(answer), None) => answer.to_text(),
+            (_, Some(fail)) => fail.reason.clone(),
+            (None, None) => "neither".to_owned(),
+        }
+    }
+
+    /// Reasons of the turns, `ok` for a successful one.
+    pub(crate) fn turns(&self) -> Vec<String> {
+        self.step.turns.iter().map(|turn| turn.reason.clone().unwrap_or_else(|| "ok".to_owned())).collect()
+    }
+}
+
+/// Runs an agent to its end.
+pub(crate) async fn run(agent: &Agent, context: &str, model: &dyn Model) -> Ran {
+    run_with(agent, context, model, &Ticks(10), Stop::default()).await
+}
+
+pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, clock: &dyn Clock, stop: Stop) -> Ran {
+    let plan = Plan::new(agent).expect("the agent of a test is valid");
+    let sink = Memory::default();
+    let input = Input::new(json::parse(context).expect("the context of a test is JSON"));
+    let step = engine::run(&plan, input, &Ports { model, clock, events: &sink, stop }).await;
+    Ran { step, events: sink.events() }
+}
+
+/// A scripted model and the requests it got.
+pub(crate) fn recorded_script(replies: &[&str]) -> (impl Model + use<>, Arc<Mutex<Vec<Request>>>) {
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let (kept, replies) = (Arc::clone(&requests), replies.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+    let model = ptc_workbench::model::ClosureModel::new(move |request: &Request| {
+        let mut requests = kept.lock().unwrap();
+        requests.push(request.clone());
+        replies[(requests.len() - 1).min(replies.len() - 1)].clone()
+    });
+    (model, requests)
+}
+
+pub(crate) fn parsed(text: &str) -> Json {
+    json::parse(text).unwrap()
+}

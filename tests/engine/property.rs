@@ -1,0 +1,153 @@
+//! The property that replay rests on: whatever a model answers, whatever fails, whenever a run is stopped,
+//! the session that was written replays without a difference.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::prelude::*;
+use ptc_workbench::event::{ModelRecord, PartKind, ReplyEnd, ReplyStatus, RetryWait, Tokens};
+use ptc_workbench::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
+use ptc_workbench::port::SystemClock;
+use ptc_workbench::replay::{Outcome, Recording, replay};
+use ptc_workbench::session::{Header, Recorder, Session, SessionId, StepFold};
+
+use super::*;
+
+/// What the model does in one turn.
+#[derive(Debug, Clone)]
+enum Act {
+    Answer { text: String, cut: bool, usage: Option<(u64, u64)> },
+    Fail(u8),
+    RetryThenAnswer { partial: String, text: String },
+    StopMidway { text: String },
+}
+
+struct Player {
+    acts: Vec<Act>,
+    at: AtomicUsize,
+    stop: Stop,
+}
+
+impl Model for Player {
+    fn info(&self) -> ModelRecord {
+        ModelRecord { alias: "player".into(), ..ModelRecord::default() }
+    }
+
+    fn answer<'a>(&'a self, _: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let at = self.at.fetch_add(1, Ordering::SeqCst);
+            let act = self.acts[at.min(self.acts.len() - 1)].clone();
+            match act {
+                Act::Answer { text, cut, usage } => {
+                    for piece in text.split_inclusive(' ') {
+                        call.tell(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
+                    }
+                    let usage = usage.map(|(input, output)| Tokens { input, output, ..Tokens::default() });
+                    let finish = Some(if cut { Finish::Length } else { Finish::Stop });
+                    Ok(Reply { finish, usage, ..Reply::from(text) })
+                }
+                Act::Fail(n) => {
+                    let class = [ErrorClass::Server, ErrorClass::Refusal, ErrorClass::Auth, ErrorClass::ContentFilter]
+                        [usize::from(n % 4)];
+                    Err(ModelError { requests: 2, ..ModelError::new(class, "as planned") })
+                }
+                Act::RetryThenAnswer { partial, text } => {
+                    call.text(1, partial).await;
+                    call.tell(ModelEvent::Discarded(ReplyEnd::new(1, ReplyStatus::Discarded))).await;
+                    call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
+                    call.text(2, text.clone()).await;
+                    Ok(Reply { attempt: 2, requests: 2, ..Reply::from(text) })
+                }
+                Act::StopMidway { text } => {
+                    call.text(1, text).await;
+                    self.stop.by_person();
+                    call.cancel.cancelled().await;
+                    Err(ModelError::cancelled())
+                }
+            }
+        })
+    }
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(r#"{"a": 1, "b": "x"}"#.to_owned()),
+        Just(r#"{"a": 1}"#.to_owned()),
+        Just("```json\n{'a': 1, b: 'x',}\n```".to_owned()),
+        Just(r#"{"a": 2.0, "b": "x"}"#.to_owned()),
+        Just("{\"a\": 1, \"b\": \"x".to_owned()),
+        Just(String::new()),
+        "\\PC{0,60}",
+        r#"[\[\]{}",:a-c0-9 \n`'-]{0,60}"#,
+    ]
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => (texts(), prop::bool::weighted(0.1), prop::option::of((0..1000u64, 0..1000u64)))
+            .prop_map(|(text, cut, usage)| Act::Answer { text, cut, usage }),
+        1 => any::<u8>().prop_map(Act::Fail),
+        2 => (texts(), texts()).prop_map(|(partial, text)| Act::RetryThenAnswer { partial, text }),
+        1 => texts().prop_map(|text| Act::StopMidway { text }),
+    ]
+}
+
+fn agents() -> impl Strategy<Value = Agent> {
+    let recovery = prop::sample::select(vec!["strict", "standard", "lenient"]);
+    (1..5u32, recovery, prop::option::of(1..3000u64), prop::option::of(1..40u64)).prop_map(
+        |(max_turns, recovery, token_limit, mission_timeout_ms)| Agent {
+            max_turns,
+            recovery: recovery.to_owned(),
+            token_limit,
+            mission_timeout_ms,
+            ..agent("do {{x}}", "(x :string, y :int?) -> {a :int, b :string}")
+        },
+    )
+}
+
+async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let header = Header::new(SessionId::new(0, 7), 0);
+    let stop = Stop::default();
+    let model = Player { acts, at: AtomicUsize::new(0), stop: stop.clone() };
+    let plan = Plan::new(agent).unwrap();
+    let recorder = Recorder::create(dir.path(), &header, Arc::new(SystemClock)).unwrap();
+    let path = recorder.path().to_owned();
+    let ports = Ports { model: &model, clock: &Ticks(7), events: &recorder, stop };
+    let step = engine::run(&plan, Input::new(parsed(context)), &ports).await;
+    drop(recorder);
+
+    let before = std::fs::read(&path).unwrap();
+    let session = Session::open(&path).unwrap();
+    assert_eq!(session.damage, []);
+    let mut fold = StepFold::default();
+    fold.describe(agent);
+    session.events().for_each(|envelope| fold.apply(&envelope));
+    assert!(fold.is_complete());
+    assert_eq!(fold.step(), step, "the file folds to the Step of the live run");
+
+    let recording = Arc::new(Recording::of(&session).unwrap());
+    let report = replay(&recording, None).await.unwrap();
+    assert_eq!(report.outcome, Outcome::Identical);
+    assert!(report.compared > 0);
+    assert_eq!(std::fs::read(&path).unwrap(), before, "replay never changes the recording");
+}
+
+/// Cases; `PTC_LONG_TESTS=1` runs the long form.
+fn cases() -> u32 {
+    if std::env::var_os("PTC_LONG_TESTS").is_some() { 5_000 } else { 128 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn every_recorded_run_replays_without_a_difference(
+        agent in agents(),
+        acts in prop::collection::vec(acts(), 1..5),
+        context in prop::sample::select(vec![r#"{"x":"one"}"#, r#"{"x":"two","y":"3"}"#, r#"{"y":1}"#]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(record_and_replay(&agent, acts, context));
+    }
+}
