@@ -12,21 +12,8 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
-use crate::agent::Diagnostic;
+use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
-
-/// The four texts of the workbench.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DraftTexts {
-    /// The prompt template.
-    pub prompt: String,
-    /// The signature; empty = none.
-    pub signature: String,
-    /// The context: a JSON object; empty = none.
-    pub context: String,
-    /// Everything else of an agent file, as TOML.
-    pub options: String,
-}
 
 /// The agent a workbench starts with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use ptc_core::text::lex::{self, Token, TokenKind};
+
 use super::theme::Role;
 
 /// What a text is written in.
@@ -29,101 +31,28 @@ pub type Coloured = (Range<usize>, Role);
 pub fn colours(language: Language, text: &str) -> Vec<Coloured> {
     match language {
         Language::Plain => Vec::new(),
-        Language::Json => json(text, &mut InString::default()),
-        Language::Template => template(text),
-        Language::Signature => signature(text),
+        Language::Json => lexed(lex::json(text)),
+        Language::Template => lexed(lex::template(text)),
+        Language::Signature => lexed(lex::signature(text)),
         Language::Toml => toml(text),
     }
 }
 
-/// Whether a piece of JSON starts inside a string.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct InString(bool);
+fn lexed(tokens: Vec<Token>) -> Vec<Coloured> {
+    tokens.into_iter().filter_map(|(span, kind)| Some((span.start..span.end, role(kind)?))).collect()
+}
 
-/// The coloured parts of a piece of JSON that may start inside a string.
-pub fn json(text: &str, state: &mut InString) -> Vec<Coloured> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let start = at;
-        if state.0 || bytes[at] == b'"' {
-            at += usize::from(!state.0);
-            at = string_end(bytes, at);
-            state.0 = bytes.get(at) != Some(&b'"');
-            at += usize::from(!state.0);
-            let key = !state.0 && bytes[at..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
-            out.push((start..at, if key { Role::JsonKey } else { Role::JsonString }));
-        } else if is_word_byte(bytes[at]) || bytes[at] == b'-' {
-            at += bytes[at..].iter().skip(1).position(|byte| !is_number_byte(*byte)).map_or(bytes.len() - at, |n| n + 1);
-            if matches!(&text[start..at], "true" | "false" | "null") || is_number(&bytes[start..at]) {
-                out.push((start..at, Role::JsonNumber));
-            }
-        } else {
-            at += 1;
-            while !text.is_char_boundary(at) {
-                at += 1;
-            }
-        }
+/// The role of a token. Errors stay plain: findings have marks of their own, and prose around JSON is no error.
+fn role(kind: TokenKind) -> Option<Role> {
+    match kind {
+        TokenKind::Key | TokenKind::Name => Some(Role::JsonKey),
+        TokenKind::String => Some(Role::JsonString),
+        TokenKind::Number | TokenKind::Literal => Some(Role::JsonNumber),
+        TokenKind::Type => Some(Role::Type),
+        TokenKind::Tag => Some(Role::Tag),
+        TokenKind::Comment => Some(Role::Dim),
+        TokenKind::Punct | TokenKind::Error | TokenKind::Plain => None,
     }
-    out
-}
-
-/// The byte of the closing quote, or the end of the text.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    at.min(bytes.len())
-}
-
-fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn is_number_byte(byte: u8) -> bool {
-    is_word_byte(byte) || matches!(byte, b'.' | b'+' | b'-')
-}
-
-fn is_number(bytes: &[u8]) -> bool {
-    bytes.iter().any(u8::is_ascii_digit) && bytes.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E'))
-}
-
-fn template(text: &str) -> Vec<Coloured> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    while let Some(open) = text[at..].find("{{").map(|found| at + found) {
-        let end = text[open..].find("}}").map_or(text.len(), |found| open + found + 2);
-        let end = if text[end..].starts_with('}') && text[open..].starts_with("{{{") { end + 1 } else { end };
-        let comment = text[open + 2..].starts_with('!');
-        out.push((open..end, if comment { Role::Dim } else { Role::Tag }));
-        at = end;
-    }
-    out
-}
-
-fn signature(text: &str) -> Vec<Coloured> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let length = if rest.starts_with("->") {
-            out.push((at..at + 2, Role::Accent));
-            2
-        } else if rest.starts_with(':') {
-            let name = rest[1..].find(|c: char| !c.is_alphanumeric() && c != '_').map_or(rest.len(), |n| n + 1);
-            out.push((at..at + name, Role::Type));
-            name
-        } else if rest.starts_with('"') {
-            let end = (string_end(rest.as_bytes(), 1) + 1).min(rest.len());
-            out.push((at..at + end, Role::JsonString));
-            end
-        } else {
-            rest.chars().next().map_or(1, char::len_utf8)
-        };
-        at += length;
-    }
-    out
 }
 
 fn toml(text: &str) -> Vec<Coloured> {
@@ -140,7 +69,7 @@ fn toml(text: &str) -> Vec<Coloured> {
         } else if let Some(equals) = bare.find('=') {
             out.push((from..from + bare[..equals].trim_end().len(), Role::JsonKey));
             let value = from + equals + 1;
-            let parts = json(&text[value..from + bare.len()], &mut InString::default());
+            let parts = lexed(lex::json(&text[value..from + bare.len()]));
             let comment = comment_start(&text[value..from + bare.len()]);
             out.extend(parts.into_iter().filter(|(range, _)| range.start < comment).map(|(range, role)| {
                 let role = if role == Role::JsonKey { Role::JsonString } else { role };
@@ -180,27 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn json_tells_keys_from_strings() {
-        assert_eq!(
-            parts(Language::Json, r#"{"a": "b\"c", "n" : -1.5e3, "t":true} word"#),
-            [
-                ("\"a\"", Role::JsonKey),
-                (r#""b\"c""#, Role::JsonString),
-                ("\"n\"", Role::JsonKey),
-                ("-1.5e3", Role::JsonNumber),
-                ("\"t\"", Role::JsonKey),
-                ("true", Role::JsonNumber),
-            ]
-        );
-    }
-
-    #[test]
-    fn the_other_languages_colour_what_matters() {
-        assert_eq!(parts(Language::Template, "a {{b}} {{! c}} {{d"), [("{{b}}", Role::Tag), ("{{! c}}", Role::Dim), ("{{d", Role::Tag)]);
-        assert_eq!(
-            parts(Language::Signature, "(a :string) -> :enum[\"x\"]"),
-            [(":string", Role::Type), ("->", Role::Accent), (":enum", Role::Type), ("\"x\"", Role::JsonString)]
-        );
+    fn toml_colours_keys_values_and_comments() {
         assert_eq!(
             parts(Language::Toml, "# note\n[t]\nk = \"v # w\" # c\nn = 3\n"),
             [
@@ -213,6 +122,14 @@ mod tests {
                 ("3", Role::JsonNumber)
             ]
         );
+    }
+
+    #[test]
+    fn the_parsed_languages_take_the_colours_of_their_tokens() {
+        assert!(parts(Language::Json, "{\"a\": \"b\"}").contains(&("\"a\"", Role::JsonKey)));
+        assert!(parts(Language::Signature, "(a :string)").contains(&(":string", Role::Type)));
+        assert!(parts(Language::Template, "a {{b}}").contains(&("{{", Role::Tag)));
+        assert!(parts(Language::Plain, "{\"a\": 1}").is_empty());
     }
 
     proptest! {

@@ -83,7 +83,7 @@ pub(super) async fn perform(
 fn save(
     backend: &dyn super::backend::Backend,
     path: &str,
-    texts: &super::backend::DraftTexts,
+    texts: &crate::agent::DraftTexts,
     known: Option<&super::backend::AgentFile>,
     overwrite: Overwrite,
 ) -> Result<super::backend::AgentFile, SaveError> {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::backend::{
-    AgentFile, DraftTexts, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionSummary,
+    AgentFile, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionSummary,
 };
-use crate::agent::{Diagnostic, Place};
+use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
 
 /// Which of the two runs on screen.

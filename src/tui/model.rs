@@ -4,14 +4,14 @@ use ratatui::layout::Rect;
 
 use super::actions::{Action, ActionRow, Context};
 use super::backend::{
-    AgentFile, DraftTexts, Ended, Opening, OpenSession, Preview, Question, Recovery, SessionStatus, SessionSummary,
+    AgentFile, Ended, Opening, OpenSession, Preview, Question, Recovery, SessionStatus, SessionSummary,
 };
 use super::colours::Language;
 use super::draft::Draft;
 use super::keys::Keymap;
 use super::theme::Theme;
 use super::transcript::Transcript;
-use crate::agent::{Diagnostic, Place};
+use crate::agent::{Diagnostic, DraftTexts, Place};
 
 /// The smallest usable screen (decision 35).
 pub const SMALLEST: (u16, u16) = (40, 10);

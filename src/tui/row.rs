@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::theme::{Role, Theme};
-use super::wrap::{fit, width};
+use ptc_core::text::width::{truncate, width};
 
 /// A text with a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ fn draw_pieces(pieces: &[Piece], mut x: u16, y: u16, columns: usize, buffer: &mu
 
 /// The start of a text with an ellipsis, even when the text itself would just fit.
 fn cut(text: &str, columns: usize) -> String {
-    fit(&format!("{text} "), columns).into_owned()
+    truncate(&format!("{text} "), columns).into_owned()
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Modifier;
 
 use super::model::Model;
+use super::theme::sgr_code;
 
 /// Draws the model at this size.
 pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
@@ -41,7 +42,7 @@ pub fn ansi(buffer: &Buffer) -> String {
                 before = style;
             }
             out.push_str(cell.symbol());
-            hidden = super::wrap::width(cell.symbol()).saturating_sub(1);
+            hidden = ptc_core::text::width::width(cell.symbol()).saturating_sub(1);
         }
         out.push_str("\x1b[0m\n");
     }
@@ -58,19 +59,8 @@ fn sgr(cell: &Cell) -> String {
         (Modifier::REVERSED, ";7"),
     ];
     let mut out: String = MODIFIERS.iter().filter(|(modifier, _)| cell.modifier.contains(*modifier)).map(|(_, code)| *code).collect();
-    if let Some(code) = foreground(cell.fg) {
+    if let Some(code) = sgr_code(cell.fg) {
         _ = write!(out, ";{code}");
     }
     out
-}
-
-/// The theme uses these foregrounds and no backgrounds.
-fn foreground(color: Color) -> Option<u8> {
-    match color {
-        Color::Red => Some(31),
-        Color::Green => Some(32),
-        Color::Magenta => Some(35),
-        Color::Cyan => Some(36),
-        _ => None,
-    }
 }

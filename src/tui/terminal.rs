@@ -22,11 +22,14 @@ use futures::{FutureExt as _, StreamExt as _};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
-use super::external;
 use super::model::Model;
-use super::signals::Signals;
 use super::stage::{Input, Stage};
 use crate::agent::Place;
+
+mod external;
+mod signals;
+
+use signals::Signals;
 
 /// Is the terminal ours at the moment?
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -181,8 +184,8 @@ impl Stage for Screen {
     }
 
     fn suspend(&mut self) -> Result<(), String> {
-        super::signals::can_stop()?;
-        self.lend(super::signals::stop).map_err(|error| error.to_string())?
+        signals::can_stop()?;
+        self.lend(signals::stop).map_err(|error| error.to_string())?
     }
 
     fn clip(&mut self, text: &str) -> io::Result<()> {

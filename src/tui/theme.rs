@@ -85,3 +85,14 @@ fn color(role: Role) -> Option<Color> {
         Role::Warn | Role::WarnPlace | Role::JsonNumber | Role::Type => Some(Color::Magenta),
     }
 }
+
+/// The parameter of an SGR sequence for a foreground that this theme uses; `None` for the terminal's own.
+pub(super) fn sgr_code(color: Color) -> Option<u8> {
+    match color {
+        Color::Red => Some(31),
+        Color::Green => Some(32),
+        Color::Magenta => Some(35),
+        Color::Cyan => Some(36),
+        _ => None,
+    }
+}

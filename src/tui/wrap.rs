@@ -1,35 +1,25 @@
-//! Graphemes, display widths and line wrapping: the one place that knows how many columns a text takes.
+//! Rows of edited text: wrapping that keeps every byte, and what a grapheme looks like while it is edited.
 //!
-//! In: one line of text. Out: byte ranges of its rows. A row ends after a space where there is one; spaces at its end
-//! hang over the edge. It must never split a grapheme and never loop on a width of zero.
+//! In: one line of a draft. Out: byte ranges of its rows. A row ends after a space where there is one; spaces at its end
+//! hang over the edge. It must never split a grapheme. Text that is only shown is wrapped by `ptc_core::text::width`.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use ptc_core::text::SafeText;
+use ptc_core::text::width::width;
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
 
 /// Columns a tab takes on the screen.
 pub const TAB_COLUMNS: usize = 4;
-
-/// Columns of a safe text: the sum over its graphemes, which is what the terminal buffer uses.
-pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(|grapheme| grapheme.width()).sum() }
-}
 
 /// The graphemes of a text with their byte offsets.
 pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     text.grapheme_indices(true)
 }
 
-/// The rows of a safe line at this width; a line has at least one row.
-pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
-    wrap_by(line, columns, |grapheme| grapheme.width())
-}
-
-/// The rows of a line when a grapheme takes `measure` columns.
-pub fn wrap_by(line: &str, columns: usize, measure: impl Fn(&str) -> usize) -> Vec<Range<usize>> {
+/// The rows of a line of an edited text; together they hold every byte, so that each has a place for the cursor.
+pub fn wrap_edited(line: &str, columns: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let mut row = RowStart::default();
     let columns = columns.max(1);
@@ -39,7 +29,7 @@ pub fn wrap_by(line: &str, columns: usize, measure: impl Fn(&str) -> usize) -> V
         }
     } else {
         for (at, grapheme) in line.grapheme_indices(true) {
-            row.take(&mut rows, line, at, at + grapheme.len(), measure(grapheme), columns);
+            row.take(&mut rows, line, at, at + grapheme.len(), shown_width(grapheme), columns);
         }
     }
     rows.push(row.start..line.len());
@@ -78,23 +68,6 @@ impl RowStart {
     }
 }
 
-/// The longest start of a safe text that fits `columns`, with `…` for what is missing.
-pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
-    if width(text) <= columns {
-        return Cow::Borrowed(text);
-    }
-    let mut used = 0;
-    let room = columns.saturating_sub(1);
-    let end = text
-        .grapheme_indices(true)
-        .find_map(|(at, grapheme)| {
-            used += grapheme.width();
-            (used > room).then_some(at)
-        })
-        .unwrap_or(text.len());
-    if columns == 0 { Cow::Borrowed("") } else { Cow::Owned(format!("{}…", text[..end].trim_end())) }
-}
-
 /// A grapheme of an edited text as the screen shows it: tabs as spaces, controls and hidden characters as pictures.
 pub fn shown(grapheme: &str) -> Cow<'_, str> {
     match grapheme {
@@ -114,7 +87,7 @@ mod tests {
     use super::*;
 
     fn rows(line: &str, columns: usize) -> Vec<&str> {
-        wrap(line, columns).into_iter().map(|range| &line[range]).collect()
+        wrap_edited(line, columns).into_iter().map(|range| &line[range]).collect()
     }
 
     #[test]
@@ -128,17 +101,16 @@ mod tests {
     }
 
     #[test]
+    fn controls_take_the_columns_of_their_pictures() {
+        assert_eq!(rows("a\tbc", 5), ["a\t", "bc"]);
+        assert_eq!((shown("\t"), shown("\u{1b}"), shown("é")), ("    ".into(), "␛".into(), "é".into()));
+        assert_eq!(shown_width("\u{202e}"), "·U+202E·".chars().count());
+    }
+
+    #[test]
     fn graphemes_stay_whole() {
         assert_eq!(rows("日本語", 4), ["日本", "語"]);
         assert_eq!(rows("e\u{301}e\u{301}x", 2), ["e\u{301}e\u{301}", "x"]);
         assert_eq!(rows("👩‍👩‍👧‍👦a", 2), ["👩‍👩‍👧‍👦", "a"]);
-    }
-
-    #[test]
-    fn a_text_that_does_not_fit_ends_in_an_ellipsis() {
-        assert_eq!(fit("abcdef", 6), "abcdef");
-        assert_eq!(fit("abcdef", 4), "abc…");
-        assert_eq!(fit("日本語", 4), "日…");
-        assert_eq!(fit("abc", 0), "");
     }
 }

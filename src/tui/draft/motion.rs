@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::Draft;
-use crate::tui::wrap::{graphemes, shown_width, wrap_by};
+use crate::tui::wrap::{graphemes, shown_width, wrap_edited};
 
 /// A move of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Draft {
 
     /// The wrapped rows of a line as byte ranges within the line.
     pub fn rows_of(&self, line: usize, columns: usize) -> Vec<std::ops::Range<usize>> {
-        wrap_by(self.line(line), columns, shown_width)
+        wrap_edited(self.line(line), columns)
     }
 
     fn columns_of(&self, line: usize, from: usize, to: usize) -> usize {

@@ -50,6 +50,8 @@ impl Transcript {
                 };
                 self.push(at, Card::Start(Box::new(start.clone())), false);
             }
+            // A budget does not allow the turn: nothing is asked, the end of the run says why.
+            Event::TurnStart(start) if start.stop.is_some() => {}
             Event::TurnStart(_) => {
                 self.facts.turn = at.turn_number().unwrap_or_default();
                 self.start_turn(at, envelope.at_ms, None);

@@ -3,11 +3,11 @@
 //! In: a text that grows at its end. Out: the same rows as one layout of the whole text would give, at every moment.
 
 use ptc_core::text::SafeText;
+use ptc_core::text::width::wrap;
 
-use crate::tui::colours::{Coloured, InString, Language, colours, json};
+use crate::tui::colours::{Coloured, Language, colours};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::wrap::wrap;
 
 /// Bytes after which a line without an end is cut: what lies before the cut is never laid out again.
 const LONGEST_LINE: usize = 4096;
@@ -30,7 +30,6 @@ pub struct Wrapped {
     stable: usize,
     /// Bytes of the text that they stand for.
     consumed: usize,
-    state: InString,
 }
 
 impl Wrapped {
@@ -55,10 +54,7 @@ impl Wrapped {
         self.rows.truncate(self.stable);
         while let Some(piece) = next_piece(&text[self.consumed..]) {
             let line = piece.strip_suffix('\n').unwrap_or(piece);
-            self.state = self.lay(line, columns, look);
-            if piece.ends_with('\n') {
-                self.state = InString::default();
-            }
+            self.lay(line, columns, look);
             self.consumed += piece.len();
             self.stable = self.rows.len();
         }
@@ -73,23 +69,20 @@ impl Wrapped {
         *self = Self::default();
     }
 
-    fn lay(&mut self, line: &str, columns: usize, look: Look) -> InString {
-        let mut state = self.state;
+    fn lay(&mut self, line: &str, columns: usize, look: Look) {
         let safe = match look {
             Look::Rich(_) => SafeText::multi_line(line.strip_suffix('\r').unwrap_or(line)),
             Look::Raw => SafeText::escape_controls(line),
         };
         for line in safe.lines() {
             let coloured = match look {
-                Look::Rich(Language::Json) => json(&line, &mut state),
                 Look::Rich(language) => colours(language, &line),
                 Look::Raw => Vec::new(),
             };
-            for range in wrap(&line, columns) {
+            for range in wrap(&line, columns.max(1)) {
                 self.rows.push(Row::new(pieces(&line, range, &coloured)));
             }
         }
-        state
     }
 }
 

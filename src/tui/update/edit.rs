@@ -49,7 +49,7 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut Draft, usize)) ->
 }
 
 /// Columns that an editor's text wraps at: one is left for the cursor.
-pub fn text_columns(editor: &Editor) -> usize {
+pub(super) fn text_columns(editor: &Editor) -> usize {
     usize::from(editor.area.width.max(2) - 1)
 }
 

@@ -205,7 +205,7 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
 }
 
 /// The palette's entries for what is typed: every action of the contexts below the popup, by name.
-pub fn entries(model: &Model, typed: &str) -> Vec<&'static ActionRow> {
+pub(crate) fn entries(model: &Model, typed: &str) -> Vec<&'static ActionRow> {
     let mut contexts = model.screen_contexts();
     contexts.extend([Context::Global, Context::Always]);
     let wanted = typed.to_lowercase();

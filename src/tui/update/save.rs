@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::tui::backend::{AgentFile, DraftTexts, Overwrite, Recovery, SaveError};
+use crate::agent::DraftTexts;
+use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, Model, Popup, Tone};

@@ -8,7 +8,7 @@ use crate::tui::model::{Model, Phase, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::format::{cost, count, running};
-use crate::tui::wrap::width;
+use ptc_core::text::width::width;
 
 /// Agent, mode, model, turn, and where help is.
 pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
@@ -54,7 +54,7 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mark: Vec<Piece>, b
     let title = if focused { Role::Title } else { Role::Text };
     let heading = if heading.is_empty() { String::new() } else { format!(" {heading} ") };
     let room = usize::from(area.width).saturating_sub(2);
-    let heading = crate::tui::wrap::fit(&heading, room).into_owned();
+    let heading = ptc_core::text::width::truncate(&heading, room).into_owned();
     buffer.set_stringn(area.x + 1, area.y, &heading, room, theme.style(title));
     let left = width(&heading) + 2;
     let room = usize::from(area.width).saturating_sub(left + 3);

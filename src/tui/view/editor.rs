@@ -15,7 +15,8 @@ use crate::tui::colours::{Language, colours};
 use crate::tui::draft::Draft;
 use crate::tui::model::Editor;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::wrap::{graphemes, shown, width};
+use crate::tui::wrap::{graphemes, shown};
+use ptc_core::text::width::width;
 
 /// Bytes of a line up to which it is coloured.
 const LONGEST_COLOURED: usize = 64 << 10;

@@ -4,7 +4,7 @@ use crate::tui::actions::{ACTIONS, ActionRow, Context};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::wrap::{width, wrap};
+use ptc_core::text::width::{width, wrap};
 use ptc_core::text::SafeText;
 
 /// Rows of the help; the contexts of the screen below come first.

@@ -16,7 +16,7 @@ use ratatui::layout::{Position, Rect};
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
-use super::wrap::wrap;
+use ptc_core::text::width::wrap;
 
 /// Measures the screen for a frame of this size: areas, scroll positions, visible rows. Call it before [`draw`].
 pub fn layout(model: &mut Model) {

@@ -12,7 +12,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
-use crate::tui::wrap::{fit, width, wrap};
+use ptc_core::text::width::{truncate, width, wrap};
 use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 
@@ -160,7 +160,7 @@ fn kept(model: &Model, recovery: &Recovery) -> String {
     };
     let of = recovery.file.as_ref().map(|file| format!(" of {}", file.path.display())).unwrap_or_default();
     let first = recovery.drafts[0].text().lines().next().unwrap_or_default();
-    let first = fit(first, 60);
+    let first = truncate(first, 60);
     format!("Unsaved edits{of} were kept {ago} ago. They begin with: {first}")
 }
 

@@ -12,7 +12,7 @@ use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cost, count, plural};
-use crate::tui::wrap::{fit, width};
+use ptc_core::text::width::{truncate, width};
 
 /// Rows of the preview.
 const PREVIEW_ROWS: u16 = 4;
@@ -152,7 +152,7 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
     };
     let text = ptc_core::text::SafeText::single_line(&text);
     let columns = usize::from(area.width.saturating_sub(4)).max(1);
-    for (line, range) in crate::tui::wrap::wrap(&text, columns).into_iter().enumerate() {
+    for (line, range) in ptc_core::text::width::wrap(&text, columns).into_iter().enumerate() {
         let row = Row::new([Piece::safe(Role::Text, text.slice(range))]).indented(2);
         row.draw(line_of(area, line + usize::from(area.height > 4)), buffer, model.theme);
     }
@@ -164,7 +164,7 @@ fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mu
     let safe = ptc_core::text::SafeText::multi_line(text);
     let columns = usize::from(area.width.saturating_sub(2)).max(1);
     rows.extend(safe.lines().flat_map(|line| {
-        let ranges = crate::tui::wrap::wrap(&line, columns);
+        let ranges = ptc_core::text::width::wrap(&line, columns);
         ranges.into_iter().map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1)).collect::<Vec<_>>()
     }).take(usize::from(area.height)));
     for (line, row) in rows.iter().enumerate() {
@@ -216,7 +216,7 @@ impl Columns {
         let mut pieces = vec![Piece::literal(Role::Accent, " "), Piece::literal(Role::Accent, mark)];
         let mut left = |text: &str, columns: usize| {
             let text = ptc_core::text::SafeText::single_line(text);
-            let text = fit(&text, columns).into_owned();
+            let text = truncate(&text, columns).into_owned();
             let gap = columns - width(&text) + 1;
             pieces.push(Piece::new(role, &format!("{text}{}", " ".repeat(gap))));
         };

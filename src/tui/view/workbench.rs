@@ -11,7 +11,7 @@ use crate::tui::model::{Model, Pane, Workbench, place_language, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
-use crate::tui::wrap::{fit, width, wrap};
+use ptc_core::text::width::{truncate, width, wrap};
 use ptc_core::text::SafeText;
 
 pub(super) fn layout(model: &mut Model) {
@@ -56,7 +56,7 @@ fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
     let last = ranges.len();
     let row = |(at, range): (usize, std::ops::Range<usize>)| {
         let part = text.slice(range);
-        let part = if cut && at + 1 == last { SafeText::single_line(&fit(&format!("{part}{}", " …".repeat(columns)), columns)) } else { part };
+        let part = if cut && at + 1 == last { SafeText::single_line(&truncate(&format!("{part}{}", " …".repeat(columns)), columns)) } else { part };
         let mark = if at == 0 { mark(finding) } else { Piece::literal(Role::Text, "  ") };
         Row::new([mark, Piece::safe(Role::Text, part)]).indented(1)
     };

@@ -9,7 +9,7 @@ use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
-use crate::tui::wrap::{width, wrap};
+use ptc_core::text::width::{width, wrap};
 
 /// Moves rows to the right.
 pub(super) fn indent(rows: Vec<Row>, columns: usize) -> Vec<Row> {

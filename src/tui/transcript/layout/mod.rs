@@ -19,24 +19,24 @@ use block::{indent, prose};
 use ptc_core::text::estimate_tokens;
 
 /// Columns before the body of a card.
-pub const BODY_INDENT: u16 = 3;
+pub(super) const BODY_INDENT: u16 = 3;
 
 /// What a layout depends on besides the card.
-pub struct Frame<'a> {
+pub(super) struct Frame<'a> {
     /// Columns of the whole card.
-    pub columns: usize,
+    pub(super) columns: usize,
     /// How texts from outside are shown.
-    pub view: View,
+    pub(super) view: View,
     /// Unfolded?
-    pub open: bool,
+    pub(super) open: bool,
     /// Has the run ended?
-    pub over: bool,
+    pub(super) over: bool,
     /// Unix time in ms.
-    pub now_ms: i64,
+    pub(super) now_ms: i64,
     /// Where the card belongs.
-    pub at: &'a Address,
+    pub(super) at: &'a Address,
     /// The messages of the runs.
-    pub store: &'a MessageStore,
+    pub(super) store: &'a MessageStore,
 }
 
 impl Frame<'_> {
@@ -66,25 +66,25 @@ impl Frame<'_> {
 }
 
 /// The rows of a card.
-pub struct Laid<'a> {
+pub(super) struct Laid<'a> {
     /// Before the growing text.
-    pub head: Vec<Row>,
+    pub(super) head: Vec<Row>,
     /// The growing text.
-    pub streamed: Option<Streamed<'a>>,
+    pub(super) streamed: Option<Streamed<'a>>,
     /// Behind it.
-    pub tail: Vec<Row>,
+    pub(super) tail: Vec<Row>,
 }
 
 /// A text that grows.
-pub struct Streamed<'a> {
+pub(super) struct Streamed<'a> {
     /// The text so far.
-    pub text: &'a str,
+    pub(super) text: &'a str,
     /// Columns for it.
-    pub columns: usize,
+    pub(super) columns: usize,
     /// How it is shown.
-    pub look: Look,
+    pub(super) look: Look,
     /// The attempt it belongs to; another attempt is another text.
-    pub attempt: u32,
+    pub(super) attempt: u32,
 }
 
 impl From<Vec<Row>> for Laid<'_> {
@@ -94,7 +94,7 @@ impl From<Vec<Row>> for Laid<'_> {
 }
 
 /// Lays a card out.
-pub fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
+pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
     match card {
         Card::Start(card) => start::rows(card, frame).into(),
         Card::Request(card) => request::rows(card, frame).into(),

@@ -11,7 +11,7 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Attempt, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, duration, plural, running};
-use crate::tui::wrap::width;
+use ptc_core::text::width::width;
 
 pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     let mut head = vec![header(card, frame)];

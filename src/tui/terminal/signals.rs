@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::stage::Input;
+use crate::tui::stage::Input;
 
 #[cfg(unix)]
-pub use unix::{Signals, can_stop, stop};
+pub(super) use unix::{Signals, can_stop, stop};
 
 #[cfg(unix)]
 mod unix {
@@ -15,7 +15,7 @@ mod unix {
     use super::{Input, io};
 
     /// The signals that the interface answers.
-    pub struct Signals {
+    pub(crate) struct Signals {
         terminate: [(i32, Stream); 4],
         stop: Stream,
         resume: Stream,
@@ -23,7 +23,7 @@ mod unix {
 
     impl Signals {
         /// Starts to listen.
-        pub fn listen() -> io::Result<Self> {
+        pub(crate) fn listen() -> io::Result<Self> {
             let stream = |kind: SignalKind| Ok::<_, io::Error>((kind.as_raw_value(), signal(kind)?));
             Ok(Self {
                 terminate: [
@@ -38,7 +38,7 @@ mod unix {
         }
 
         /// The next signal.
-        pub async fn next(&mut self) -> Input {
+        pub(crate) async fn next(&mut self) -> Input {
             let [(term, terminate), (hup, hangup), (int, interrupt), (quit, quitting)] = &mut self.terminate;
             tokio::select! {
                 _ = terminate.recv() => Input::Terminate(*term),
@@ -52,7 +52,7 @@ mod unix {
     }
 
     /// A session leader has no shell that could continue it.
-    pub fn can_stop() -> Result<(), String> {
+    pub(crate) fn can_stop() -> Result<(), String> {
         match getsid(None) {
             Ok(session) if session == getpid() => Err("no shell is waiting for the terminal".to_owned()),
             Ok(_) => Ok(()),
@@ -61,29 +61,29 @@ mod unix {
     }
 
     /// Stops the whole job until the shell continues it.
-    pub fn stop() -> Result<(), String> {
+    pub(crate) fn stop() -> Result<(), String> {
         kill_current_process_group(Signal::STOP).map_err(|error| error.to_string())
     }
 }
 
 #[cfg(not(unix))]
-pub use elsewhere::{Signals, can_stop, stop};
+pub(super) use elsewhere::{Signals, can_stop, stop};
 
 #[cfg(not(unix))]
 mod elsewhere {
     use super::{Input, io};
 
     /// Ctrl-C of the console window.
-    pub struct Signals;
+    pub(crate) struct Signals;
 
     impl Signals {
         /// Starts to listen.
-        pub fn listen() -> io::Result<Self> {
+        pub(crate) fn listen() -> io::Result<Self> {
             Ok(Self)
         }
 
         /// The next signal.
-        pub async fn next(&mut self) -> Input {
+        pub(crate) async fn next(&mut self) -> Input {
             match tokio::signal::ctrl_c().await {
                 Ok(()) => Input::Terminate(2),
                 Err(_) => std::future::pending().await,
@@ -92,12 +92,12 @@ mod elsewhere {
     }
 
     /// There is no job control here.
-    pub fn can_stop() -> Result<(), String> {
+    pub(crate) fn can_stop() -> Result<(), String> {
         Err("this system has no job control".to_owned())
     }
 
     /// There is no job control here.
-    pub fn stop() -> Result<(), String> {
+    pub(crate) fn stop() -> Result<(), String> {
         can_stop()
     }
 }
