@@ -8,4 +8,5 @@
 mod agent;
 mod config;
 mod engine;
+mod openai;
 mod tidy;

@@ -36,7 +36,6 @@ reasons! {
     ReplyTruncated "reply_truncated" "The model stopped because its output limit was reached." "Raise max_tokens in model_options, or ask for a shorter answer.";
     ContentFiltered "content_filtered" "The provider's filter withheld the reply." "Change the prompt or use another model.";
     Refused "refused" "The model refused to answer." "Change the prompt or use another model.";
-    EmptyResponse "empty_response" "The reply holds neither text nor tool calls." "Run again, or use another model.";
     MaxTurnsExceeded "max_turns_exceeded" "All turns were used without a valid answer." "Raise max_turns, or make the prompt clearer.";
     MissionTimeout "mission_timeout" "The time for the whole run is over." "Raise mission_timeout_ms.";
     TokenLimitExceeded "budget_callback_exceeded" "The token limit of the run was exceeded." "Raise token_limit.";

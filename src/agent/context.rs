@@ -110,6 +110,7 @@ pub(super) fn check(
     }
     let params: &[Field] = signature.params.as_deref().unwrap_or_default();
     let (value, issues) = signature::check_inputs(params, &context.to_value(), mode);
+    let value = with_absent(params, value);
     let reported = |name: &str| {
         let same = |step: &Segment| matches!(step, Segment::Field(field) if underscored(field) == underscored(name));
         issues.iter().any(|issue| issue.path.0.iter().any(same))
@@ -130,6 +131,19 @@ pub(super) fn check(
             .map(Diagnostic::from),
     );
     (value, findings)
+}
+
+/// The value with nil under the name of every optional parameter that is absent, so that the prompt can name it.
+fn with_absent(params: &[Field], mut value: Value) -> Value {
+    if let Value::Map(map) = &mut value {
+        let map = std::sync::Arc::make_mut(map);
+        for field in params.iter().filter(|field| field.ty.is_optional()) {
+            if map.lookup(&field.name).is_none() {
+                map.insert(Value::str(field.name.as_str()), Value::Nil);
+            }
+        }
+    }
+    value
 }
 
 pub(super) fn not_an_object(context: &Json) -> Diagnostic {

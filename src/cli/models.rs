@@ -23,9 +23,6 @@ pub(super) async fn models(workbench: &Workbench) -> Result<u8, UsageError> {
         let said = if listens { "answers" } else { "nothing listens" };
         out(&format!("  {}  {said} at {}", width::pad(&safe_line(&name), 22), safe_line(&url)));
     }
-    out(&format!(
-        "prices as of {}; ✓ can be used now, – key missing, ✗ not in this build",
-        workbench.config.prices_as_of
-    ));
+    out("✓ can be used now, – key missing, ✗ not in this build");
     Ok(exit::OK)
 }

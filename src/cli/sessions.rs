@@ -6,9 +6,10 @@ use ptc_core::value::Json;
 use super::arguments::SessionsCommand;
 use super::printer::Printer;
 use super::{UsageError, exit, json, out, safe_line, tell};
+use crate::agent::StepFold;
 use crate::agent::{Agent, Step};
 use crate::event::Event;
-use crate::session::{RunState, Session, StepFold, Summary};
+use crate::session::{RunState, Session, Summary};
 use crate::workbench::Workbench;
 
 /// Columns that a result may take on a terminal.

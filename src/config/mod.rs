@@ -42,8 +42,6 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// Aliases of models; built-in ones first.
     pub models: Vec<ModelEntry>,
-    /// The day the built-in prices were looked up, such as `2026-01-31`.
-    pub prices_as_of: String,
     /// How often a model call is tried: limit `max_attempts`.
     pub max_attempts: u32,
     /// Keys of the interface: action and its chords.
@@ -102,10 +100,6 @@ const KEYS: &[Key<Target>] = &[
     Key { name: "keys", read: read_keys },
     // The servers belong to tools of kind `mcp`, which this build does not have; the section is only looked at.
     Key { name: "mcp", read: |entry, _, problems| _ = problems.take(entry.entries()) },
-    Key {
-        name: "prices_as_of",
-        read: |entry, target, problems| set(&mut target.config.prices_as_of, entry.words(), problems),
-    },
 ];
 
 const RETRY: &[Key<Config>] = &[Key {
@@ -136,7 +130,6 @@ impl Config {
             default_model: "demo".to_owned(),
             providers: Vec::new(),
             models: Vec::new(),
-            prices_as_of: String::new(),
             max_attempts: limits::MODEL_ATTEMPTS.default.and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
             keys: Vec::new(),
             file: None,

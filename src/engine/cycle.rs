@@ -5,14 +5,15 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
 use super::{Halt, Input, Ports, failure};
+use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
+use crate::event::RunText;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd, RunStart,
     Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, hex_sha,
 };
 use crate::port::SinkError;
 use crate::prompt::Outgoing;
-use crate::session::{RunText, StepFold};
 
 /// The state of one run.
 pub(super) struct Cycle<'a> {

@@ -13,11 +13,11 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
 use crate::agent::{Context, Diagnostic, Place, Plan, Step};
+use crate::event::RunText;
 use crate::event::{Address, ErrorRecord, Message, MessagePart, Role, Source};
 use crate::model::{Model, Request};
 use crate::port::{Clock, Sink, SinkError, Stop};
 use crate::prompt::{self, Outgoing};
-use crate::session::RunText;
 
 pub use ask::{PART_BYTES, PART_MS};
 

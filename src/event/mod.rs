@@ -5,6 +5,7 @@
 
 mod address;
 mod kinds;
+mod messages;
 mod raw;
 
 use std::fmt;
@@ -15,6 +16,8 @@ use serde_json::value::RawValue;
 
 pub use address::Address;
 pub use kinds::*;
+pub(crate) use messages::MessageLog;
+pub use messages::{RunText, SentMessage, expand_requests};
 pub use raw::JsonText;
 
 /// How replay treats an event.

@@ -116,7 +116,7 @@ pub struct ModelError {
     /// HTTP requests made.
     pub requests: u32,
     /// Tokens that the failed attempt cost, when the provider counted them.
-    pub usage: Option<Tokens>,
+    pub usage: Option<Box<Tokens>>,
 }
 
 impl ModelError {

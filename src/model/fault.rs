@@ -42,7 +42,7 @@ pub(super) fn of_status(
     Failure {
         error,
         retry_after_ms: retry_after_ms(header, now_ms),
-        refused: Some(Refused { param: said.param, body: body.to_lowercase() }),
+        refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
     }
 }
 
@@ -56,7 +56,11 @@ pub(super) fn of_event(target: &Target, body: &str, scrub: &Scrub) -> Failure {
     let mut error = ModelError::new(class, message);
     error.status = status;
     error.hint = advice(class, status, &said, target);
-    Failure { error, retry_after_ms: None, refused: Some(Refused { param: said.param, body: body.to_lowercase() }) }
+    Failure {
+        error,
+        retry_after_ms: None,
+        refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
+    }
 }
 
 fn redirected(target: &Target, status: u16, location: Option<&str>) -> ModelError {
@@ -181,7 +185,7 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
 fn advice(class: ErrorClass, status: Option<u16>, said: &Said, target: &Target) -> Option<String> {
     let text = match class {
         ErrorClass::Auth => match &target.key {
-            Some((name, advice)) => format!("check the key in {name}; set it with: {advice}"),
+            Some((name, advice)) => format!("check the key in {name}; {advice}"),
             None => format!(
                 "provider {} has no key: set api_key_env or api_key_file under [providers.{0}]",
                 target.provider

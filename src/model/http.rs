@@ -116,7 +116,7 @@ impl Response<'_> {
         Ok(Some(piece.to_vec()))
     }
 
-    /// The rest of the body, at most `limit` bytes of it; what cannot be read is left out.
+    /// The rest of the body, at most [`ERROR_BODY_MAX_BYTES`] of it; what cannot be read is left out.
     pub(super) async fn error_body(&mut self, tape: &mut Tape) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < ERROR_BODY_MAX_BYTES {
@@ -200,7 +200,7 @@ fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
         Cause::Dns => (
             ErrorClass::Network,
             format!("cannot find the host {host} of {provider} ({place}): {detail}"),
-            "check base_url, the network connection and the proxy variables".to_owned(),
+            "check base_url and the network connection".to_owned(),
         ),
         Cause::Tls => (
             ErrorClass::Configuration,
@@ -210,7 +210,8 @@ fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
         ),
         Cause::Other => (ErrorClass::Network, format!("cannot reach {provider} at {place}: {detail}"), running),
     };
-    ModelError::new(class, what).hint(hint)
+    let proxy = proxy_variable(&target.url).map(|name| format!(" (a proxy is set in {name}: check it as well)"));
+    ModelError::new(class, what).hint(hint + &proxy.unwrap_or_default())
 }
 
 enum Cause {
@@ -231,9 +232,9 @@ fn cause(error: &reqwest::Error) -> Cause {
                 ErrorKind::TimedOut => return Cause::ConnectTimeout,
                 _ => {}
             }
-            if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
-                return Cause::Tls;
-            }
+        }
+        if is_tls(inner) {
+            return Cause::Tls;
         }
         texts.push_str(&inner.to_string());
         next = inner.source();
@@ -245,6 +246,20 @@ fn cause(error: &reqwest::Error) -> Cause {
     } else {
         Cause::Other
     }
+}
+
+/// TLS errors come wrapped in one or two I/O errors.
+fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    let wrapped = |error: &std::io::Error| error.get_ref().is_some_and(|inner| is_tls(inner));
+    error.is::<rustls::Error>() || error.downcast_ref().is_some_and(wrapped)
+}
+
+/// The environment variable by which requests to this address go through a proxy, if one is set.
+fn proxy_variable(url: &Url) -> Option<&'static str> {
+    let own = if url.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
+    let names = own.into_iter().chain(["ALL_PROXY", "all_proxy"]);
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    (!is_loopback(url)).then(|| names.into_iter().find(is_set)).flatten()
 }
 
 /// The innermost words of an error: the outer ones repeat the address.

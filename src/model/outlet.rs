@@ -62,7 +62,7 @@ impl<'a> Outlet<'a> {
             attempt: self.attempt,
             status: ReplyStatus::Discarded,
             finish: None,
-            usage: error.usage,
+            usage: error.usage.as_deref().copied(),
             model: None,
             structured_by: None,
             requests: self.attempt,
@@ -157,7 +157,7 @@ pub(super) struct Failure {
     /// How long the server asks to wait, in ms.
     pub(super) retry_after_ms: Option<u64>,
     /// What the service said about a refused request: the named parameter and its whole answer.
-    pub(super) refused: Option<Refused>,
+    pub(super) refused: Option<Box<Refused>>,
 }
 
 /// A refusal in the service's words.

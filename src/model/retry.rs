@@ -66,7 +66,7 @@ impl RetryPolicy {
     }
 }
 
-/// The step of the generator SplitMix64.
+/// One step of the generator `SplitMix64`.
 fn mix(seed: u64) -> u64 {
     let mut bits = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

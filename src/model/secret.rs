@@ -75,14 +75,13 @@ impl KeySource {
     /// What to do to give a key.
     pub fn advice(&self) -> String {
         match self {
-            Self::Env(name) => format!("export {name}=…"),
-            Self::File(path) => format!("write the key into {}", path.display()),
+            Self::Env(name) => format!("set it with: export {name}=…"),
+            Self::File(path) => format!("write it into {}", path.display()),
         }
     }
 
     fn missing(&self, what: &str) -> ModelError {
-        ModelError::new(ErrorClass::Auth, format!("no API key: {} {what}", self.name()))
-            .hint(format!("set it with: {}", self.advice()))
+        ModelError::new(ErrorClass::Auth, format!("no API key: {} {what}", self.name())).hint(self.advice())
     }
 }
 
@@ -121,12 +120,10 @@ impl Scrub {
 
     /// The error with every text cleaned.
     #[must_use]
-    pub fn error(&self, error: ModelError) -> ModelError {
-        ModelError {
-            message: self.text(&error.message),
-            hint: error.hint.as_deref().map(|hint| self.text(hint)),
-            ..error
-        }
+    pub fn error(&self, mut error: ModelError) -> ModelError {
+        error.message = self.text(&error.message);
+        error.hint = error.hint.map(|hint| self.text(&hint));
+        error
     }
 
     /// Overwrites each secret with `*`, byte for byte, so that places do not move. Returns how many there were.

@@ -7,9 +7,9 @@ use futures::future::BoxFuture;
 use super::Recording;
 use super::difference::first_message_difference;
 use super::ports::{Pace, tell};
+use crate::event::SentMessage;
 use crate::event::{Address, ModelRecord};
 use crate::model::{Call, ErrorClass, Model, ModelError, Reply, Request};
-use crate::session::SentMessage;
 
 /// Answers from one session. A request that the session does not hold is an error that shows the nearest recording.
 pub struct Recorded {

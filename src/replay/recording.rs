@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::event::{Address, Class, Envelope, Event, Interrupt, RunStart};
-use crate::session::{SentMessage, Session, expand_requests};
+use crate::event::{SentMessage, expand_requests};
+use crate::session::Session;
 
 /// The events of a session, by address and in order.
 #[derive(Debug, Clone)]

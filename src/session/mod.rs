@@ -2,18 +2,14 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
-mod fold;
 mod header;
 mod list;
-mod messages;
 mod read;
 mod record;
 mod skeleton;
 
-pub use fold::StepFold;
 pub use header::{Header, SessionId};
 pub use list::{FindError, Summary, find, list, summarize};
-pub use messages::{RunText, SentMessage, SentRequest, expand_requests, reply_text, request_at};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};

@@ -88,3 +88,13 @@ async fn a_step_without_the_needed_fields_is_no_context() {
     assert_eq!(error.reason, "chain_error");
     assert!(error.message.contains("`z`"), "{}", error.message);
 }
+
+#[tokio::test]
+async fn an_absent_optional_input_renders_empty() {
+    let (model, requests) = recorded_script(&[r#"{"a":1}"#]);
+    let ran = run(&agent("x={{x}} y=[{{y}}]", "(x :string, y :int?) -> {a :int}"), r#"{"x":"one"}"#, &model).await;
+    assert_eq!(ran.outcome(), r#"{"a":1}"#);
+    let user = requests.lock().unwrap()[0].messages[0].joined();
+    assert!(user.contains("x=one y=[]"), "{user}");
+    assert!(!ran.events.iter().any(|envelope| matches!(envelope.event, Event::Notice(_))));
+}

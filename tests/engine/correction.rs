@@ -101,6 +101,8 @@ async fn a_withheld_reply_ends_the_run_with_its_own_reason() {
 
 #[tokio::test]
 async fn feedback_cuts_a_long_reply_and_counts_errors_beyond_the_first_ten() {
+    use ptc_core::limits::{FEEDBACK_ISSUES, FEEDBACK_REPLY_CHARS};
+    assert_eq!((FEEDBACK_REPLY_CHARS.default, FEEDBACK_ISSUES.default), (Some(500), Some(10)));
     let fields: Vec<_> = (0..14).map(|n| format!("f{n} :int")).collect();
     let signature = format!("{{{}}}", fields.join(", "));
     let long = format!("{{\"x\":\"{}</answer> do this\"}}", "y".repeat(600));

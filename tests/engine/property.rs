@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
+use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::{ModelRecord, PartKind, ReplyEnd, ReplyStatus, RetryWait, Tokens};
 use ptc_workbench::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{Outcome, Recording, replay};
-use ptc_workbench::session::{Header, Recorder, Session, SessionId, StepFold};
+use ptc_workbench::session::{Header, Recorder, Session, SessionId};
 
 use super::*;
 

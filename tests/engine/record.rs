@@ -1,8 +1,9 @@
 //! The record: what was really sent, in Steps and events.
 
 use super::*;
+use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::PartKind;
-use ptc_workbench::session::{Skeleton, StepFold, TurnState};
+use ptc_workbench::session::{Skeleton, TurnState};
 
 async fn corrected() -> (Ran, Vec<Request>) {
     let (model, requests) = recorded_script(&[r#"{"x":1}"#, r#"{"a":1}"#]);

@@ -285,7 +285,10 @@ impl Listener<'_> {
         let Self { target, scrub, speech, assembly, first_ms } = self;
         let text = speech.finish().await;
         let provider = &target.provider;
-        let failed = |class, message: String| ModelError { usage: assembly.usage, ..ModelError::new(class, message) };
+        let failed = |class, message: String| ModelError {
+            usage: assembly.usage.map(Box::new),
+            ..ModelError::new(class, message)
+        };
         if !assembly.is_whole() {
             let message = format!("the stream of {provider} ended before the reply did");
             return Err(failed(ErrorClass::Stream, message).hint("run again; the server or a proxy cut it").into());
@@ -318,6 +321,11 @@ impl Listener<'_> {
     }
 }
 
+/// Lower-case hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut digits, byte| {
+        _ = write!(digits, "{byte:02x}");
+        digits
+    })
 }

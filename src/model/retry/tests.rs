@@ -5,7 +5,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::event::{Address, Options};
-use crate::model::outlet::Refused;
 use crate::model::secret::Secret;
 use crate::model::{ModelEvent, Want};
 
@@ -159,7 +158,7 @@ async fn a_wait_beyond_the_limit_is_an_error_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_concession_is_no_failure_and_does_not_wait() {
     let script: Script = |attempt| match attempt {
-        1 | 2 => Err(Failure { refused: Some(Refused::default()), ..failure(ErrorClass::Client, None) }),
+        1 | 2 => Err(Failure { refused: Some(Box::default()), ..failure(ErrorClass::Client, None) }),
         3 | 4 => Err(failure(ErrorClass::Network, Some(0))),
         _ => Ok("ok".into()),
     };

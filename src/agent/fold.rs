@@ -2,9 +2,10 @@
 
 use ptc_core::value::{Json, json};
 
-use super::messages::{MessageLog, RunText};
-use crate::agent::{Agent, Step, Turn, Usage};
-use crate::event::{Envelope, Event, Kept, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, Source};
+use super::{Agent, Step, Turn, Usage};
+use crate::event::{
+    Envelope, Event, Kept, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, RunText, Source,
+};
 
 /// Folds the events of one run.
 #[derive(Debug, Clone, Default)]

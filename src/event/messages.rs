@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Address, Envelope, Event, JsonText, Message, MessagePart, Options, PartKind, Role, Source};
-
-use super::Session;
+use super::{Address, Envelope, Event, Message, MessagePart, PartKind, Role, Source};
 
 /// The reply texts of a run by turn address.
 pub type RunText = HashMap<Address, String>;
@@ -22,19 +20,6 @@ pub struct SentMessage {
     pub text: String,
     /// Its parts: prompt section and text.
     pub parts: Vec<(String, String)>,
-}
-
-/// A request as it was made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SentRequest {
-    /// System text and messages, oldest first.
-    pub messages: Vec<SentMessage>,
-    /// JSON Schema of the answer.
-    pub schema: Option<JsonText>,
-    /// What was wanted.
-    pub want: String,
-    /// Options asked for.
-    pub options: Options,
 }
 
 /// Collects the messages and reply texts of one run.
@@ -103,26 +88,6 @@ impl Message {
     }
 }
 
-/// The request of a turn, rebuilt from a session; `None` when the turn made none.
-pub fn request_at(session: &Session, turn: &Address) -> Option<SentRequest> {
-    let run = turn.run_part();
-    let mut log = MessageLog::default();
-    for envelope in session.events().filter(|envelope| envelope.address.run_part() == run) {
-        log.apply(&envelope);
-        if let Event::RequestMade(request) = &envelope.event
-            && envelope.address == *turn
-        {
-            return Some(SentRequest {
-                messages: log.expand(&request.messages),
-                schema: request.schema.clone(),
-                want: request.want.clone(),
-                options: request.options.clone(),
-            });
-        }
-    }
-    None
-}
-
 /// The messages of the request that these events of one run hold for a turn.
 pub fn expand_requests(events: &[Envelope], turn: &Address) -> Option<Vec<SentMessage>> {
     let mut log = MessageLog::default();
@@ -131,11 +96,4 @@ pub fn expand_requests(events: &[Envelope], turn: &Address) -> Option<Vec<SentMe
         Event::RequestMade(request) if envelope.address == *turn => Some(log.expand(&request.messages)),
         _ => None,
     })
-}
-
-/// The text of the last attempt's reply at a turn.
-pub fn reply_text(session: &Session, turn: &Address) -> Option<String> {
-    let mut log = MessageLog::default();
-    session.events().filter(|envelope| envelope.address == *turn).for_each(|envelope| log.apply(&envelope));
-    log.replies.remove(turn)
 }

@@ -1,0 +1,105 @@
+//! Data of the events about answers: what was found in a reply, and whether it fits.
+//! Field names are the stored names; absent means unknown or not applicable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::ErrorRecord;
+
+/// `extract`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Extract {
+    /// What was looked for: json.
+    pub kind: String,
+    /// The rule that found the candidate: whole, json_fence, fence, start, bracket, scalar, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// How many candidates were read.
+    pub candidates: u32,
+    /// Repairs: stable name, first and one-past-last byte in the reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixes: Vec<(String, usize, usize)>,
+    /// Bytes of the reply that were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<(usize, usize)>,
+    /// SHA-256 of the reply text, hexadecimal.
+    pub sha: String,
+    /// The JSON after repairs, when there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<Kept>,
+    /// Why nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorRecord>,
+    /// Byte of the reply where the error stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_at: Option<usize>,
+}
+
+/// A derived text, cut over 64 KB to its head, length and hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Kept {
+    /// All of it.
+    Whole(String),
+    /// Too long to keep.
+    Head {
+        /// Its first bytes.
+        head: String,
+        /// Its length.
+        bytes: u64,
+        /// SHA-256 of all of it, hexadecimal.
+        sha: String,
+    },
+}
+
+impl Kept {
+    /// Bytes of a derived text that are kept whole.
+    pub const WHOLE_BYTES: usize = 64 * 1024;
+
+    /// The text, or its head when it is too long.
+    pub fn of(text: String) -> Self {
+        if text.len() <= Self::WHOLE_BYTES {
+            return Self::Whole(text);
+        }
+        let sha = hex_sha(text.as_bytes());
+        let mut end = 1024;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self::Head { head: text[..end].to_owned(), bytes: text.len() as u64, sha }
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub fn hex_sha(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `check`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Check {
+    /// What was checked: args, return, schema, memory.
+    pub layer: String,
+    /// Did it fit?
+    pub ok: bool,
+    /// Errors and warnings, in the order of the declaration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<IssueRecord>,
+}
+
+/// One validation error or warning.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IssueRecord {
+    /// Path such as `items.2.price`; empty = the root.
+    pub path: String,
+    /// error or warning
+    pub severity: String,
+    /// What was expected.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// What was there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub got: String,
+    /// In words.
+    pub message: String,
+}

@@ -1,0 +1,173 @@
+//! Data of the events about replies: parts as they arrive, waits, ends, tokens, errors.
+//! Field names are the stored names; absent means unknown or not applicable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::StructuredBy;
+
+/// `retry.wait`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RetryWait {
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// How long until the next.
+    pub wait_ms: u64,
+    /// Why: the error's class.
+    pub class: String,
+    /// The wait was asked for by the server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retry_after: bool,
+    /// What failed, in words.
+    pub message: String,
+}
+
+/// What a piece of a reply is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartKind {
+    /// The answer.
+    Text,
+    /// Reasoning that the provider shows.
+    Reasoning,
+}
+
+/// `reply.part`: up to 50 ms or 16 KB of deltas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplyPart {
+    /// Attempt within the turn, from 1.
+    pub attempt: u32,
+    /// What it is.
+    pub kind: PartKind,
+    /// The text of the deltas joined.
+    pub text: String,
+    /// Byte lengths of the original deltas.
+    pub lens: Vec<u32>,
+    /// Milliseconds from the start of the attempt to each delta.
+    pub ms: Vec<u32>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplyStatus {
+    /// A whole reply.
+    Ok,
+    /// No usable reply, and no further attempt.
+    Error,
+    /// The reply was cut by its length limit.
+    Cut,
+    /// The attempt failed and another follows; its text does not count.
+    Discarded,
+    /// Stopped by a person or a limit.
+    Cancelled,
+}
+
+/// `reply.end`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplyEnd {
+    /// Attempt within the turn, from 1.
+    pub attempt: u32,
+    /// How it ended.
+    pub status: ReplyStatus,
+    /// The provider's finish reason, in our words: stop, length, content_filter, refusal, tool_calls, or the provider's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// Tokens as the provider counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Tokens>,
+    /// The model that answered, as the provider names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How the schema travelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_by: Option<StructuredBy>,
+    /// HTTP requests this turn cost so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requests: u32,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorRecord>,
+    /// Waited in the provider's gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_ms: Option<u64>,
+    /// From sending to the first delta.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_ms: Option<u64>,
+}
+
+impl ReplyEnd {
+    /// An attempt that ended so, with nothing else known.
+    pub fn new(attempt: u32, status: ReplyStatus) -> Self {
+        Self {
+            attempt,
+            status,
+            finish: None,
+            usage: None,
+            model: None,
+            structured_by: None,
+            requests: 0,
+            error: None,
+            queued_ms: None,
+            first_ms: None,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Token counts of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input tokens, cached ones included.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens written to the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_creation: Option<u64>,
+    /// Input tokens read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
+    /// Output tokens spent on reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+}
+
+impl Tokens {
+    /// The sum, part by part.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+        };
+        Self {
+            input: self.input + more.input,
+            output: self.output + more.output,
+            cache_creation: add(self.cache_creation, more.cache_creation),
+            cache_read: add(self.cache_read, more.cache_read),
+            reasoning: add(self.reasoning, more.reasoning),
+        }
+    }
+}
+
+/// An error as data.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// Stable reason name.
+    pub reason: String,
+    /// What happened and where.
+    pub message: String,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Class of a model error: rate_limit, timeout, server_error, client_error, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// HTTP status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}

@@ -1,0 +1,180 @@
+//! Data of the events about requests: messages, options, what left the machine.
+//! Field names are the stored names; absent means unknown or not applicable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Address, JsonText};
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The task, data, feedback.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result.
+    Tool,
+}
+
+impl Role {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// Why a message exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Built from the agent's definition.
+    Prompt,
+    /// An earlier reply of the model.
+    Reply,
+    /// Feedback after a turn.
+    Feedback,
+}
+
+/// `message`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Number within the run, from 0.
+    pub m: u32,
+    /// Who speaks.
+    pub role: Role,
+    /// Why it exists.
+    pub source: Source,
+    /// Its parts in order; the message's text is their concatenation.
+    pub parts: Vec<MessagePart>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MessagePart {
+    /// Text written by the prompt builder.
+    Text {
+        /// Prompt section: `card`, `task`, `context`, `output`, `feedback`.
+        section: String,
+        /// The text, with its own line ends.
+        text: String,
+        /// The text holds data from outside.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        untrusted: bool,
+    },
+    /// The reply text of a turn, never repeated.
+    Reply {
+        /// Address of that turn.
+        reply: Address,
+    },
+}
+
+/// `request`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestMade {
+    /// Message numbers of this run, inclusive ranges, in order.
+    pub messages: Vec<(u32, u32)>,
+    /// What is wanted: program, json, text, control_json.
+    pub want: String,
+    /// JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<JsonText>,
+    /// Model options as asked for.
+    pub options: Options,
+    /// Hint that the provider should cache the prompt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
+}
+
+/// Model options; absent means the provider's default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Largest number of tokens in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Nucleus sampling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Texts that end the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// The provider's seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Reasoning effort in the provider's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+}
+
+/// `sent`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sent {
+    /// Attempt within the turn, from 1.
+    pub attempt: u32,
+    /// Provider.
+    pub provider: String,
+    /// Where to, without query or secrets.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// The body without its messages.
+    pub frame: JsonText,
+    /// Size of the body.
+    pub bytes: u64,
+    /// SHA-256 of the body, hexadecimal.
+    pub sha: String,
+    /// How the schema travels in this attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_by: Option<StructuredBy>,
+}
+
+/// How a schema travels to a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StructuredBy {
+    /// The provider enforces the schema.
+    JsonSchema,
+    /// A forced tool whose parameters are the schema.
+    Tool,
+    /// The provider enforces JSON, not the schema.
+    JsonObject,
+    /// Only the prompt says it.
+    Prompt,
+}
+
+impl StructuredBy {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::JsonSchema => "json_schema",
+            Self::Tool => "tool",
+            Self::JsonObject => "json_object",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+/// `wire`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Wire {
+    /// Attempt within the turn, from 1.
+    pub attempt: u32,
+    /// Status of the response, when one came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Base64 of deflated JSON lines `[ms since sending, base64 of the bytes]`, one per network read.
+    pub frames: String,
+    /// Bytes before compression.
+    pub bytes: u64,
+}

@@ -1,0 +1,177 @@
+//! Data of the events about runs and turns: what they start with, what they cost, how they end.
+//! Field names are the stored names; absent means unknown or not applicable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{ErrorRecord, JsonText, StructuredBy, Tokens};
+
+/// `run.start`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunStart {
+    /// The agent.
+    pub agent: AgentRecord,
+    /// The mode's name.
+    pub mode: String,
+    /// The model.
+    pub model: ModelRecord,
+    /// Limits in force: name and value, only those that are on.
+    pub limits: Vec<(String, u64)>,
+    /// The context as a JSON object.
+    pub context: JsonText,
+    /// Descriptions of the context's fields that came with a Step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_descriptions: Vec<(String, String)>,
+    /// Seed of the run's randomness.
+    pub seed: u64,
+}
+
+/// The agent of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AgentRecord {
+    /// Its name.
+    pub name: String,
+    /// Its effective definition as an agent file.
+    pub toml: String,
+    /// SHA-256 of `toml`, hexadecimal.
+    pub sha: String,
+}
+
+/// The model of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ModelRecord {
+    /// What the developer wrote.
+    pub alias: String,
+    /// The provider's name: demo, sample, human, recorded, closure or a configured one.
+    pub provider: String,
+    /// The model's id at the provider.
+    pub id: String,
+    /// Price per million tokens, when known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// Prices in the provider's currency unit per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Price {
+    /// Input tokens.
+    pub input: f64,
+    /// Output tokens.
+    pub output: f64,
+    /// Input tokens read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input: Option<f64>,
+}
+
+impl Price {
+    /// The cost of these tokens.
+    pub fn cost(&self, tokens: &Tokens) -> f64 {
+        let cached = tokens.cache_read.unwrap_or_default().min(tokens.input);
+        let cached_price = self.cached_input.unwrap_or(self.input);
+        let per_million = |count: u64, price: f64| u32::try_from(count).map_or(0.0, f64::from) * price / 1e6;
+        per_million(tokens.input - cached, self.input)
+            + per_million(cached, cached_price)
+            + per_million(tokens.output, self.output)
+    }
+}
+
+/// `turn.start`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TurnStart {
+    /// Unix time in ms: the only clock a turn reads.
+    pub now: i64,
+    /// What is left of every budget.
+    pub left: Left,
+    /// The budget that does not allow this turn: nothing is asked, the run ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+}
+
+/// What is left of the budgets when a turn starts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Left {
+    /// Turns, this one included.
+    pub turns: u32,
+    /// Tokens, when limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Mission time in ms, when limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mission_ms: Option<u64>,
+}
+
+/// `interrupt`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Interrupt {
+    /// cancelled, mission_timeout
+    pub reason: String,
+    /// person, signal, limit
+    pub by: String,
+}
+
+/// `turn.end`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TurnEnd {
+    /// Did the turn give what was wanted?
+    pub success: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Tokens of this turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Tokens>,
+    /// Running totals of the run.
+    pub totals: Totals,
+}
+
+/// Running totals of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Turns so far.
+    pub turns: u32,
+    /// Model requests so far (HTTP attempts where there are any).
+    pub requests: u32,
+    /// Tokens so far; absent when no provider count came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+}
+
+/// `run.end`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// The answer, keys in the order the model gave them.
+    #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<JsonText>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail: Option<ErrorRecord>,
+    /// What it cost.
+    pub usage: UsageRecord,
+}
+
+/// Usage of a run without its times (those are taken from the envelopes).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct UsageRecord {
+    /// Totals.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// A schema left the machine.
+    pub schema_used: bool,
+    /// Its size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_bytes: Option<u64>,
+    /// How it travelled in the last turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_output: Option<StructuredBy>,
+    /// Estimated size of the system text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt_tokens: Option<u64>,
+}
+
+/// `notice`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Notice {
+    /// info, warning
+    pub level: String,
+    /// In words.
+    pub text: String,
+}

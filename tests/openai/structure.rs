@@ -1,0 +1,136 @@
+//! How a schema travels, and what happens when a server refuses it.
+
+use ptc_workbench::event::{Options, StructuredBy};
+use ptc_workbench::model::{ErrorClass, Finish, ModelEvent, OpenAi, Request, StructuredOutput};
+
+use super::server::{Play, Server, answer};
+use super::{ask_server, endpoint, model, request, request_json};
+
+const REFUSED: &str =
+    r#"{"error":{"message":"response_format is not supported by this server","type":"invalid_request_error"}}"#;
+
+/// A server that answers only requests in one of these formats (`none` = without format).
+async fn picky(formats: &'static [&'static str]) -> Server {
+    Server::script(move |_, received| {
+        let body = received.json();
+        let format = body["response_format"]["type"].as_str().unwrap_or("none");
+        if formats.contains(&format) { answer(r#"{"score":1}"#) } else { Play::json("400 Bad Request", REFUSED) }
+    })
+    .await
+}
+
+fn formats(server: &Server) -> Vec<String> {
+    let format = |body: &serde_json::Value| body["response_format"]["type"].as_str().unwrap_or("none").to_owned();
+    server.received().iter().map(|received| format(&received.json())).collect()
+}
+
+#[tokio::test]
+async fn a_server_without_schemas_is_asked_for_a_json_object_from_then_on() {
+    let server = picky(&["json_object"]).await;
+    let model = model(&server);
+    let asked = ask_server(&server, &model, &request_json("hi")).await;
+    assert_eq!(formats(&server), ["json_schema", "json_object"]);
+    let reply = asked.reply();
+    assert_eq!((reply.structured_by, reply.attempt, reply.requests), (Some(StructuredBy::JsonObject), 2, 2));
+    assert_eq!(asked.discarded(), [(1, "client_error".to_owned())]);
+    assert_eq!(asked.notices().len(), 1);
+    let notice = asked.notices()[0];
+    assert!(notice.contains("refuses structured output by json_schema; using json_object"), "{notice}");
+    assert!(notice.contains("response_format is not supported by this server"), "{notice}");
+    assert!(!asked.events.iter().any(|event| matches!(event, ModelEvent::RetryWait(_))));
+
+    let again = ask_server(&server, &model, &request_json("hi")).await;
+    assert_eq!(formats(&server), ["json_schema", "json_object", "json_object"]);
+    assert_eq!((again.reply().attempt, again.notices().len()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_server_without_any_format_gets_the_prompt_only() {
+    let server = picky(&["none"]).await;
+    let asked = ask_server(&server, &model(&server), &request_json("hi")).await;
+    assert_eq!(formats(&server), ["json_schema", "json_object", "none"]);
+    assert_eq!(asked.reply().structured_by, Some(StructuredBy::Prompt));
+    let ways: Vec<_> = asked
+        .events
+        .iter()
+        .filter_map(|event| if let ModelEvent::Sent(sent) = event { sent.structured_by } else { None })
+        .collect();
+    assert_eq!(ways, [StructuredBy::JsonSchema, StructuredBy::JsonObject, StructuredBy::Prompt]);
+}
+
+#[tokio::test]
+async fn other_refusals_leave_the_schema_alone() {
+    let body = r#"{"error":{"message":"This model's maximum context length is 8192 tokens","code":"context_length_exceeded"}}"#;
+    let server = Server::play([Play::json("400 Bad Request", body)]).await;
+    let asked = ask_server(&server, &model(&server), &request_json("hi")).await;
+    let error = asked.error();
+    assert_eq!((error.class, error.status, error.requests), (ErrorClass::Client, Some(400), 1));
+    assert!(error.message.contains("maximum context length is 8192 tokens"), "{}", error.message);
+    assert!(error.hint.as_ref().unwrap().contains("shorten the context"), "{:?}", error.hint);
+}
+
+#[tokio::test]
+async fn a_fixed_way_is_kept_even_when_it_is_refused() {
+    let ways = [
+        (StructuredBy::JsonSchema, "json_schema"),
+        (StructuredBy::JsonObject, "json_object"),
+        (StructuredBy::Prompt, "none"),
+    ];
+    for (way, format) in ways {
+        let server = Server::play([Play::json("400 Bad Request", REFUSED)]).await;
+        let mut fixed = endpoint(&server);
+        fixed.structured_output = StructuredOutput::Fixed(way);
+        let asked = ask_server(&server, &OpenAi::new(fixed).unwrap(), &request_json("hi")).await;
+        assert_eq!((asked.error().class, formats(&server)), (ErrorClass::Client, vec![format.to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn the_arguments_of_a_forced_tool_are_the_reply() {
+    let call = |arguments: &str| {
+        let arguments = serde_json::json!({"choices": [{"delta": {"tool_calls": [{"index": 0,
+            "function": {"name": "respond", "arguments": arguments}}]}}]});
+        format!("data: {arguments}\n\n")
+    };
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n".to_owned();
+    let server = Server::play([Play::events([call("{\"sco"), call("re\":1}"), end])]).await;
+    let mut forced = endpoint(&server);
+    forced.structured_output = StructuredOutput::Fixed(StructuredBy::Tool);
+    let asked = ask_server(&server, &OpenAi::new(forced).unwrap(), &request_json("hi")).await;
+    let reply = asked.reply();
+    assert_eq!((reply.text.as_str(), reply.finish.clone()), (r#"{"score":1}"#, Some(Finish::Stop)));
+    assert_eq!(reply.structured_by, Some(StructuredBy::Tool));
+    let body = server.received().remove(0).json();
+    assert_eq!(body["tools"][0]["function"]["parameters"]["required"], serde_json::json!(["score"]));
+    assert_eq!(body["tool_choice"]["function"]["name"], "respond");
+}
+
+#[tokio::test]
+async fn without_a_schema_no_format_is_sent() {
+    let server = picky(&["none"]).await;
+    let asked = ask_server(&server, &model(&server), &request("hi")).await;
+    assert_eq!((asked.reply().structured_by, formats(&server)), (None, vec!["none".to_owned()]));
+}
+
+#[tokio::test]
+async fn other_parameters_that_a_server_refuses_are_renamed_or_left_out() {
+    let server = Server::script(|_, received| {
+        let body = received.json();
+        if body.get("stream_options").is_some() {
+            let detail = r#"{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}"#;
+            Play::json("422 Unprocessable Entity", detail)
+        } else if body.get("max_tokens").is_some() {
+            let error = r#"{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}"#;
+            Play::json("400 Bad Request", error)
+        } else {
+            answer("ok")
+        }
+    })
+    .await;
+    let limited = Request { options: Options { max_tokens: Some(9), ..Options::default() }, ..request_json("hi") };
+    let asked = ask_server(&server, &model(&server), &limited).await;
+    assert_eq!((asked.reply().attempt, asked.notices().len()), (3, 2));
+    let last = server.received().pop().unwrap().json();
+    assert_eq!(last["max_completion_tokens"], 9);
+    assert_eq!(last["response_format"]["type"], "json_schema");
+}
