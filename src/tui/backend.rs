@@ -188,8 +188,8 @@ pub struct Question {
 pub enum Ended {
     /// A live run is over.
     Run,
-    /// The replay gave the same events.
-    Identical,
+    /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
+    Identical(Option<Address>),
     /// The replay differs: the report of the first divergence.
     Diverged(String),
     /// It could not be carried through (storage, …): what happened and what to do.
@@ -235,6 +235,9 @@ pub enum Overwrite {
 /// Unsaved texts as a recovery file keeps them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
+    /// Which of several this is, for [`Backend::drop_recovery`]; empty for this process's own.
+    #[serde(skip)]
+    pub id: String,
     /// Unix time in ms.
     pub saved_ms: i64,
     /// The file they belong to.
@@ -281,6 +284,9 @@ pub trait Backend: Send + Sync {
     /// Keeps unsaved texts, replacing what this process kept before. Also called while the process ends.
     fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord>;
 
-    /// Removes what this process kept, and every recovery found at the start.
+    /// Removes what this process kept.
     fn forget(&self);
+
+    /// Removes a recovery found at the start.
+    fn drop_recovery(&self, id: &str);
 }

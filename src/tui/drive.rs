@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::backend::{Backend, Bodies, Run};
 use super::effects;
 use super::limiter::Limiter;
-use super::message::{Msg, Slot};
+use super::message::{Effect, Msg, Slot};
 use super::model::Model;
 use super::stage::{Input, Stage};
 use super::{start, update};
@@ -113,10 +113,15 @@ impl Driver {
     }
 
     /// Runs until the program is to end. The first frame comes before anything else is done.
-    pub async fn run(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<Exit> {
+    pub async fn run(
+        &mut self,
+        model: &mut Model,
+        stage: &mut dyn Stage,
+        first: Option<Effect>,
+    ) -> io::Result<Exit> {
         self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
         self.draw(model, stage)?;
-        for effect in start(model) {
+        for effect in start(model).into_iter().chain(first) {
             effects::perform(self, model, stage, effect).await?;
         }
         effects::look_for_recoveries(self);

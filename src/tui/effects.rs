@@ -66,6 +66,17 @@ pub(super) async fn perform(
             backend.forget();
             Done::Msg(Msg::Kept(Ok(())))
         }),
+        Effect::Drop(id) => work(driver, move || {
+            backend.drop_recovery(&id);
+            Done::Msg(Msg::Kept(Ok(())))
+        }),
+        Effect::TakeOver(recovery, id) => work(driver, move || {
+            let kept = backend.keep(&recovery);
+            if kept.is_ok() {
+                backend.drop_recovery(&id);
+            }
+            Done::Msg(Msg::Kept(kept))
+        }),
         Effect::Edit(place, text) => {
             let result = stage.edit(place, &text).await;
             stage.redraw()?;

@@ -92,8 +92,12 @@ pub enum Effect {
     },
     /// Keep unsaved texts; answers [`Msg::Kept`].
     Keep(Box<Recovery>),
-    /// Throw kept texts away.
+    /// Throw away what this process kept.
     Forget,
+    /// Throw kept texts of an earlier start away.
+    Drop(String),
+    /// Keep texts, then throw away those of an earlier start that they come from; answers [`Msg::Kept`].
+    TakeOver(Box<Recovery>, String),
     /// Edit a text outside; answers [`Msg::Edited`].
     Edit(Place, String),
     /// Put a text on the terminal's clipboard.

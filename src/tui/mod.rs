@@ -11,6 +11,7 @@ pub mod drive;
 mod effects;
 pub mod keys;
 pub mod limiter;
+pub mod live;
 pub mod message;
 pub mod model;
 pub mod row;
@@ -33,8 +34,11 @@ pub use screenshot::{ansi, picture, screenshot};
 pub use update::{start, update};
 pub use view::{draw, layout};
 
+use crate::config::Config;
+
 use backend::Backend;
 use drive::{Clock, Driver, Exit};
+use message::Effect;
 use keys::Keymap;
 use model::Model;
 use terminal::{Screen, TakeError};
@@ -47,6 +51,32 @@ pub struct Setup {
     pub theme: Theme,
     /// Keys.
     pub keymap: Keymap,
+    /// A session to open at once.
+    pub session: Option<String>,
+}
+
+impl Setup {
+    /// The setup of a configuration: its keys, and no colours when `colours` is off or `NO_COLOR` is set.
+    ///
+    /// Errors: every conflict and unknown name among the keys, one a line.
+    pub fn new(config: &Config, colours: Colours) -> Result<Self, String> {
+        let keys = config.keys.iter().map(|(action, chords)| (action.as_str(), chords.as_slice()));
+        let keymap = Keymap::configured(keys).map_err(|errors| {
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        })?;
+        let silent = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let theme = if silent || colours == Colours::Off { Theme::Plain } else { Theme::Ansi };
+        Ok(Self { theme, keymap, session: None })
+    }
+}
+
+/// Are colours wanted?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    /// Unless `NO_COLOR` is set.
+    On,
+    /// `--no-color`.
+    Off,
 }
 
 /// Shows the workbench until a person leaves or a signal comes; returns the exit code.
@@ -62,7 +92,11 @@ pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<u8, TakeErro
     model.keymap = setup.keymap;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(backend.clone(), Clock::starting_at(now_ms));
-    let result = AssertUnwindSafe(driver.run(&mut model, &mut screen)).catch_unwind().await;
+    let first = setup.session.map(|id| {
+        model.screen = model::Screen::Sessions;
+        Effect::Open(id)
+    });
+    let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);
     if !matches!(result, Ok(Ok(Exit::Quit))) && model.workbench.unsaved() {
         let kept = backend.keep(&model.workbench.recovery(model.now_ms));

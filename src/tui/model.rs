@@ -501,6 +501,7 @@ impl Workbench {
     /// What a recovery file keeps.
     pub fn recovery(&self, now_ms: i64) -> Recovery {
         Recovery {
+            id: String::new(),
             saved_ms: now_ms,
             file: self.file.clone(),
             drafts: std::array::from_fn(|at| self.editors[at].draft.clone()),

@@ -128,7 +128,10 @@ fn turn_of(question: &Question) -> crate::event::Address {
 fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
     match ended {
         Ended::Run => {}
-        Ended::Identical => model.say(Tone::Good, "replayed: identical"),
+        Ended::Identical(None) => model.say(Tone::Good, "replayed: identical"),
+        Ended::Identical(Some(at)) => {
+            model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
+        }
         Ended::Diverged(report) => {
             let first = report.lines().next().unwrap_or("the replay differs").to_owned();
             model.say(Tone::Bad, format!("replayed: {first}"));

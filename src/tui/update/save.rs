@@ -111,7 +111,7 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let restored: [Option<Draft>; 4] = std::array::from_fn(|_| drafts.next().flatten());
         let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
         let drafts = [prompt, signature, context, options];
-        Some(Recovery { saved_ms: recovery.saved_ms, file: recovery.file, drafts })
+        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts })
     });
     if let Some(recovery) = usable {
         model.popups.push(Popup::Recovery(Box::new(recovery)));
@@ -119,21 +119,23 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
     Vec::new()
 }
 
-/// Puts the kept texts with their undo into the editors.
+/// Puts the kept texts with their undo into the editors; they are this process's own from now on.
 pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
-    if let Some(Popup::Recovery(recovery)) = model.popups.pop() {
-        for (editor, draft) in model.workbench.editors.iter_mut().zip(recovery.drafts) {
-            let restored = editor.draft.take_over(draft);
-            editor.draft = restored;
-            editor.free = false;
-        }
-        model.workbench.file = recovery.file;
-        model.say(Tone::Good, "restored; Ctrl-S saves them");
+    let Some(Popup::Recovery(recovery)) = model.popups.pop() else { return Vec::new() };
+    for (editor, draft) in model.workbench.editors.iter_mut().zip(recovery.drafts) {
+        let restored = editor.draft.take_over(draft);
+        editor.draft = restored;
+        editor.free = false;
     }
-    Vec::new()
+    model.workbench.file = recovery.file;
+    model.say(Tone::Good, "restored; nothing of it is saved yet");
+    vec![Effect::TakeOver(Box::new(model.workbench.recovery(model.now_ms)), recovery.id)]
 }
 
+/// Throws the kept texts away.
 pub(super) fn drop_kept(model: &mut Model) -> Vec<Effect> {
-    model.popups.pop();
-    vec![Effect::Forget]
+    match model.popups.pop() {
+        Some(Popup::Recovery(recovery)) => vec![Effect::Drop(recovery.id)],
+        _ => Vec::new(),
+    }
 }

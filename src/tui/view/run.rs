@@ -45,7 +45,7 @@ fn state(model: &Model, view: &RunView) -> Vec<Piece> {
     }
     let time = running(facts.elapsed_ms(model.now_ms));
     let (role, text) = match (view.phase, &view.ended, &facts.end) {
-        (_, Some(Ended::Identical), _) => (Role::Good, "✓ replayed: identical".to_owned()),
+        (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
         (_, Some(Ended::Diverged(_)), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
         (_, Some(Ended::Broken(_)), _) => (Role::Bad, "✗ broken off".to_owned()),
         (Phase::Starting, _, _) => (Role::Accent, "● starting".to_owned()),
