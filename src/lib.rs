@@ -10,4 +10,5 @@ pub mod port;
 pub mod prompt;
 pub mod replay;
 pub mod session;
+pub mod tui;
 pub mod workbench;

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use clap::Parser;
+use ptc_workbench::agent::BUNDLED;
 use ptc_workbench::cli::{self, Arguments};
 use ptc_workbench::config::{Config, Folders, process_env};
+use ptc_workbench::tui::live::Live;
+use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::Workbench;
 
 fn main() -> ExitCode {
@@ -40,11 +43,31 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     let code = match &arguments.command {
         Some(command) => runtime.block_on(cli::run(command, arguments, &workbench)),
-        None => return Err("the interface is being built".to_owned()),
+        None => open(arguments, workbench, &runtime)?,
     };
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Opens the workbench with an agent file, an example or a session.
+fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::Runtime) -> Result<u8, String> {
+    let colours = if arguments.no_color { Colours::Off } else { Colours::On };
+    let mut setup = Setup::new(&workbench.config, colours)?;
+    let example = BUNDLED[0].name;
+    let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
+    let mut file = None;
+    if let Some(name) = arguments.open.as_deref() {
+        match workbench.open_session(name) {
+            Ok(session) if !name.ends_with(".toml") => setup.session = Some(session.header.id.to_string()),
+            _ => {
+                agent = cli::agent_source(name).map_err(|error| error.0)?;
+                file = Some(Path::new(name)).filter(|path| path.exists());
+            }
+        }
+    }
+    let live = Live::new(workbench, &agent, file);
+    runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())
 }
 
 fn log_to(file: &Path) -> std::io::Result<()> {

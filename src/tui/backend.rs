@@ -1,0 +1,292 @@
+//! The interface's only door to the rest of the program: what a person can have done, as a trait.
+//!
+//! In: texts, ids, answers. Out: runs that tell events, sessions, findings. The interface calls the methods from a
+//! blocking thread unless they say otherwise, so a slow disk never stops the keyboard. It must never be handed a port,
+//! a socket or a file of a session.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use crate::agent::{Diagnostic, DraftTexts};
+use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
+
+/// The agent a workbench starts with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// Its texts.
+    pub texts: DraftTexts,
+    /// Its file; `None` when it is bundled or new, so that saving asks for a path.
+    pub file: Option<AgentFile>,
+}
+
+/// A file and the state it had when it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// SHA-256 of its content, hexadecimal.
+    pub sha: String,
+}
+
+/// What the texts mean, as far as they can be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// The agent's name.
+    pub name: String,
+    /// The mode's name.
+    pub mode: String,
+    /// The model as it will be used.
+    pub model: String,
+    /// Limit of turns.
+    pub max_turns: u32,
+    /// Number of fields that the signature gives back; `None` when it cannot be read.
+    pub fields: Option<usize>,
+    /// What would be sent first; empty when the texts do not make a request.
+    pub request: Vec<SentMessage>,
+    /// The JSON Schema of the answer, on several lines.
+    pub schema: Option<String>,
+}
+
+/// One message as sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// Its parts: name of the prompt section and text.
+    pub sections: Vec<(String, String)>,
+}
+
+/// One line of the sessions screen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionSummary {
+    /// The session's id.
+    pub id: String,
+    /// Unix time in ms; 0 when it cannot be read.
+    pub started_ms: i64,
+    /// The agent's name.
+    pub agent: String,
+    /// Mode.
+    pub mode: String,
+    /// Model.
+    pub model: String,
+    /// Turns of all runs.
+    pub turns: usize,
+    /// Tokens, when counted.
+    pub tokens: Option<Tokens>,
+    /// Cost, when known.
+    pub cost: Option<f64>,
+    /// How it ended.
+    pub status: SessionStatus,
+    /// The answer as JSON text, or reason and message.
+    pub result: String,
+    /// First lines of the task, for the preview.
+    pub task: String,
+    /// The session it was forked from, and where.
+    pub parent: Option<(String, String)>,
+    /// What could not be read.
+    pub damage: Option<String>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionStatus {
+    /// Not ended, or the end was not recorded.
+    #[default]
+    Open,
+    /// It returned.
+    Ok,
+    /// It failed.
+    Error,
+}
+
+impl SessionStatus {
+    /// The word used in filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Ok => "ok",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A saved session, its bodies unread.
+#[derive(Clone)]
+pub struct OpenSession {
+    /// Its line in the list.
+    pub summary: SessionSummary,
+    /// Its runs.
+    pub runs: Vec<RunOutline>,
+    /// Where the bodies come from.
+    pub bodies: Arc<dyn Bodies>,
+}
+
+/// A run of a saved session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOutline {
+    /// Events before the first turn: `run.start` and what follows.
+    pub head: Vec<Envelope>,
+    /// Its turns.
+    pub turns: Vec<TurnOutline>,
+    /// Events behind the last turn: `run.end`, notices.
+    pub tail: Vec<Envelope>,
+}
+
+/// A turn of a saved session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnOutline {
+    /// Its address.
+    pub address: Address,
+    /// Places of its events in the session.
+    pub events: Range<usize>,
+    /// Did it give what was wanted? `None` when it has no end.
+    pub success: Option<bool>,
+    /// Why not.
+    pub reason: Option<String>,
+    /// From its start to its end.
+    pub elapsed_ms: u64,
+    /// Its tokens.
+    pub tokens: Option<Tokens>,
+}
+
+/// Reads parts of a saved session. Both methods read files.
+pub trait Bodies: Send + Sync {
+    /// The events at these places.
+    fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord>;
+
+    /// Everything that was sent in a turn.
+    fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord>;
+}
+
+/// What a run tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happening {
+    /// An event, in order. Reply parts that follow each other may have been merged, nothing else.
+    Event(Box<Envelope>),
+    /// A person is asked: the `human` model. Goes away with the answer, the turn's end or the run's end.
+    Question(Question),
+    /// Nothing more will come.
+    Ended(Ended),
+}
+
+/// A question to the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Where it arose.
+    pub address: Address,
+    /// The text to show: everything that would be sent.
+    pub text: String,
+}
+
+/// How a run or a replay ended, beyond its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// A live run is over.
+    Run,
+    /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
+    Identical(Option<Address>),
+    /// The replay differs: the report of the first divergence.
+    Diverged(String),
+    /// It could not be carried through (storage, …): what happened and what to do.
+    Broken(ErrorRecord),
+}
+
+/// A run or a replay that is going on. Dropping it does not stop it.
+pub trait Run: Send + Sync {
+    /// The session it is saved in.
+    fn session(&self) -> Option<String>;
+
+    /// Everything told since the last call. Never blocks.
+    fn drain(&self) -> Vec<Happening>;
+
+    /// Resolves when there is something to drain; at once when there already is.
+    fn changed(&self) -> BoxFuture<'_, ()>;
+
+    /// Stops it. Returns at once; the end is told as events.
+    fn cancel(&self);
+
+    /// Answers a question. Returns at once.
+    fn answer(&self, question: &Address, text: String);
+}
+
+/// Why a file was not saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaveError {
+    /// The file is not as it was when it was read, or there is one already.
+    Changed,
+    /// Anything else: what and what to do.
+    Failed(ErrorRecord),
+}
+
+/// How a file is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Only when it is as it was read, or does not exist yet.
+    Unchanged,
+    /// Whatever is there.
+    Always,
+}
+
+/// Unsaved texts as a recovery file keeps them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// Which of several this is, for [`Backend::drop_recovery`]; empty for this process's own.
+    #[serde(skip)]
+    pub id: String,
+    /// Unix time in ms.
+    pub saved_ms: i64,
+    /// The file they belong to.
+    pub file: Option<AgentFile>,
+    /// Prompt, signature, context, options with their edit logs.
+    pub drafts: [Draft; 4],
+}
+
+/// What a person can have done.
+pub trait Backend: Send + Sync {
+    /// The agent to start with.
+    fn opening(&self) -> Opening;
+
+    /// Every finding about the texts. Pure.
+    fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic>;
+
+    /// What the texts mean. Pure.
+    fn preview(&self, texts: &DraftTexts) -> Preview;
+
+    /// Starts a run in the background and returns at once, or says why it is refused.
+    fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
+
+    /// The saved sessions, newest first, forks behind their origin.
+    fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord>;
+
+    /// A saved session.
+    fn open(&self, id: &str) -> Result<OpenSession, ErrorRecord>;
+
+    /// Replays a saved session in the background.
+    fn replay(&self, id: &str) -> Result<Arc<dyn Run>, ErrorRecord>;
+
+    /// Writes the texts as an agent file; `known` is the state in which it was read.
+    fn save(
+        &self,
+        path: &Path,
+        texts: &DraftTexts,
+        known: Option<&AgentFile>,
+        overwrite: Overwrite,
+    ) -> Result<AgentFile, SaveError>;
+
+    /// Unsaved texts of an earlier start, newest first; unreadable ones are left out.
+    fn recoveries(&self) -> Vec<Recovery>;
+
+    /// Keeps unsaved texts, replacing what this process kept before. Also called while the process ends.
+    fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord>;
+
+    /// Removes what this process kept.
+    fn forget(&self);
+
+    /// Removes a recovery found at the start.
+    fn drop_recovery(&self, id: &str);
+}

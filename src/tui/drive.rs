@@ -1,0 +1,277 @@
+//! The loop: one `select!` over input, runs, answers of background work and time; all queues are drained, then one frame.
+//!
+//! In: a backend and a stage. Out: how the program ends. Nothing is drawn unless the model is dirty, and never more than
+//! sixty times a second. Everything slow runs on a blocking thread.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event, MouseEventKind};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::backend::{Backend, Bodies, Run};
+use super::effects;
+use super::limiter::Limiter;
+use super::message::{Effect, Msg, Slot};
+use super::model::Model;
+use super::stage::{Input, Stage};
+use super::{start, update};
+
+/// How long a run may take to write its end when the program leaves.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// A person left.
+    Quit,
+    /// A signal came, by number: the exit code is 128 more.
+    Signal(i32),
+    /// The input has ended: the terminal is gone.
+    Hangup,
+}
+
+impl Exit {
+    /// The exit code of the process.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Quit => 0,
+            Self::Signal(number) => u8::try_from(128 + number).unwrap_or(u8::MAX),
+            Self::Hangup => 129,
+        }
+    }
+}
+
+/// The clock that the model is told: Unix time in ms. Follows tokio's clock, so that tests can pause it.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    start_ms: i64,
+    start: Instant,
+}
+
+impl Clock {
+    /// A clock that shows this time now.
+    pub fn starting_at(start_ms: i64) -> Self {
+        Self { start_ms, start: Instant::now() }
+    }
+
+    /// Unix time in ms.
+    pub fn now_ms(&self) -> i64 {
+        self.start_ms + i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn instant(&self, at_ms: i64) -> Instant {
+        self.start + Duration::from_millis(u64::try_from(at_ms - self.start_ms).unwrap_or_default())
+    }
+}
+
+/// What the loop holds besides the model.
+pub struct Driver {
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) runs: [Option<Arc<dyn Run>>; 2],
+    pub(super) bodies: Option<Arc<dyn Bodies>>,
+    pub(super) done: mpsc::UnboundedSender<Done>,
+    answers: mpsc::UnboundedReceiver<Done>,
+    /// Turns that are being read.
+    pub(super) reading: Vec<crate::event::Address>,
+    /// Background work under way.
+    pub(super) working: usize,
+    clock: Clock,
+    limiter: Limiter,
+    /// Frames drawn.
+    pub frames: u64,
+}
+
+/// A finished piece of background work.
+pub(super) enum Done {
+    /// A message for the model.
+    Msg(Msg),
+    /// A run was started.
+    Run(Slot, Arc<dyn Run>, Msg),
+    /// A session was opened.
+    Bodies(Arc<dyn Bodies>, Msg),
+}
+
+impl Driver {
+    /// A loop over a backend.
+    pub fn new(backend: Arc<dyn Backend>, clock: Clock) -> Self {
+        let (done, answers) = mpsc::unbounded_channel();
+        Self {
+            backend,
+            runs: [None, None],
+            bodies: None,
+            done,
+            answers,
+            reading: Vec::new(),
+            working: 0,
+            clock,
+            limiter: Limiter::default(),
+            frames: 0,
+        }
+    }
+
+    /// Runs until the program is to end. The first frame comes before anything else is done.
+    pub async fn run(
+        &mut self,
+        model: &mut Model,
+        stage: &mut dyn Stage,
+        first: Option<Effect>,
+    ) -> io::Result<Exit> {
+        self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
+        self.draw(model, stage)?;
+        for effect in start(model).into_iter().chain(first) {
+            effects::perform(self, model, stage, effect).await?;
+        }
+        effects::look_for_recoveries(self);
+        loop {
+            if let Some(exit) = self.turn(model, stage).await? {
+                return Ok(exit);
+            }
+            if model.quitting && self.working == 0 {
+                self.last_words(model).await;
+                return Ok(Exit::Quit);
+            }
+        }
+    }
+
+    /// Waits for one thing to happen, takes everything else that is there, and draws when it is time.
+    async fn turn(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<Option<Exit>> {
+        let frame = model.dirty.then(|| self.limiter.due(Instant::now()));
+        let deadline = model.deadline_ms().map(|at| self.clock.instant(at));
+        let mut input = None;
+        let mut answer = None;
+        tokio::select! {
+            biased;
+            next = stage.input() => {
+                match next {
+                    Some(next) => input = Some(next),
+                    None => return Ok(Some(Exit::Hangup)),
+                }
+            }
+            next = self.answers.recv() => answer = next,
+            () = changed(self.runs[0].as_ref()) => {}
+            () = changed(self.runs[1].as_ref()) => {}
+            () = until(deadline) => {}
+            () = until(frame) => {}
+        }
+        self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
+        if let Some(done) = answer {
+            self.finish(model, stage, done).await?;
+        }
+        while let Some(next) = input.take().or_else(|| stage.pending()) {
+            if let Some(exit) = self.take(model, stage, next).await? {
+                return Ok(Some(exit));
+            }
+        }
+        while let Ok(done) = self.answers.try_recv() {
+            self.finish(model, stage, done).await?;
+        }
+        for slot in [Slot::Workbench, Slot::Viewer] {
+            let told = self.runs[slot as usize].as_ref().map(|run| run.drain()).unwrap_or_default();
+            if !told.is_empty() {
+                let over = told.iter().any(|told| matches!(told, super::backend::Happening::Ended(_)));
+                self.tell(model, stage, Msg::Happened(slot, told)).await?;
+                if over {
+                    self.runs[slot as usize] = None;
+                }
+            }
+        }
+        if model.dirty && self.limiter.due(Instant::now()) <= Instant::now() {
+            self.draw(model, stage)?;
+        }
+        Ok(None)
+    }
+
+    fn draw(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<()> {
+        stage.draw(model)?;
+        model.dirty = false;
+        self.frames += 1;
+        self.limiter.drawn(Instant::now());
+        effects::read_what_is_seen(self, model);
+        Ok(())
+    }
+
+    async fn take(&mut self, model: &mut Model, stage: &mut dyn Stage, input: Input) -> io::Result<Option<Exit>> {
+        let msg = match input {
+            Input::Terminal(Event::Key(key)) => Msg::Key(key),
+            Input::Terminal(Event::Paste(text)) => Msg::Paste(text),
+            Input::Terminal(Event::Mouse(mouse)) if mouse.kind == MouseEventKind::Moved => return Ok(None),
+            Input::Terminal(Event::Mouse(mouse)) => Msg::Mouse(mouse),
+            Input::Terminal(Event::Resize(columns, rows)) => Msg::Resize(columns, rows),
+            Input::Terminal(Event::FocusGained | Event::FocusLost) => return Ok(None),
+            Input::Terminate(signal) => return Ok(Some(Exit::Signal(signal))),
+            Input::Stop => {
+                effects::suspend(model, stage);
+                Msg::Resumed
+            }
+            Input::Continue => {
+                stage.resume()?;
+                Msg::Resumed
+            }
+        };
+        self.tell(model, stage, msg).await?;
+        Ok(None)
+    }
+
+    async fn finish(&mut self, model: &mut Model, stage: &mut dyn Stage, done: Done) -> io::Result<()> {
+        self.working = self.working.saturating_sub(1);
+        let msg = match done {
+            Done::Msg(msg) => msg,
+            Done::Run(slot, run, msg) => {
+                self.runs[slot as usize] = Some(run);
+                msg
+            }
+            Done::Bodies(bodies, msg) => {
+                self.bodies = Some(bodies);
+                self.reading.clear();
+                msg
+            }
+        };
+        if let Msg::TurnRead(_, turn, _) = &msg {
+            self.reading.retain(|reading| reading != turn);
+        }
+        self.tell(model, stage, msg).await
+    }
+
+    /// Updates the model and does what comes of it.
+    async fn tell(&mut self, model: &mut Model, stage: &mut dyn Stage, msg: Msg) -> io::Result<()> {
+        for effect in update(model, msg) {
+            effects::perform(self, model, stage, effect).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets stopped runs write their ends.
+    async fn last_words(&mut self, model: &mut Model) {
+        let until = Instant::now() + LAST_WORDS;
+        for slot in [Slot::Workbench, Slot::Viewer] {
+            while let Some(run) = self.runs[slot as usize].clone() {
+                let told = run.drain();
+                if told.iter().any(|told| matches!(told, super::backend::Happening::Ended(_))) {
+                    self.runs[slot as usize] = None;
+                }
+                // Their effects would only read lists that nobody sees any more.
+                drop(update(model, Msg::Happened(slot, told)));
+                if self.runs[slot as usize].is_some() && tokio::time::timeout_at(until, run.changed()).await.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn changed(run: Option<&Arc<dyn Run>>) {
+    match run {
+        Some(run) => run.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

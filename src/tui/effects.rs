@@ -1,0 +1,162 @@
+//! Effects become calls of the backend, on blocking threads, and of the stage.
+
+use std::io;
+use std::path::Path;
+
+use super::backend::{Overwrite, SaveError};
+use super::drive::{Done, Driver};
+use super::message::{Effect, Msg, Slot};
+use super::model::{Model, Tone};
+use super::stage::Stage;
+use super::update;
+use crate::event::ErrorRecord;
+
+/// Does what `update` asked for.
+pub(super) async fn perform(
+    driver: &mut Driver,
+    model: &mut Model,
+    stage: &mut dyn Stage,
+    effect: Effect,
+) -> io::Result<()> {
+    let backend = driver.backend.clone();
+    match effect {
+        Effect::Check(version, texts) => work(driver, move || {
+            let (findings, preview) = (backend.diagnose(&texts), backend.preview(&texts));
+            Done::Msg(Msg::Checked(version, findings, Box::new(preview)))
+        }),
+        Effect::Start(texts) => {
+            let handle = tokio::runtime::Handle::current();
+            work(driver, move || {
+                let _inside = handle.enter();
+                match backend.start(&texts) {
+                    Ok(run) => {
+                        let session = run.session();
+                        Done::Run(Slot::Workbench, run, Msg::Started(Ok(session)))
+                    }
+                    Err(findings) => Done::Msg(Msg::Started(Err(findings))),
+                }
+            });
+        }
+        Effect::Replay(id) => {
+            let handle = tokio::runtime::Handle::current();
+            work(driver, move || {
+                let _inside = handle.enter();
+                match backend.replay(&id) {
+                    Ok(run) => Done::Run(Slot::Viewer, run, Msg::ReplayStarted(Ok(()))),
+                    Err(error) => Done::Msg(Msg::ReplayStarted(Err(error))),
+                }
+            });
+        }
+        Effect::Cancel(slot) => driver.runs[slot as usize].iter().for_each(|run| run.cancel()),
+        Effect::Answer(question, text) => {
+            driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
+        }
+        Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
+        Effect::Open(id) => work(driver, move || match backend.open(&id) {
+            Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
+            Err(error) => Done::Msg(Msg::Opened(Err(error))),
+        }),
+        Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
+        Effect::Save { path, texts, known, overwrite } => work(driver, move || {
+            let result = save(&*backend, &path, &texts, known.as_ref(), overwrite);
+            Done::Msg(Msg::Saved(path, texts, result))
+        }),
+        Effect::Keep(recovery) => work(driver, move || Done::Msg(Msg::Kept(backend.keep(&recovery)))),
+        Effect::Forget => work(driver, move || {
+            backend.forget();
+            Done::Msg(Msg::Kept(Ok(())))
+        }),
+        Effect::Drop(id) => work(driver, move || {
+            backend.drop_recovery(&id);
+            Done::Msg(Msg::Kept(Ok(())))
+        }),
+        Effect::TakeOver(recovery, id) => work(driver, move || {
+            let kept = backend.keep(&recovery);
+            if kept.is_ok() {
+                backend.drop_recovery(&id);
+            }
+            Done::Msg(Msg::Kept(kept))
+        }),
+        Effect::Edit(place, text) => {
+            let result = stage.edit(place, &text).await;
+            stage.redraw()?;
+            for effect in update(model, Msg::Edited(place, result)) {
+                Box::pin(perform(driver, model, stage, effect)).await?;
+            }
+        }
+        Effect::Clip(text) => stage.clip(&text)?,
+        Effect::Suspend => suspend(model, stage),
+        Effect::Redraw => stage.redraw()?,
+    }
+    Ok(())
+}
+
+fn save(
+    backend: &dyn super::backend::Backend,
+    path: &str,
+    texts: &crate::agent::DraftTexts,
+    known: Option<&super::backend::AgentFile>,
+    overwrite: Overwrite,
+) -> Result<super::backend::AgentFile, SaveError> {
+    backend.save(Path::new(path), texts, known, overwrite)
+}
+
+/// Gives the terminal to the shell and takes it back.
+pub(super) fn suspend(model: &mut Model, stage: &mut dyn Stage) {
+    if let Err(reason) = stage.suspend() {
+        model.say(Tone::Bad, format!("not suspended: {reason}"));
+    }
+    model.dirty = true;
+}
+
+/// Runs something slow on a blocking thread.
+fn work(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
+    driver.working += 1;
+    let done = driver.done.clone();
+    tokio::task::spawn_blocking(move || {
+        let result = job();
+        if done.send(result).is_err() {
+            tracing::debug!("background work ended after the interface");
+        }
+    });
+}
+
+/// Asks for kept texts of earlier starts.
+pub(super) fn look_for_recoveries(driver: &mut Driver) {
+    let backend = driver.backend.clone();
+    work(driver, move || Done::Msg(Msg::Recoveries(backend.recoveries())));
+}
+
+/// Reads the turns of the opened session that the last frame showed unread.
+pub(super) fn read_what_is_seen(driver: &mut Driver, model: &Model) {
+    let Some(viewer) = &model.sessions.viewer else { return };
+    let (Some(session), false) = (&viewer.session, viewer.replay) else { return };
+    let unread = viewer.transcript.unread();
+    let new: Vec<_> = unread.into_iter().filter(|(turn, _)| !driver.reading.contains(turn)).collect();
+    if !new.is_empty() {
+        read_turns(driver, session, new);
+    }
+}
+
+fn read_turns(driver: &mut Driver, session: &str, turns: Vec<(crate::event::Address, std::ops::Range<usize>)>) {
+    let Some(bodies) = driver.bodies.clone() else { return };
+    for (turn, places) in turns {
+        driver.reading.push(turn.clone());
+        let (bodies, session) = (bodies.clone(), session.to_owned());
+        work(driver, move || {
+            let body = bodies.events(places).map(|events| (events, request(&*bodies, &turn)));
+            Done::Msg(Msg::TurnRead(session, turn, body))
+        });
+    }
+}
+
+/// What was sent in a turn; a request that cannot be rebuilt leaves the card without it.
+fn request(bodies: &dyn super::backend::Bodies, turn: &crate::event::Address) -> Option<Vec<super::backend::SentMessage>> {
+    match bodies.request(turn) {
+        Ok(messages) => Some(messages),
+        Err(ErrorRecord { message, .. }) => {
+            tracing::debug!(%turn, message, "a request could not be rebuilt");
+            None
+        }
+    }
+}

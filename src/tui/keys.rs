@@ -1,0 +1,199 @@
+//! Chords and the keymap: which action a key means in which context.
+//!
+//! In: the action table and the `[keys]` of the configuration. Out: a lookup, and names of chords for footer and help.
+//! Conflicts are errors that name both actions. Reading and writing of chords is crokey's.
+
+use crokey::{KeyCombination, KeyCombinationFormat};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::actions::{ACTIONS, Action, ActionRow, Context};
+
+/// The chords of every action.
+#[derive(Debug, Clone)]
+pub struct Keymap {
+    /// For each row of the table, its chords.
+    chords: Vec<Vec<KeyCombination>>,
+}
+
+/// Why the `[keys]` of a configuration cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyError {
+    /// No action has this name; the nearest one that exists.
+    UnknownAction(String, Option<&'static str>),
+    /// This is not a chord.
+    BadChord(String, String),
+    /// Both actions want the chord.
+    Conflict {
+        /// The chord.
+        chord: String,
+        /// One action.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// A letter without Ctrl or Alt where text is typed.
+    TakesText {
+        /// The chord.
+        chord: String,
+        /// The action.
+        action: &'static str,
+    },
+}
+
+impl std::fmt::Display for KeyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::UnknownAction(name, nearest) => {
+                write!(f, "[keys] there is no action {name:?}")?;
+                nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest:?}?"))
+            }
+            Self::BadChord(action, chord) => {
+                write!(f, "[keys] {action}: {chord:?} is not a key; write for example \"f5\", \"ctrl-s\" or \"alt-enter\"")
+            }
+            Self::Conflict { chord, first, second } => {
+                write!(f, "[keys] {chord} would mean both {first} and {second}; give one of them another key")
+            }
+            Self::TakesText { chord, action } => {
+                write!(f, "[keys] {action}: {chord} is needed for typing there; add ctrl or alt")
+            }
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self { chords: ACTIONS.iter().map(|row| row.chords.iter().filter_map(|chord| read(chord)).collect()).collect() }
+    }
+}
+
+impl Keymap {
+    /// The table's chords with the configuration's in their place: action id and chords.
+    pub fn configured<'a, C: AsRef<str>>(keys: impl IntoIterator<Item = (&'a str, &'a [C])>) -> Result<Self, Vec<KeyError>>
+    where
+        C: 'a,
+    {
+        let mut map = Self::default();
+        let mut errors = Vec::new();
+        for (name, chords) in keys {
+            let Some(place) = ACTIONS.iter().position(|row| row.id == name) else {
+                let nearest = ptc_core::text::nearest(name, ACTIONS.iter().map(|row| row.id));
+                let nearest = ACTIONS.iter().map(|row| row.id).find(|id| nearest == Some(*id));
+                errors.push(KeyError::UnknownAction(name.to_owned(), nearest));
+                continue;
+            };
+            map.chords[place].clear();
+            for chord in chords {
+                match read(chord.as_ref()) {
+                    Some(chord) => map.chords[place].push(chord),
+                    None => errors.push(KeyError::BadChord(name.to_owned(), chord.as_ref().to_owned())),
+                }
+            }
+        }
+        errors.extend(map.conflicts());
+        if errors.is_empty() { Ok(map) } else { Err(errors) }
+    }
+
+    /// Chords that mean two things at once, or take letters where text is typed.
+    pub fn conflicts(&self) -> Vec<KeyError> {
+        let all: Vec<(&ActionRow, KeyCombination)> = ACTIONS
+            .iter()
+            .zip(&self.chords)
+            .flat_map(|(row, chords)| chords.iter().map(move |chord| (row, *chord)))
+            .collect();
+        let mut errors = Vec::new();
+        for (place, (row, chord)) in all.iter().enumerate() {
+            if row.context.takes_text() && is_text(*chord) {
+                errors.push(KeyError::TakesText { chord: name(*chord), action: row.id });
+            }
+            let clash = all[place + 1..].iter().find(|(other, same)| same == chord && row.context.meets(other.context));
+            if let Some((other, _)) = clash {
+                errors.push(KeyError::Conflict { chord: name(*chord), first: row.id, second: other.id });
+            }
+        }
+        errors
+    }
+
+    /// What a key means where these contexts are active, the innermost first.
+    pub fn action(&self, key: KeyEvent, contexts: &[Context]) -> Option<Action> {
+        let chord = chord(key);
+        contexts.iter().find_map(|context| {
+            ACTIONS
+                .iter()
+                .zip(&self.chords)
+                .find(|(row, chords)| row.context == *context && chords.contains(&chord))
+                .map(|(row, _)| row.action)
+        })
+    }
+
+    /// Names of the chords of an action, such as `Ctrl-P`.
+    pub fn names(&self, action: Action) -> Vec<String> {
+        ACTIONS
+            .iter()
+            .zip(&self.chords)
+            .filter(|(row, _)| row.action == action)
+            .flat_map(|(_, chords)| chords.iter().map(|chord| name(*chord)))
+            .collect()
+    }
+
+    /// Names of the chords of one row of the table.
+    pub fn names_of(&self, row: &ActionRow) -> Vec<String> {
+        let place = ACTIONS.iter().position(|other| other.id == row.id);
+        place.into_iter().flat_map(|place| self.chords[place].iter().map(|chord| name(*chord))).collect()
+    }
+
+    /// The name of a row's first chord; empty when it has none.
+    pub fn first_name_of(&self, row: &ActionRow) -> String {
+        self.names_of(row).into_iter().next().unwrap_or_default()
+    }
+
+    /// The name of an action's first chord; empty when it has none.
+    pub fn first_name(&self, action: Action) -> String {
+        self.names(action).into_iter().next().unwrap_or_default()
+    }
+}
+
+/// A chord as configuration files write it.
+pub fn read(chord: &str) -> Option<KeyCombination> {
+    let chord = crokey::parse(chord).ok()?.normalized();
+    chord.is_ansi_compatible().then(|| back_tab(chord))
+}
+
+/// The chord of a key event.
+pub fn chord(key: KeyEvent) -> KeyCombination {
+    let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::SUPER);
+    let plain = match key.code {
+        KeyCode::Char(c) if !c.is_ascii_alphabetic() => modifiers - KeyModifiers::SHIFT,
+        _ => modifiers,
+    };
+    let code = match key.code {
+        KeyCode::Char(c) if plain.contains(KeyModifiers::CONTROL) => KeyCode::Char(c.to_ascii_lowercase()),
+        code => code,
+    };
+    back_tab(KeyCombination::one_key(code, plain).normalized())
+}
+
+/// Terminals report Shift-Tab in two ways; this is the one.
+fn back_tab(chord: KeyCombination) -> KeyCombination {
+    let tab = KeyCombination::one_key(KeyCode::Tab, KeyModifiers::SHIFT);
+    let bare = KeyCombination::one_key(KeyCode::BackTab, KeyModifiers::NONE);
+    if chord == tab || chord == bare { KeyCombination::one_key(KeyCode::BackTab, KeyModifiers::SHIFT) } else { chord }
+}
+
+fn is_text(chord: KeyCombination) -> bool {
+    let plain = (chord.modifiers - KeyModifiers::SHIFT).is_empty();
+    plain && chord.codes == crokey::OneToThree::One(*chord.codes.first()) && matches!(chord.codes.first(), KeyCode::Char(_))
+}
+
+/// The name of a chord on screen.
+pub fn name(chord: KeyCombination) -> String {
+    let name = KeyCombinationFormat::default().with_implicit_shift().to_string(chord);
+    let name = name.replace("BackTab", "Shift-Tab");
+    let shifted = chord.modifiers.contains(KeyModifiers::SHIFT) && !matches!(chord.codes.first(), KeyCode::Char(_) | KeyCode::BackTab);
+    let name = if shifted { format!("Shift-{name}") } else { name };
+    match name.rsplit_once('-') {
+        Some((before, letter)) if letter.len() == 1 => format!("{before}-{}", letter.to_ascii_uppercase()),
+        _ => name,
+    }
+}

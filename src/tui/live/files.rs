@@ -1,0 +1,126 @@
+//! Agent files and recovery files: written beside their place and moved there, so that a crash leaves the old or the new.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::event::{ErrorRecord, hex_sha};
+use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
+
+/// A file with the state it has now; `None` when it cannot be read.
+pub(super) fn stamp(path: &Path) -> Option<AgentFile> {
+    let content = fs::read(path).ok()?;
+    Some(AgentFile { path: path.to_owned(), sha: hex_sha(&content) })
+}
+
+/// Writes an agent file.
+pub(super) fn save(
+    path: &Path,
+    text: &str,
+    known: Option<&AgentFile>,
+    overwrite: Overwrite,
+) -> Result<AgentFile, SaveError> {
+    if overwrite == Overwrite::Unchanged {
+        let expected = known.map(|file| file.sha.as_str());
+        let found = stamp(path).map(|file| file.sha);
+        if path.exists() && found.as_deref() != expected {
+            return Err(SaveError::Changed);
+        }
+    }
+    write(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
+    Ok(AgentFile { path: path.to_owned(), sha: hex_sha(text.as_bytes()) })
+}
+
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
+    let beside = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    let mut file = fs::File::create(&beside)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        remove(&beside);
+    }
+    written
+}
+
+fn failure(path: &Path, error: &io::Error) -> ErrorRecord {
+    ErrorRecord {
+        reason: "recorder_failed".to_owned(),
+        message: format!("{}: {error}", path.display()),
+        hint: Some("choose another place".to_owned()),
+        ..ErrorRecord::default()
+    }
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::debug!(%error, path = %path.display(), "removing a file");
+    }
+}
+
+/// The recovery files: one per process.
+#[derive(Debug)]
+pub(super) struct Drafts {
+    dir: PathBuf,
+    own: PathBuf,
+}
+
+impl Drafts {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), own: dir.join(format!("unsaved-{}.json", std::process::id())) }
+    }
+
+    /// Recoveries of processes that are gone, newest first.
+    pub(super) fn found(&self) -> Vec<Recovery> {
+        let files = fs::read_dir(&self.dir).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let mut found: Vec<Recovery> = files
+            .filter(|path| *path != self.own)
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                let process = name.strip_prefix("unsaved-")?.strip_suffix(".json")?.parse().ok()?;
+                if is_alive(process) {
+                    return None;
+                }
+                let recovery: Recovery = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+                Some(Recovery { id: name.to_owned(), ..recovery })
+            })
+            .collect();
+        found.sort_by_key(|recovery| std::cmp::Reverse(recovery.saved_ms));
+        found
+    }
+
+    pub(super) fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord> {
+        let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
+        fs::create_dir_all(&self.dir)
+            .and_then(|()| write(&self.own, &text))
+            .map_err(|error| failure(&self.own, &error))
+    }
+
+    pub(super) fn forget(&self) {
+        remove(&self.own);
+    }
+
+    pub(super) fn drop_found(&self, id: &str) {
+        let only_a_name = Path::new(id).file_name().is_some_and(|name| name == id);
+        if only_a_name && id.starts_with("unsaved-") {
+            remove(&self.dir.join(id));
+        }
+    }
+}
+
+/// Is there a process of this number?
+#[cfg(unix)]
+fn is_alive(process: i32) -> bool {
+    let Some(process) = rustix::process::Pid::from_raw(process) else { return false };
+    match rustix::process::test_kill_process(process) {
+        Ok(()) => true,
+        Err(error) => error == rustix::io::Errno::PERM,
+    }
+}
+
+/// Is there a process of this number? Unknown here: it counts as gone.
+#[cfg(not(unix))]
+fn is_alive(_: i32) -> bool {
+    false
+}

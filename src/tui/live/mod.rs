@@ -1,0 +1,166 @@
+//! The backend of the real program: the workbench behind the interface's door.
+//!
+//! In: a [`Workbench`], what to open. Out: a [`Backend`]. It must never decide anything that the command line would decide
+//! otherwise: what a user can do is in `workbench`.
+
+mod files;
+mod run;
+mod sessions;
+
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use ptc_core::signature::Type;
+
+use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, diagnose};
+use crate::event::{ErrorRecord, Role};
+use crate::workbench::{Desk, RunSpec, StartError, Workbench};
+
+use super::backend::{
+    AgentFile, Backend, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError, SentMessage, SessionSummary,
+};
+
+/// The workbench as a backend. Runs start on the runtime that is current when [`Backend::start`] is called.
+#[derive(Debug)]
+pub struct Live {
+    workbench: Workbench,
+    opening: Opening,
+    /// Where this process keeps unsaved texts.
+    drafts: Mutex<files::Drafts>,
+}
+
+impl Live {
+    /// A backend that opens with this agent; `file` is where it was read from, `None` for a bundled or new one.
+    pub fn new(workbench: Workbench, agent: &Agent, file: Option<&Path>) -> Self {
+        let file = file.and_then(files::stamp);
+        let drafts = Mutex::new(files::Drafts::new(&workbench.folders.drafts_dir));
+        Self { workbench, opening: Opening { texts: DraftTexts::of(agent), file }, drafts }
+    }
+
+    fn agent(texts: &DraftTexts) -> Result<Agent, Vec<Diagnostic>> {
+        texts.to_agent(&Agent::default())
+    }
+}
+
+impl Backend for Live {
+    fn opening(&self) -> Opening {
+        self.opening.clone()
+    }
+
+    fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
+        diagnose(texts)
+    }
+
+    fn preview(&self, texts: &DraftTexts) -> Preview {
+        let Ok(agent) = Self::agent(texts) else { return Preview::default() };
+        let plan = Plan::new(&agent).ok();
+        let fields = plan.as_ref().and_then(|plan| plan.signature.output.as_ref()).map(|output| match output {
+            Type::Record { fields, .. } => fields.len(),
+            _ => 1,
+        });
+        let mut preview = Preview {
+            name: agent.name.clone(),
+            mode: agent.mode.name().to_owned(),
+            model: self.workbench.model_name(None, &agent),
+            max_turns: agent.max_turns,
+            fields,
+            ..Preview::default()
+        };
+        if let Ok(made) = self.workbench.preview(agent, None, None) {
+            let section = |role, name: &str, text: String| SentMessage { role, sections: vec![(name.to_owned(), text)] };
+            let system = made.request.system.into_iter().map(|text| section(Role::System, "card", text));
+            let others = made.request.messages.iter().map(|message| section(message.role, "message", message.joined()));
+            preview.request = system.chain(others).collect();
+            preview.schema = made.request.schema.as_ref().map(ptc_core::value::Json::to_pretty);
+        }
+        preview
+    }
+
+    fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+        let desk = Arc::new(Desk::default());
+        let seed = std::hash::RandomState::new().build_hasher().finish();
+        let spec = RunSpec {
+            agent: Self::agent(texts)?,
+            model: None,
+            context: None,
+            person: desk.clone(),
+            save: true,
+            seed,
+        };
+        let running = self.workbench.start(spec).map_err(refusal)?;
+        Ok(Arc::new(run::LiveRun::new(running, desk)))
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {
+        Ok(self.workbench.sessions().into_iter().map(sessions::summary).collect())
+    }
+
+    fn open(&self, id: &str) -> Result<OpenSession, ErrorRecord> {
+        let session = self.workbench.open_session(id).map_err(|error| unreadable(error.to_string()))?;
+        Ok(sessions::open(session))
+    }
+
+    fn replay(&self, id: &str) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.workbench.open_session(id).map_err(|error| unreadable(error.to_string()))?;
+        let replay = run::Replay::start(&session).map_err(unreadable)?;
+        Ok(Arc::new(replay))
+    }
+
+    fn save(
+        &self,
+        path: &Path,
+        texts: &DraftTexts,
+        known: Option<&AgentFile>,
+        overwrite: Overwrite,
+    ) -> Result<AgentFile, SaveError> {
+        let agent = Self::agent(texts).map_err(|findings| {
+            let said = findings.iter().find(|finding| finding.is_error()).map(|finding| finding.message.clone());
+            SaveError::Failed(ErrorRecord {
+                reason: "invalid_agent".to_owned(),
+                message: said.unwrap_or_default(),
+                hint: Some("correct it, then save again; until then the edits are kept as a draft".to_owned()),
+                ..ErrorRecord::default()
+            })
+        })?;
+        files::save(path, &agent.to_toml(), known, overwrite)
+    }
+
+    fn recoveries(&self) -> Vec<Recovery> {
+        self.lock().found()
+    }
+
+    fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord> {
+        self.lock().keep(recovery)
+    }
+
+    fn forget(&self) {
+        self.lock().forget();
+    }
+
+    fn drop_recovery(&self, id: &str) {
+        self.lock().drop_found(id);
+    }
+}
+
+impl Live {
+    fn lock(&self) -> std::sync::MutexGuard<'_, files::Drafts> {
+        self.drafts.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn unreadable(message: String) -> ErrorRecord {
+    ErrorRecord { reason: "invalid_context".to_owned(), message, ..ErrorRecord::default() }
+}
+
+/// Why a run did not start, at its place among the texts.
+fn refusal(error: StartError) -> Vec<Diagnostic> {
+    match error {
+        StartError::Agent(findings) => findings,
+        StartError::Model { reason, message } => vec![Diagnostic::error(Place::Options, reason, message).key("model")],
+        StartError::Recorder(error) => {
+            let reason = ptc_core::reasons::Reason::RecorderFailed;
+            vec![Diagnostic::error(Place::Options, reason, error.to_string())]
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Saved sessions as the interface takes them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use crate::event::{Address, Envelope, ErrorRecord, Event, MessageLog};
+use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState, summarize};
+use crate::tui::backend::{
+    Bodies, OpenSession, RunOutline, SentMessage, SessionStatus, SessionSummary, TurnOutline,
+};
+
+/// A line of the list.
+pub(super) fn summary(summary: Summary) -> SessionSummary {
+    SessionSummary {
+        id: summary.id,
+        started_ms: summary.created_ms,
+        agent: summary.agent,
+        mode: summary.mode,
+        model: summary.model,
+        turns: summary.turns,
+        tokens: summary.tokens,
+        cost: None,
+        status: match summary.state {
+            RunState::Open => SessionStatus::Open,
+            RunState::Returned => SessionStatus::Ok,
+            RunState::Failed => SessionStatus::Error,
+        },
+        task: summary.result.clone(),
+        result: summary.result,
+        parent: None,
+        damage: summary.damage,
+    }
+}
+
+/// A session with its turns in outline; the bodies stay in the file.
+pub(super) fn open(session: Session) -> OpenSession {
+    let mut skeleton = Skeleton::default();
+    for place in 0..session.len() {
+        if let Some(envelope) = session.event(place) {
+            skeleton.apply(place, &envelope);
+        }
+    }
+    let runs = skeleton.runs.iter().map(|run| {
+        let first = run.turns.first().map_or(run.events.end, |turn| turn.events.start);
+        let last = run.turns.last().map_or(run.events.end, |turn| turn.events.end);
+        let of_run = |places: Range<usize>| places.filter_map(|place| session.event(place)).collect();
+        RunOutline {
+            head: of_run(run.events.start..first),
+            turns: run.turns.iter().map(turn).collect(),
+            tail: of_run(last..run.events.end),
+        }
+    });
+    OpenSession { runs: runs.collect(), summary: summary(summarize(&session)), bodies: Arc::new(Bodied { session, sent: OnceLock::new() }) }
+}
+
+fn turn(entry: &TurnEntry) -> TurnOutline {
+    TurnOutline {
+        address: entry.address.clone(),
+        events: entry.events.clone(),
+        success: match entry.state {
+            TurnState::Succeeded => Some(true),
+            TurnState::Failed => Some(false),
+            _ => None,
+        },
+        reason: entry.reason.clone(),
+        elapsed_ms: entry.elapsed_ms(),
+        tokens: entry.tokens,
+    }
+}
+
+/// Reads bodies on demand; the messages are collected once, when the first request is asked for.
+struct Bodied {
+    session: Session,
+    sent: OnceLock<Sent>,
+}
+
+/// Every message of a session, and which of them each turn sent.
+#[derive(Default)]
+struct Sent {
+    logs: HashMap<Address, MessageLog>,
+    ranges: HashMap<Address, Vec<(u32, u32)>>,
+}
+
+impl Sent {
+    fn of(session: &Session) -> Self {
+        let mut sent = Self::default();
+        for envelope in session.events() {
+            sent.logs.entry(envelope.address.run_part()).or_default().apply(&envelope);
+            if let Event::RequestMade(request) = &envelope.event {
+                sent.ranges.insert(envelope.address.clone(), request.messages.clone());
+            }
+        }
+        sent
+    }
+}
+
+impl Bodies for Bodied {
+    fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
+        Ok(places.filter_map(|place| self.session.event(place)).collect())
+    }
+
+    fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
+        let sent = self.sent.get_or_init(|| Sent::of(&self.session));
+        let messages = match (sent.logs.get(&turn.run_part()), sent.ranges.get(turn)) {
+            (Some(log), Some(ranges)) => log.expand(ranges),
+            _ => Vec::new(),
+        };
+        Ok(messages.into_iter().map(|message| SentMessage { role: message.role, sections: message.parts }).collect())
+    }
+}

@@ -1,0 +1,109 @@
+//! Messages in, effects out: the two vocabularies of `update`.
+
+use std::ops::Range;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use super::backend::{
+    AgentFile, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionSummary,
+};
+use crate::agent::{Diagnostic, DraftTexts, Place};
+use crate::event::{Address, Envelope, ErrorRecord};
+
+/// Which of the two runs on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// The workbench's run.
+    Workbench,
+    /// The replay in the sessions screen.
+    Viewer,
+}
+
+/// The body of a turn as read from a file: its events, and what was sent.
+pub type TurnBody = (Vec<Envelope>, Option<Vec<SentMessage>>);
+
+/// Something happened.
+pub enum Msg {
+    /// The time, Unix time in ms. Comes before every batch of messages and when a deadline has passed.
+    Clock(i64),
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse was used.
+    Mouse(MouseEvent),
+    /// The screen has another size.
+    Resize(u16, u16),
+    /// The texts were checked: version, findings, meaning.
+    Checked(u64, Vec<Diagnostic>, Box<Preview>),
+    /// A run was started, or refused.
+    Started(Result<Option<String>, Vec<Diagnostic>>),
+    /// A replay was started, or could not be.
+    ReplayStarted(Result<(), ErrorRecord>),
+    /// What a run told.
+    Happened(Slot, Vec<Happening>),
+    /// The list of sessions was read.
+    Listed(Result<Vec<SessionSummary>, ErrorRecord>),
+    /// A session was opened.
+    Opened(Result<OpenSession, ErrorRecord>),
+    /// The turn of a saved session was read.
+    TurnRead(String, Address, Result<TurnBody, ErrorRecord>),
+    /// The agent was saved, or not: the path that was asked for.
+    Saved(String, DraftTexts, Result<AgentFile, SaveError>),
+    /// Unsaved texts were kept, or could not be.
+    Kept(Result<(), ErrorRecord>),
+    /// Kept texts of earlier starts, newest first.
+    Recoveries(Vec<Recovery>),
+    /// `$EDITOR` gave a text back.
+    Edited(Place, Result<String, String>),
+    /// The terminal was given back and taken again.
+    Resumed,
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Check the texts of this version; answers [`Msg::Checked`].
+    Check(u64, DraftTexts),
+    /// Start a run; answers [`Msg::Started`].
+    Start(DraftTexts),
+    /// Stop a run.
+    Cancel(Slot),
+    /// Answer a question of the workbench's run.
+    Answer(Address, String),
+    /// Read the list of sessions; answers [`Msg::Listed`].
+    List,
+    /// Open a session; answers [`Msg::Opened`].
+    Open(String),
+    /// Replay a session; answers [`Msg::ReplayStarted`].
+    Replay(String),
+    /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
+    ReadTurns(String, Vec<(Address, Range<usize>)>),
+    /// Save the agent; answers [`Msg::Saved`].
+    Save {
+        /// Where.
+        path: String,
+        /// What.
+        texts: DraftTexts,
+        /// The file as it was read.
+        known: Option<AgentFile>,
+        /// What to do when there is another.
+        overwrite: Overwrite,
+    },
+    /// Keep unsaved texts; answers [`Msg::Kept`].
+    Keep(Box<Recovery>),
+    /// Throw away what this process kept.
+    Forget,
+    /// Throw kept texts of an earlier start away.
+    Drop(String),
+    /// Keep texts, then throw away those of an earlier start that they come from; answers [`Msg::Kept`].
+    TakeOver(Box<Recovery>, String),
+    /// Edit a text outside; answers [`Msg::Edited`].
+    Edit(Place, String),
+    /// Put a text on the terminal's clipboard.
+    Clip(String),
+    /// Give the terminal to the shell; answers [`Msg::Resumed`].
+    Suspend,
+    /// Draw everything again.
+    Redraw,
+}

@@ -1,0 +1,111 @@
+//! The full-screen workbench: model, update, views, transcript, drafts, keys, theme, terminal, pictures of screens.
+//!
+//! In: a [`backend::Backend`], the terminal. Out: frames, and an exit code. State is one [`model::Model`]; `update` turns
+//! a message into changes and effects, views draw the model, `drive` does the waiting. It must never call the engine.
+
+pub mod actions;
+pub mod backend;
+pub mod colours;
+pub mod draft;
+pub mod drive;
+mod effects;
+pub mod keys;
+pub mod limiter;
+pub mod live;
+pub mod message;
+pub mod model;
+pub mod row;
+mod screenshot;
+pub mod stage;
+pub mod terminal;
+pub mod theme;
+pub mod transcript;
+mod update;
+mod view;
+pub mod wrap;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt as _;
+
+pub use screenshot::{ansi, picture, screenshot};
+pub use update::{start, update};
+pub use view::{draw, layout};
+
+use crate::config::Config;
+
+use backend::Backend;
+use drive::{Clock, Driver, Exit};
+use message::Effect;
+use keys::Keymap;
+use model::Model;
+use terminal::{Screen, TakeError};
+use theme::Theme;
+
+/// How the interface is set up.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Looks of roles.
+    pub theme: Theme,
+    /// Keys.
+    pub keymap: Keymap,
+    /// A session to open at once.
+    pub session: Option<String>,
+}
+
+impl Setup {
+    /// The setup of a configuration: its keys, and no colours when `colours` is off or `NO_COLOR` is set.
+    ///
+    /// Errors: every conflict and unknown name among the keys, one a line.
+    pub fn new(config: &Config, colours: Colours) -> Result<Self, String> {
+        let keys = config.keys.iter().map(|(action, chords)| (action.as_str(), chords.as_slice()));
+        let keymap = Keymap::configured(keys).map_err(|errors| {
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        })?;
+        let silent = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let theme = if silent || colours == Colours::Off { Theme::Plain } else { Theme::Ansi };
+        Ok(Self { theme, keymap, session: None })
+    }
+}
+
+/// Are colours wanted?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    /// Unless `NO_COLOR` is set.
+    On,
+    /// `--no-color`.
+    Off,
+}
+
+/// Shows the workbench until a person leaves or a signal comes; returns the exit code.
+///
+/// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
+/// On any end other than leaving, a panic included, unsaved texts are kept through [`Backend::keep`].
+pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<u8, TakeError> {
+    let mut screen = Screen::take()?;
+    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let now_ms = i64::try_from(now_ms).unwrap_or_default();
+    let mut model = Model::new(backend.opening(), screen.size(), now_ms);
+    model.theme = setup.theme;
+    model.keymap = setup.keymap;
+    model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
+    let mut driver = Driver::new(backend.clone(), Clock::starting_at(now_ms));
+    let first = setup.session.map(|id| {
+        model.screen = model::Screen::Sessions;
+        Effect::Open(id)
+    });
+    let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
+    drop(screen);
+    if !matches!(result, Ok(Ok(Exit::Quit))) && model.workbench.unsaved() {
+        let kept = backend.keep(&model.workbench.recovery(model.now_ms));
+        if let Err(error) = kept {
+            tracing::error!(message = error.message, "unsaved texts could not be kept");
+        }
+    }
+    match result {
+        Ok(exit) => Ok(exit?.code()),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

@@ -1,0 +1,592 @@
+//! The state of the whole interface, as plain data. Views read it, `update` changes it, nothing else does.
+
+use ratatui::layout::Rect;
+
+use super::actions::{Action, ActionRow, Context};
+use super::backend::{
+    AgentFile, Ended, Opening, OpenSession, Preview, Question, Recovery, SessionStatus, SessionSummary,
+};
+use super::colours::Language;
+use super::draft::Draft;
+use super::keys::Keymap;
+use super::theme::Theme;
+use super::transcript::Transcript;
+use crate::agent::{Diagnostic, DraftTexts, Place};
+
+/// The smallest usable screen (decision 35).
+pub const SMALLEST: (u16, u16) = (40, 10);
+/// From this width on, editors and run stand side by side.
+pub const TWO_COLUMNS: u16 = 100;
+/// Rest after the last key before unsaved texts are kept.
+pub const KEEP_AFTER_MS: i64 = 1_000;
+/// How long a message stays in the footer.
+pub const TOAST_MS: i64 = 6_000;
+
+/// Everything.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// Unix time in ms, as told by the last message.
+    pub now_ms: i64,
+    /// Seconds that local time is ahead of UTC.
+    pub utc_offset_s: i64,
+    /// Columns and rows of the screen.
+    pub size: (u16, u16),
+    /// Looks of roles.
+    pub theme: Theme,
+    /// Keys.
+    pub keymap: Keymap,
+    /// Which screen.
+    pub screen: Screen,
+    /// Editors and their run.
+    pub workbench: Workbench,
+    /// Saved sessions.
+    pub sessions: Sessions,
+    /// What lies on top, the topmost last.
+    pub popups: Vec<Popup>,
+    /// A message in the footer.
+    pub toast: Option<Toast>,
+    /// What was copied or cut last.
+    pub clipboard: String,
+    /// Something changed since the last frame.
+    pub dirty: bool,
+    /// The program is to end.
+    pub quitting: bool,
+}
+
+/// The screens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Screen {
+    /// Editors and run.
+    Workbench,
+    /// Saved sessions.
+    Sessions,
+}
+
+/// What has the focus in the workbench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    /// The editor of this place.
+    Editor(Place),
+    /// The transcript.
+    Run,
+}
+
+/// The places of the four editors, from top to bottom.
+pub const PLACES: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
+
+/// Editors and run.
+#[derive(Debug, Clone)]
+pub struct Workbench {
+    /// Prompt, signature, context, options.
+    pub editors: [Editor; 4],
+    /// What has the focus.
+    pub focus: Pane,
+    /// Findings about the texts.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the texts mean.
+    pub preview: Preview,
+    /// Sum of the draft versions that findings and preview belong to.
+    pub checked: Option<u64>,
+    /// The agent's file.
+    pub file: Option<AgentFile>,
+    /// The texts as they were loaded or saved.
+    pub saved: DraftTexts,
+    /// When unsaved texts are to be kept, Unix time in ms.
+    pub keep_at_ms: Option<i64>,
+    /// The last run.
+    pub run: Option<RunView>,
+    /// Where the transcript was drawn.
+    pub run_area: Rect,
+    /// A save is under way, and what follows it.
+    pub saving: Option<AfterSave>,
+}
+
+/// What happens when a save has succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterSave {
+    /// Nothing.
+    Stay,
+    /// The program ends.
+    Quit,
+}
+
+/// One editor.
+#[derive(Debug, Clone, Default)]
+pub struct Editor {
+    /// The text.
+    pub draft: Draft,
+    /// First visible line and its first visible row.
+    pub scroll: (usize, usize),
+    /// Where its text was drawn.
+    pub area: Rect,
+    /// Keeps the scroll position although the cursor is elsewhere (after the wheel).
+    pub free: bool,
+}
+
+/// A run or an opened session.
+#[derive(Debug, Clone, Default)]
+pub struct RunView {
+    /// Its cards.
+    pub transcript: Transcript,
+    /// How far it is.
+    pub phase: Phase,
+    /// The session it lies in.
+    pub session: Option<String>,
+    /// How it ended, beyond its events.
+    pub ended: Option<Ended>,
+    /// The person is asked.
+    pub question: Option<Question>,
+    /// It was started as a replay.
+    pub replay: bool,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Asked for, nothing heard yet.
+    Starting,
+    /// Going on.
+    Running,
+    /// Asked to stop.
+    Stopping,
+    /// Over, or a saved session.
+    #[default]
+    Done,
+}
+
+/// Saved sessions.
+#[derive(Debug, Clone, Default)]
+pub struct Sessions {
+    /// All of them; `None` until they were read.
+    pub all: Option<Vec<SessionSummary>>,
+    /// Why they could not be read.
+    pub error: Option<String>,
+    /// The filter.
+    pub filter: Draft,
+    /// The filter is being typed.
+    pub filtering: bool,
+    /// Id of the selected session.
+    pub selected: Option<String>,
+    /// First visible row.
+    pub top: usize,
+    /// Where the rows were drawn.
+    pub area: Rect,
+    /// The opened session or its replay.
+    pub viewer: Option<RunView>,
+    /// Where the viewer's transcript was drawn.
+    pub viewer_area: Rect,
+}
+
+/// Something on top of a screen.
+#[derive(Debug, Clone)]
+pub enum Popup {
+    /// Every key, scrolled by so many rows.
+    Help {
+        /// First visible row.
+        top: usize,
+    },
+    /// Actions by name.
+    Palette {
+        /// What is typed.
+        input: Draft,
+        /// Selected entry.
+        selected: usize,
+    },
+    /// Unsaved edits: save, discard, stay.
+    Leaving,
+    /// Kept texts of an earlier start.
+    Recovery(Box<Recovery>),
+    /// Where to save.
+    SavePath {
+        /// The path.
+        input: Draft,
+    },
+    /// There is another file.
+    Overwrite {
+        /// The path.
+        path: String,
+    },
+    /// The person is the model.
+    Answer {
+        /// What is asked.
+        question: Question,
+        /// The reply being written.
+        editor: Box<Editor>,
+    },
+    /// A text to read.
+    Text {
+        /// Its title.
+        title: String,
+        /// Its parts: heading and text.
+        parts: Vec<(String, String, Language)>,
+        /// First visible row.
+        top: usize,
+    },
+}
+
+impl Popup {
+    /// Its context.
+    pub fn context(&self) -> Context {
+        match self {
+            Self::Help { .. } | Self::Text { .. } => Context::Reading,
+            Self::Palette { .. } => Context::Palette,
+            Self::Leaving => Context::Leaving,
+            Self::Recovery(_) => Context::Recovery,
+            Self::SavePath { .. } => Context::SavePath,
+            Self::Overwrite { .. } => Context::Overwrite,
+            Self::Answer { .. } => Context::Answer,
+        }
+    }
+}
+
+/// A message in the footer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    /// What it says.
+    pub text: String,
+    /// Is it bad news?
+    pub tone: Tone,
+    /// Until when, Unix time in ms.
+    pub until_ms: i64,
+}
+
+/// The tone of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// It worked.
+    Good,
+    /// Worth knowing.
+    Info,
+    /// It did not work.
+    Bad,
+}
+
+impl Model {
+    /// The workbench with an agent, before anything else is known.
+    pub fn new(opening: Opening, size: (u16, u16), now_ms: i64) -> Self {
+        let editor = |text: &str| Editor { draft: Draft::new(text), ..Editor::default() };
+        let texts = &opening.texts;
+        let editors = [&texts.prompt, &texts.signature, &texts.context, &texts.options].map(|text| editor(text));
+        Self {
+            now_ms,
+            utc_offset_s: 0,
+            size,
+            theme: Theme::Ansi,
+            keymap: Keymap::default(),
+            screen: Screen::Workbench,
+            workbench: Workbench {
+                editors,
+                focus: Pane::Editor(Place::Prompt),
+                diagnostics: Vec::new(),
+                preview: Preview::default(),
+                checked: None,
+                file: opening.file,
+                saved: opening.texts,
+                keep_at_ms: None,
+                run: None,
+                run_area: Rect::default(),
+                saving: None,
+            },
+            sessions: Sessions::default(),
+            popups: Vec::new(),
+            toast: None,
+            clipboard: String::new(),
+            dirty: true,
+            quitting: false,
+        }
+    }
+
+    /// Is the screen large enough to be used?
+    pub fn fits(&self) -> bool {
+        self.size.0 >= SMALLEST.0 && self.size.1 >= SMALLEST.1
+    }
+
+    /// Do editors and run stand side by side?
+    pub fn wide(&self) -> bool {
+        self.size.0 >= TWO_COLUMNS
+    }
+
+    /// The active contexts, the innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        use Context as C;
+        match self.popups.last().map(Popup::context) {
+            Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
+            Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
+            Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
+            Some(other) => vec![other, C::Always],
+            None => self.screen_contexts(),
+        }
+    }
+
+    /// The contexts that are active when no popup is open.
+    pub fn screen_contexts(&self) -> Vec<Context> {
+        use Context as C;
+        match (self.screen, self.workbench.focus) {
+            (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
+                vec![C::Viewer, C::Transcript, C::Global, C::Always]
+            }
+            (Screen::Sessions, _) if self.sessions.filtering => vec![C::Filter, C::Text, C::Global, C::Always],
+            (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
+            (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
+        }
+    }
+
+    /// Can this be done now? If not, why.
+    pub fn enabled(&self, action: Action) -> Result<(), &'static str> {
+        self.enabled_below(action, &self.popups)
+    }
+
+    /// The same when only these popups were open.
+    pub fn enabled_below(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        let in_field = self.draft_below(popups);
+        match action {
+            Action::Undo => rule(in_field.is_some_and(Draft::can_undo), "nothing was changed"),
+            Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
+            Action::Copy | Action::Cut => rule(
+                in_field.is_some_and(|draft| draft.selection().is_some()),
+                "nothing is selected (Ctrl-Q leaves the program)",
+            ),
+            Action::Paste => rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key"),
+            Action::Save => rule(
+                self.workbench.unsaved() || self.workbench.file.is_none(),
+                "everything is saved",
+            ),
+            Action::ExternalEditor => rule(
+                self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
+                "no editor has the focus",
+            ),
+            Action::OpenSession | Action::Replay => self.enabled_for_session(action),
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
+                self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
+                "there is nothing here yet",
+            ),
+            Action::FocusNext | Action::FocusPrevious => {
+                rule(self.screen == Screen::Workbench, "there is one field here")
+            }
+            Action::Workbench => rule(self.screen == Screen::Sessions || !self.wide(), "everything is on the screen"),
+            Action::Sessions => rule(self.screen == Screen::Workbench, "you are there"),
+            Action::Close => rule(
+                !popups.is_empty() || self.screen == Screen::Sessions || self.workbench.running(),
+                "nothing is open",
+            ),
+            Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
+                Some(Phase::Stopping) => Err("the run is being stopped"),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn enabled_for_session(&self, action: Action) -> Result<(), &'static str> {
+        if let Some(viewer) = &self.sessions.viewer {
+            return match action {
+                _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
+                Action::Replay if viewer.session.is_none() => Err("no session is open"),
+                _ => Ok(()),
+            };
+        }
+        match self.sessions.current() {
+            None => Err("no session is selected"),
+            Some(session) if session.damage.is_some() && action == Action::Replay => Err("the session is damaged"),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What an action is called here and now.
+    pub fn title(&self, row: &'static ActionRow) -> &'static str {
+        let popup = self.popups.last();
+        match row.action {
+            Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
+            Action::Run if self.workbench.running() => "stop",
+            Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
+            Action::Workbench if self.screen == Screen::Workbench => "run page",
+            Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
+            Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
+            Action::Close if popup.is_none() => "stop",
+            _ => row.title,
+        }
+    }
+
+    /// The text that keys are typed into.
+    pub fn active_draft(&self) -> Option<&Draft> {
+        self.draft_below(&self.popups)
+    }
+
+    fn draft_below<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
+        match popups.last() {
+            Some(Popup::Palette { input, .. } | Popup::SavePath { input }) => Some(input),
+            Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
+            Some(_) => None,
+            None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
+            None => match self.workbench.focus {
+                Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
+                Pane::Run => None,
+            },
+        }
+    }
+
+    /// The transcript that keys act on.
+    pub fn active_transcript(&self) -> Option<&Transcript> {
+        match self.screen {
+            Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
+            Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
+        }
+    }
+
+    /// When the clock must be told next, Unix time in ms; `None` while nothing waits for time.
+    pub fn deadline_ms(&self) -> Option<i64> {
+        let moving = self.moving().then_some(self.now_ms + 100);
+        let toast = self.toast.as_ref().map(|toast| toast.until_ms);
+        [moving, toast, self.workbench.keep_at_ms].into_iter().flatten().min()
+    }
+
+    /// Does a clock run on the screen?
+    pub fn moving(&self) -> bool {
+        let live = |run: &Option<RunView>| run.as_ref().is_some_and(|run| run.phase != Phase::Done);
+        match self.screen {
+            Screen::Workbench => live(&self.workbench.run),
+            Screen::Sessions => live(&self.sessions.viewer),
+        }
+    }
+
+    /// Says something in the footer.
+    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+        self.toast = Some(Toast { text: text.into(), tone, until_ms: self.now_ms + TOAST_MS });
+    }
+}
+
+impl Workbench {
+    /// The editor of a place.
+    pub fn editor(&self, place: Place) -> &Editor {
+        &self.editors[place_index(place)]
+    }
+
+    /// The same, to be changed.
+    pub fn editor_mut(&mut self, place: Place) -> &mut Editor {
+        &mut self.editors[place_index(place)]
+    }
+
+    /// The four texts.
+    pub fn texts(&self) -> DraftTexts {
+        let [prompt, signature, context, options] = [0, 1, 2, 3].map(|at| self.editors[at].draft.text().to_owned());
+        DraftTexts { prompt, signature, context, options }
+    }
+
+    /// Are there edits that no file holds?
+    pub fn unsaved(&self) -> bool {
+        let saved = [&self.saved.prompt, &self.saved.signature, &self.saved.context, &self.saved.options];
+        self.editors.iter().zip(saved).any(|(editor, saved)| editor.draft.text() != saved)
+    }
+
+    /// Grows with every change of any text.
+    pub fn version(&self) -> u64 {
+        self.editors.iter().map(|editor| editor.draft.version()).sum()
+    }
+
+    /// Is a run going on?
+    pub fn running(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
+    }
+
+    /// The findings of one editor, errors first.
+    pub fn findings(&self, place: Place) -> Vec<&Diagnostic> {
+        let mut found: Vec<&Diagnostic> = self.diagnostics.iter().filter(|finding| finding.place == place).collect();
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        found
+    }
+
+    /// What a recovery file keeps.
+    pub fn recovery(&self, now_ms: i64) -> Recovery {
+        Recovery {
+            id: String::new(),
+            saved_ms: now_ms,
+            file: self.file.clone(),
+            drafts: std::array::from_fn(|at| self.editors[at].draft.clone()),
+        }
+    }
+}
+
+fn place_index(place: Place) -> usize {
+    match place {
+        Place::Prompt => 0,
+        Place::Signature => 1,
+        Place::Context => 2,
+        Place::Options => 3,
+    }
+}
+
+/// The name of an editor.
+pub fn place_name(place: Place) -> &'static str {
+    match place {
+        Place::Prompt => "Prompt",
+        Place::Signature => "Signature",
+        Place::Context => "Context",
+        Place::Options => "Options",
+    }
+}
+
+/// What an editor's text is written in.
+pub fn place_language(place: Place) -> Language {
+    match place {
+        Place::Prompt => Language::Template,
+        Place::Signature => Language::Signature,
+        Place::Context => Language::Json,
+        Place::Options => Language::Toml,
+    }
+}
+
+impl RunView {
+    /// A run that was asked for.
+    pub fn starting() -> Self {
+        Self { phase: Phase::Starting, ..Self::default() }
+    }
+
+    /// A saved session to read.
+    pub fn of_session(session: &OpenSession) -> Self {
+        Self {
+            transcript: Transcript::of_session(session),
+            session: Some(session.summary.id.clone()),
+            ..Self::default()
+        }
+    }
+}
+
+impl Sessions {
+    /// The sessions that pass the filter.
+    pub fn shown(&self) -> impl Iterator<Item = &SessionSummary> {
+        let filter = self.filter.text().to_lowercase();
+        let words: Vec<String> = filter.split_whitespace().map(str::to_owned).collect();
+        self.all.iter().flatten().filter(move |session| words.iter().all(|word| passes(session, word)))
+    }
+
+    /// The selected session, when it is shown.
+    pub fn current(&self) -> Option<&SessionSummary> {
+        let selected = self.selected.as_deref()?;
+        self.shown().find(|session| session.id == selected)
+    }
+}
+
+fn passes(session: &SessionSummary, word: &str) -> bool {
+    let has = |text: &str, part: &str| text.to_lowercase().contains(part);
+    match word.split_once(':') {
+        Some(("agent", part)) => has(&session.agent, part),
+        Some(("mode", part)) => has(&session.mode, part),
+        Some(("model", part)) => has(&session.model, part),
+        Some(("status", part)) => session.status.name().starts_with(part),
+        _ => [&session.agent, &session.mode, &session.model, &session.result, &session.task, &session.id]
+            .into_iter()
+            .any(|text| has(text, word)),
+    }
+}
+
+/// The mark of how a session ended.
+pub fn status_mark(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Open => "●",
+        SessionStatus::Ok => "✓",
+        SessionStatus::Error => "✗",
+    }
+}

@@ -1,0 +1,48 @@
+//! What the loop drives: a surface to draw on and hands to give away. The terminal is one; tests bring their own.
+
+use std::io;
+
+use futures::future::BoxFuture;
+
+use super::model::Model;
+use crate::agent::Place;
+
+/// A screen and what goes with it.
+pub trait Stage: Send {
+    /// Draws a frame of the model.
+    fn draw(&mut self, model: &mut Model) -> io::Result<()>;
+
+    /// Forgets what is on the screen, so that the next frame draws everything.
+    fn redraw(&mut self) -> io::Result<()>;
+
+    /// The process was continued: sets everything up again.
+    fn resume(&mut self) -> io::Result<()>;
+
+    /// Hands a text to `$VISUAL` or `$EDITOR` and waits. Input is not read meanwhile.
+    fn edit<'a>(&'a mut self, place: Place, text: &'a str) -> BoxFuture<'a, Result<String, String>>;
+
+    /// Gives the terminal to the shell until the process is continued. Says why when it cannot.
+    fn suspend(&mut self) -> Result<(), String>;
+
+    /// Puts a text on the terminal's clipboard.
+    fn clip(&mut self, text: &str) -> io::Result<()>;
+
+    /// The next thing a person or the system does; `None` when the input has ended. Safe to drop and call again.
+    fn input(&mut self) -> BoxFuture<'_, Option<Input>>;
+
+    /// What is there without waiting.
+    fn pending(&mut self) -> Option<Input>;
+}
+
+/// What comes from outside.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// An event of the terminal.
+    Terminal(crossterm::event::Event),
+    /// A signal that ends the process, by number.
+    Terminate(i32),
+    /// SIGTSTP.
+    Stop,
+    /// SIGCONT.
+    Continue,
+}

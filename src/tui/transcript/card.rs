@@ -1,0 +1,288 @@
+//! Cards: what the transcript knows of each part of a run, filled event by event.
+//!
+//! In: event data. Out: plain data that the layout files turn into rows. Nothing here is laid out or drawn.
+
+use std::collections::HashMap;
+
+use ptc_core::text::estimate_tokens;
+
+use crate::event::{
+    Address, Check, ErrorRecord, Extract, Interrupt, JsonText, Options, ReplyEnd, ReplyStatus, RetryWait, Role, RunEnd,
+    RunStart, Sent, StructuredBy, Tokens, TurnEnd, Wire,
+};
+use crate::tui::backend::{SentMessage, TurnOutline};
+
+/// One part of a run.
+#[derive(Debug, Clone)]
+pub enum Card {
+    /// What the run was given.
+    Start(Box<RunStart>),
+    /// What was sent in a turn.
+    Request(RequestCard),
+    /// Reasoning that the provider showed in a turn; empty most of the time.
+    Reasoning(String),
+    /// A turn: reply, what was found in it, checks.
+    Turn(Box<TurnCard>),
+    /// What went back to the model after a turn; empty most of the time.
+    Feedback(String),
+    /// How the run ended.
+    End(Box<EndCard>),
+    /// Something worth knowing.
+    Notice {
+        /// info, warning
+        level: String,
+        /// In words.
+        text: String,
+    },
+    /// An event of a kind that this program does not know.
+    Unknown {
+        /// Its kind.
+        kind: String,
+        /// Its data as read.
+        data: String,
+    },
+}
+
+/// What was sent in a turn.
+#[derive(Debug, Clone, Default)]
+pub struct RequestCard {
+    /// The turn's number.
+    pub turn: u32,
+    /// The messages.
+    pub messages: Messages,
+    /// Estimated tokens by kind of section, in the order of the first of each.
+    pub sizes: Vec<(String, u64)>,
+    /// JSON Schema of the answer.
+    pub schema: Option<JsonText>,
+    /// Model options asked for.
+    pub options: Options,
+}
+
+/// The messages of a request.
+#[derive(Debug, Clone, Default)]
+pub enum Messages {
+    /// Not made yet, or not read yet.
+    #[default]
+    Unknown,
+    /// Inclusive ranges of message numbers of the run.
+    Ranges(Vec<(u32, u32)>),
+    /// Read from a file.
+    Read(Vec<SentMessage>),
+}
+
+/// The messages of every run told so far, by number.
+#[derive(Debug, Clone, Default)]
+pub struct MessageStore(HashMap<Address, Vec<Option<SentMessage>>>);
+
+impl MessageStore {
+    /// Keeps message number `m` of a run.
+    pub fn insert(&mut self, run: Address, m: u32, message: SentMessage) {
+        let messages = self.0.entry(run).or_default();
+        let at = m as usize;
+        if at >= messages.len() && at < MOST_MESSAGES {
+            messages.resize(at + 1, None);
+        }
+        if let Some(place) = messages.get_mut(at) {
+            *place = Some(message);
+        }
+    }
+
+    /// The messages of these inclusive ranges that are known.
+    pub fn ranges<'a>(&'a self, run: &Address, ranges: &'a [(u32, u32)]) -> impl Iterator<Item = &'a SentMessage> {
+        let messages = self.0.get(run).map_or(&[][..], Vec::as_slice);
+        ranges.iter().flat_map(move |(from, to)| {
+            let from = (*from as usize).min(messages.len());
+            let to = (*to as usize).saturating_add(1).clamp(from, messages.len());
+            messages[from..to].iter().flatten()
+        })
+    }
+}
+
+/// Messages of one run that are kept; numbers beyond come from damaged files.
+const MOST_MESSAGES: usize = 1 << 20;
+
+/// What a section is called in sizes: the system text as a whole, else the section's own name.
+pub fn label(message: &SentMessage, section: &str) -> String {
+    if message.role == Role::System { "system".to_owned() } else { section.to_owned() }
+}
+
+/// Estimated tokens by kind of section.
+pub fn sizes<'a>(messages: impl IntoIterator<Item = &'a SentMessage>) -> Vec<(String, u64)> {
+    let mut sizes: Vec<(String, u64)> = Vec::new();
+    for message in messages {
+        for (section, text) in &message.sections {
+            let label = label(message, section);
+            let tokens = estimate_tokens(text);
+            match sizes.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, sum)) => *sum += tokens,
+                None => sizes.push((label, tokens)),
+            }
+        }
+    }
+    sizes
+}
+
+/// A turn.
+#[derive(Debug, Clone, Default)]
+pub struct TurnCard {
+    /// From 1.
+    pub number: u32,
+    /// Unix time in ms.
+    pub started_ms: i64,
+    /// Unix time in ms of its last event.
+    pub last_ms: i64,
+    /// Attempts in order.
+    pub attempts: Vec<Attempt>,
+    /// What was found in the reply.
+    pub extract: Option<Extract>,
+    /// Checks in order.
+    pub checks: Vec<Check>,
+    /// A wait that is going on: it and when it ends (Unix time in ms).
+    pub wait: Option<(RetryWait, i64)>,
+    /// Interrupts.
+    pub interrupts: Vec<Interrupt>,
+    /// Notices: level and text.
+    pub notices: Vec<(String, String)>,
+    /// Unknown events: kind and data.
+    pub unknown: Vec<(String, String)>,
+    /// How it ended.
+    pub end: Option<TurnEnd>,
+    /// What a person is asked.
+    pub asked: bool,
+    /// For a turn of a saved session whose events were not read yet.
+    pub outline: Option<TurnOutline>,
+}
+
+/// One network try inside a turn.
+#[derive(Debug, Clone, Default)]
+pub struct Attempt {
+    /// From 1.
+    pub number: u32,
+    /// What left the machine.
+    pub sent: Option<Sent>,
+    /// The answer's text so far.
+    pub text: String,
+    /// How it ended.
+    pub end: Option<ReplyEnd>,
+    /// The raw frames.
+    pub wire: Option<Wire>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub struct EndCard {
+    /// The event.
+    pub end: RunEnd,
+    /// From the run's start.
+    pub elapsed_ms: u64,
+    /// Cost, when price and tokens are known.
+    pub cost: Option<f64>,
+}
+
+/// How far a turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing came yet.
+    Waiting,
+    /// A person is asked.
+    Asked,
+    /// The reply arrives.
+    Streaming,
+    /// Waiting before the next attempt.
+    Retrying,
+    /// The reply is whole.
+    Checking,
+    /// It gave what was wanted.
+    Succeeded,
+    /// It did not.
+    Failed,
+    /// Its run ended before it did.
+    Stopped,
+}
+
+impl TurnCard {
+    /// The attempt of this number, made when it is new.
+    pub fn attempt(&mut self, number: u32) -> &mut Attempt {
+        let at = self.attempts.iter().position(|attempt| attempt.number == number).unwrap_or_else(|| {
+            self.attempts.push(Attempt { number, ..Attempt::default() });
+            self.attempts.len() - 1
+        });
+        &mut self.attempts[at]
+    }
+
+    /// The attempt that counts: the last one.
+    pub fn last_attempt(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+
+    /// The reply text of the attempt that counts.
+    pub fn reply(&self) -> &str {
+        self.last_attempt().map_or("", |attempt| attempt.text.as_str())
+    }
+
+    /// How far it is; `over` = its run has ended.
+    pub fn progress(&self, over: bool) -> Progress {
+        if let Some(end) = &self.end {
+            return if end.success { Progress::Succeeded } else { Progress::Failed };
+        }
+        if let Some(success) = self.outline.as_ref().and_then(|outline| outline.success) {
+            return if success { Progress::Succeeded } else { Progress::Failed };
+        }
+        if over {
+            return Progress::Stopped;
+        }
+        match self.last_attempt() {
+            _ if self.wait.is_some() => Progress::Retrying,
+            _ if self.asked => Progress::Asked,
+            Some(Attempt { end: Some(end), .. }) if end.status != ReplyStatus::Discarded => Progress::Checking,
+            Some(attempt) if attempt.end.is_none() && !attempt.text.is_empty() => Progress::Streaming,
+            _ => Progress::Waiting,
+        }
+    }
+
+    /// Why it failed.
+    pub fn reason(&self) -> Option<&str> {
+        let outlined = self.outline.as_ref().and_then(|outline| outline.reason.as_deref());
+        self.end.as_ref().map_or(outlined, |end| end.reason.as_deref())
+    }
+
+    /// Its tokens, when counted.
+    pub fn tokens(&self) -> Option<Tokens> {
+        let outlined = self.outline.as_ref().and_then(|outline| outline.tokens);
+        let replied = self.last_attempt().and_then(|attempt| attempt.end.as_ref()?.usage);
+        self.end.as_ref().and_then(|end| end.usage).or(replied).or(outlined)
+    }
+
+    /// From its start to its last event, or to `now_ms` while it runs.
+    pub fn elapsed_ms(&self, now_ms: Option<i64>) -> u64 {
+        if let (None, Some(outline)) = (&self.end, &self.outline) {
+            return outline.elapsed_ms;
+        }
+        let until = now_ms.map_or(self.last_ms, |now| now.max(self.last_ms));
+        u64::try_from(until - self.started_ms).unwrap_or_default()
+    }
+
+    /// The error of the attempt that counts.
+    pub fn error(&self) -> Option<&ErrorRecord> {
+        self.last_attempt()?.end.as_ref()?.error.as_ref()
+    }
+
+    /// How the schema travelled.
+    pub fn structured_by(&self) -> Option<StructuredBy> {
+        self.last_attempt()?.end.as_ref()?.structured_by
+    }
+}
+
+/// The parts of one turn stand side by side, in this order.
+pub const TURN_CELLS: usize = 4;
+
+/// The cards of a new turn.
+pub fn turn_cards(address: &Address, started_ms: i64, outline: Option<TurnOutline>) -> [Card; TURN_CELLS] {
+    let number = address.turn_number().unwrap_or_default();
+    [
+        Card::Request(RequestCard { turn: number, ..RequestCard::default() }),
+        Card::Reasoning(String::new()),
+        Card::Turn(Box::new(TurnCard { number, started_ms, last_ms: started_ms, outline, ..TurnCard::default() })),
+        Card::Feedback(String::new()),
+    ]
+}

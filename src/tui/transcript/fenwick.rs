@@ -1,0 +1,106 @@
+//! Heights of cells in a binary indexed tree: totals and places in logarithmic time.
+
+/// A list of heights with fast sums.
+#[derive(Debug, Clone, Default)]
+pub struct Heights {
+    values: Vec<usize>,
+    tree: Vec<usize>,
+}
+
+impl Heights {
+    /// The heights of all cells at once.
+    pub fn new(values: Vec<usize>) -> Self {
+        let mut tree = values.clone();
+        for at in 0..tree.len() {
+            let parent = at | (at + 1);
+            if parent < tree.len() {
+                tree[parent] += tree[at];
+            }
+        }
+        Self { values, tree }
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Are there no cells?
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Adds a cell at the end.
+    pub fn push(&mut self, height: usize) {
+        let at = self.values.len();
+        let from = at & (at + 1);
+        let below = self.before(at) - self.before(from);
+        self.values.push(height);
+        self.tree.push(below + height);
+    }
+
+    /// The height of a cell; nothing behind the last.
+    pub fn get(&self, cell: usize) -> usize {
+        self.values.get(cell).copied().unwrap_or_default()
+    }
+
+    /// Changes the height of a cell.
+    pub fn set(&mut self, cell: usize, height: usize) {
+        let Some(value) = self.values.get_mut(cell) else { return };
+        let old = std::mem::replace(value, height);
+        let mut at = cell;
+        while at < self.tree.len() {
+            self.tree[at] = self.tree[at] + height - old;
+            at |= at + 1;
+        }
+    }
+
+    /// Rows above a cell.
+    pub fn before(&self, cell: usize) -> usize {
+        let mut at = cell.min(self.tree.len());
+        let mut sum = 0;
+        while at > 0 {
+            sum += self.tree[at - 1];
+            at &= at - 1;
+        }
+        sum
+    }
+
+    /// Rows of all cells.
+    pub fn total(&self) -> usize {
+        self.before(self.tree.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_plain_list(
+            start in prop::collection::vec(0_usize..9, 0..20),
+            more in prop::collection::vec((0_usize..40, 0_usize..9), 0..40),
+        ) {
+            let mut plain = start.clone();
+            let mut heights = Heights::new(start);
+            for (cell, height) in more {
+                if cell < plain.len() {
+                    plain[cell] = height;
+                    heights.set(cell, height);
+                } else {
+                    plain.push(height);
+                    heights.push(height);
+                }
+            }
+            prop_assert_eq!(heights.len(), plain.len());
+            prop_assert_eq!(heights.total(), plain.iter().sum::<usize>());
+            for cell in 0..plain.len() {
+                prop_assert_eq!(heights.get(cell), plain[cell]);
+                prop_assert_eq!(heights.before(cell), plain[..cell].iter().sum::<usize>());
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Numbers and times as people read them.
+
+/// A duration: `412 ms`, `3.1 s`, `2 min 05 s`.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..100_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        _ => format!("{} min {:02} s", ms / 60_000, ms % 60_000 / 1_000),
+    }
+}
+
+/// A duration that grows on screen: tenths of seconds from the start, so that nothing jumps.
+pub fn running(ms: u64) -> String {
+    if ms < 100_000 { format!("{}.{} s", ms / 1_000, ms % 1_000 / 100) } else { duration(ms) }
+}
+
+/// A count with thousands separated: `2,406`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A size: `191 B`, `18 KB`, `1.2 MB`.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..10_000 => format!("{}.{} KB", bytes / 1_000, bytes % 1_000 / 100),
+        10_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+/// A count and its noun: `1 turn`, `2 turns`.
+pub fn plural(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(number)) }
+}
+
+/// A cost in the price table's unit; `–` when unknown.
+pub fn cost(amount: Option<f64>) -> String {
+    amount.map_or_else(|| "–".to_owned(), |amount| if amount < 0.01 { format!("{amount:.4}") } else { format!("{amount:.2}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_human() {
+        assert_eq!([duration(412), duration(3_149), duration(125_000)], ["412 ms", "3.1 s", "2 min 05 s"]);
+        assert_eq!([running(412), running(12_000)], ["0.4 s", "12.0 s"]);
+        assert_eq!([count(0), count(999), count(2_406), count(1_234_567)], ["0", "999", "2,406", "1,234,567"]);
+        assert_eq!([size(191), size(1_900), size(18_400), size(1_250_000)], ["191 B", "1.9 KB", "18 KB", "1.2 MB"]);
+        assert_eq!([plural(1, "turn"), plural(2_000, "turn")], ["1 turn", "2,000 turns"]);
+        assert_eq!([cost(None), cost(Some(0.0031)), cost(Some(1.5))], ["–", "0.0031", "1.50"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! The end of a run: the answer field by field, or why there is none and what would have allowed it to go on.
+
+use ptc_core::value::{Json, json::Node};
+
+use super::Frame;
+use super::block::{advice, indent, json_rows, pairs, prose};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::card::EndCard;
+use crate::tui::transcript::format::{cost, count, duration, plural};
+
+pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    match &card.end.fail {
+        Some(fail) => {
+            rows.push(
+                Row::new([frame.mark(), Piece::literal(Role::Bad, "✗ Failed    "), Piece::new(Role::Bad, &fail.reason)])
+                    .ending([Piece::new(Role::Dim, frame.at.as_str())]),
+            );
+            if frame.open {
+                rows.extend(indent(prose(Vec::new(), &fail.message, Role::Text, frame.body()), 3));
+                if let Some(next) = advice(fail) {
+                    let mark = vec![Piece::literal(Role::Accent, "→ ")];
+                    rows.extend(indent(prose(mark, next, Role::Text, frame.body()), 3));
+                }
+            }
+        }
+        None => {
+            rows.push(frame.header("Return").ending([Piece::new(Role::Dim, frame.at.as_str())]));
+            if frame.open {
+                let answer = card.end.value.as_ref().map(crate::event::JsonText::json).unwrap_or_default();
+                rows.extend(indent(value(&answer, frame.body()), 3));
+            }
+        }
+    }
+    if frame.open {
+        rows.push(Row::new([Piece::new(Role::Dim, &usage(card))]).indented(3));
+    }
+    rows
+}
+
+/// An answer: an object field by field, anything else as JSON.
+fn value(answer: &Json, columns: usize) -> Vec<Row> {
+    let Some(members) = answer.members().filter(|members| !members.is_empty()) else {
+        return json_rows(&answer.to_text(), columns);
+    };
+    let fields: Vec<(String, Vec<Row>)> = members
+        .iter()
+        .map(|member| (member.key.clone(), field(&member.value, columns * 2 / 3)))
+        .collect();
+    pairs(&fields, columns)
+}
+
+/// A field: a string without quotes, anything else as JSON.
+fn field(value: &Json, columns: usize) -> Vec<Row> {
+    match &value.node {
+        Node::Str(text) if !text.is_empty() => prose(Vec::new(), text, Role::JsonString, columns),
+        _ => json_rows(&value.to_text(), columns),
+    }
+}
+
+fn usage(card: &EndCard) -> String {
+    let usage = &card.end.usage;
+    let mut parts = vec![plural(u64::from(usage.totals.turns), "turn")];
+    if let Some(tokens) = usage.totals.tokens {
+        parts.push(format!("{} tokens in · {} out", count(tokens.input), count(tokens.output)));
+    }
+    if card.cost.is_some() {
+        parts.push(format!("cost {}", cost(card.cost)));
+    }
+    parts.push(duration(card.elapsed_ms));
+    match usage.structured_output {
+        Some(by) if usage.schema_used => parts.push(format!("schema sent as {}", by.name())),
+        _ if usage.schema_used => parts.push("schema sent".to_owned()),
+        _ => {}
+    }
+    parts.join(" · ")
+}

@@ -1,0 +1,135 @@
+//! Cards become rows. Pure: the same card, width, view and time give the same rows.
+
+mod block;
+mod end;
+mod request;
+mod start;
+mod turn;
+mod wire;
+
+use super::card::{Card, MessageStore};
+use super::cell::View;
+use super::format::count;
+use super::wrapped::{Look, Wrapped};
+use crate::event::Address;
+use crate::tui::colours::Language;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use block::{indent, prose};
+use ptc_core::text::estimate_tokens;
+
+/// Columns before the body of a card.
+pub(super) const BODY_INDENT: u16 = 3;
+
+/// What a layout depends on besides the card.
+pub(super) struct Frame<'a> {
+    /// Columns of the whole card.
+    pub(super) columns: usize,
+    /// How texts from outside are shown.
+    pub(super) view: View,
+    /// Unfolded?
+    pub(super) open: bool,
+    /// Has the run ended?
+    pub(super) over: bool,
+    /// Unix time in ms.
+    pub(super) now_ms: i64,
+    /// Where the card belongs.
+    pub(super) at: &'a Address,
+    /// The messages of the runs.
+    pub(super) store: &'a MessageStore,
+}
+
+impl Frame<'_> {
+    /// Columns of the body.
+    fn body(&self) -> usize {
+        self.columns.saturating_sub(usize::from(BODY_INDENT)).max(1)
+    }
+
+    /// How a text of this language is shown in this view.
+    fn look(&self, language: Language) -> Look {
+        if self.view == View::Rich { Look::Rich(language) } else { Look::Raw }
+    }
+
+    /// A text from outside as body rows.
+    fn text(&self, text: &str, language: Language) -> Vec<Row> {
+        indent(Wrapped::of(text, self.body(), self.look(language)), usize::from(BODY_INDENT))
+    }
+
+    /// The first row of a card.
+    fn header(&self, title: &str) -> Row {
+        Row::new([self.mark(), Piece::new(Role::Title, title)])
+    }
+
+    fn mark(&self) -> Piece {
+        Piece::literal(Role::Accent, if self.open { "▾ " } else { "▸ " })
+    }
+}
+
+/// The rows of a card.
+pub(super) struct Laid<'a> {
+    /// Before the growing text.
+    pub(super) head: Vec<Row>,
+    /// The growing text.
+    pub(super) streamed: Option<Streamed<'a>>,
+    /// Behind it.
+    pub(super) tail: Vec<Row>,
+}
+
+/// A text that grows.
+pub(super) struct Streamed<'a> {
+    /// The text so far.
+    pub(super) text: &'a str,
+    /// Columns for it.
+    pub(super) columns: usize,
+    /// How it is shown.
+    pub(super) look: Look,
+    /// The attempt it belongs to; another attempt is another text.
+    pub(super) attempt: u32,
+}
+
+impl From<Vec<Row>> for Laid<'_> {
+    fn from(head: Vec<Row>) -> Self {
+        Self { head, streamed: None, tail: Vec::new() }
+    }
+}
+
+/// Lays a card out.
+pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
+    match card {
+        Card::Start(card) => start::rows(card, frame).into(),
+        Card::Request(card) => request::rows(card, frame).into(),
+        Card::Turn(card) => turn::lay(card, frame),
+        Card::End(card) => end::rows(card, frame).into(),
+        Card::Reasoning(text) => folded("Reasoning shown by the provider", text, frame).into(),
+        Card::Feedback(text) => folded("Feedback sent to the model", text, frame).into(),
+        Card::Notice { level, text } => notice(level, text, frame.columns).into(),
+        Card::Unknown { kind, data } => unknown(kind, data, frame).into(),
+    }
+}
+
+/// A text under a folded header that says its size; nothing when there is no text.
+fn folded(title: &str, text: &str, frame: &Frame<'_>) -> Vec<Row> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let size = format!("~{} tok", count(estimate_tokens(text)));
+    let mut rows = vec![Row::new([frame.mark(), Piece::new(Role::Dim, title)]).ending([Piece::new(Role::Dim, &size)]).indented(3)];
+    if frame.open {
+        let columns = frame.columns.saturating_sub(5).max(1);
+        rows.extend(indent(Wrapped::of(text, columns, frame.look(Language::Json)), 5));
+    }
+    rows
+}
+
+fn notice(level: &str, text: &str, columns: usize) -> Vec<Row> {
+    let mark = if level == "info" { Piece::literal(Role::Dim, "· ") } else { Piece::literal(Role::Warn, "! ") };
+    prose(vec![mark], text, Role::Text, columns)
+}
+
+fn unknown(kind: &str, data: &str, frame: &Frame<'_>) -> Vec<Row> {
+    let mut rows = vec![frame.header(&format!("{kind}  (an event of a later version, kept as it is)"))];
+    if frame.open {
+        rows.extend(frame.text(data, Language::Json));
+    }
+    rows
+}

@@ -1,0 +1,72 @@
+//! A request: sizes of its sections, and every text exactly as it was sent.
+
+use super::Frame;
+use super::block::{indent, json_rows};
+use crate::tui::backend::SentMessage;
+use crate::tui::colours::Language;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::card::{Messages, RequestCard};
+use crate::tui::transcript::cell::View;
+use crate::tui::transcript::format::{count, size};
+use ptc_core::text::estimate_tokens;
+
+pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
+    let mut rows = vec![
+        Row::new([frame.mark(), Piece::literal(Role::Title, "Request   "), Piece::new(Role::Dim, &summary(card))])
+            .ending([Piece::new(Role::Dim, &format!("t{}", card.turn))]),
+    ];
+    if !frame.open {
+        return rows;
+    }
+    let run = frame.at.run_part();
+    match &card.messages {
+        Messages::Unknown => rows.push(Row::new([Piece::literal(Role::Dim, "   not there yet")])),
+        Messages::Ranges(ranges) => rows.extend(frame.store.ranges(&run, ranges).flat_map(|m| message(m, frame))),
+        Messages::Read(messages) => rows.extend(messages.iter().flat_map(|m| message(m, frame))),
+    }
+    if let Some(schema) = &card.schema {
+        rows.push(heading("schema of the answer", &size(schema.as_str().len() as u64)));
+        let body = if frame.view == View::Rich {
+            indent(json_rows(schema.as_str(), frame.body()), 3)
+        } else {
+            frame.text(schema.as_str(), Language::Json)
+        };
+        rows.extend(body);
+    }
+    if let Ok(options) = serde_json::to_string(&card.options)
+        && options != "{}"
+    {
+        rows.push(heading("options", ""));
+        rows.extend(frame.text(&options, Language::Json));
+    }
+    rows
+}
+
+fn summary(card: &RequestCard) -> String {
+    let mut parts: Vec<String> = card.sizes.iter().map(|(label, tokens)| format!("{label} ~{} tok", count(*tokens))).collect();
+    if let Some(schema) = &card.schema {
+        parts.push(format!("schema {}", size(schema.as_str().len() as u64)));
+    }
+    parts.join(" · ")
+}
+
+fn message(message: &SentMessage, frame: &Frame<'_>) -> Vec<Row> {
+    let role = match message.role {
+        crate::event::Role::System => "system",
+        crate::event::Role::User => "user",
+        crate::event::Role::Assistant => "assistant",
+        crate::event::Role::Tool => "tool",
+    };
+    let mut rows = Vec::new();
+    for (section, text) in &message.sections {
+        let tokens = format!("~{} tok", count(estimate_tokens(text)));
+        rows.push(heading(&format!("{role} · {section}"), &tokens));
+        rows.extend(frame.text(text, Language::Plain));
+    }
+    rows
+}
+
+fn heading(title: &str, size: &str) -> Row {
+    Row::new([Piece::literal(Role::Text, "   "), Piece::new(Role::Accent, title)]).ending([Piece::new(Role::Dim, size)])
+}

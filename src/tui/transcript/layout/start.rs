@@ -1,0 +1,35 @@
+//! The input of a run: context, limits, agent.
+
+use super::Frame;
+use super::block::{indent, json_rows, prose};
+use crate::event::RunStart;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::format::{count, plural, size};
+
+pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
+    let context = start.context.json();
+    let fields = context.members().map_or(0, <[_]>::len) as u64;
+    let what = if fields == 0 {
+        "no context".to_owned()
+    } else {
+        format!("{} · {}", plural(fields, "field"), size(start.context.as_str().len() as u64))
+    };
+    let mut rows = vec![
+        Row::new([frame.mark(), Piece::literal(Role::Title, "Input     "), Piece::new(Role::Dim, &what)])
+            .ending([Piece::new(Role::Dim, frame.at.as_str())]),
+    ];
+    if frame.open {
+        rows.extend(indent(json_rows(start.context.as_str(), frame.body()), 3));
+        let limits: Vec<String> = start.limits.iter().map(|(name, value)| format!("{name} {}", count(*value))).collect();
+        let about = [
+            format!("agent {}", start.agent.name),
+            format!("mode {}", start.mode),
+            format!("model {} ({} {})", start.model.alias, start.model.provider, start.model.id),
+            format!("seed {}", start.seed),
+        ];
+        let about = about.into_iter().chain(limits).collect::<Vec<_>>().join(" · ");
+        rows.extend(indent(prose(Vec::new(), &about, Role::Dim, frame.body()), 3));
+    }
+    rows
+}

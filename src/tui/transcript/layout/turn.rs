@@ -1,0 +1,241 @@
+//! A turn: what was answered, what was found in it, how it was checked, what went wrong.
+
+use ptc_core::text::LineCol;
+
+use super::block::{error, indent, json_rows, prose};
+use super::{Frame, Laid, Streamed, wire};
+use crate::event::{Check, Extract, IssueRecord, Kept};
+use crate::tui::colours::Language;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::card::{Attempt, Progress, TurnCard};
+use crate::tui::transcript::cell::View;
+use crate::tui::transcript::format::{count, duration, plural, running};
+use ptc_core::text::width::width;
+
+pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
+    let mut head = vec![header(card, frame)];
+    if !frame.open {
+        return head.into();
+    }
+    if card.outline.is_some() {
+        head.push(Row::new([Piece::literal(Role::Dim, "reading …")]).indented(3));
+        return head.into();
+    }
+    if frame.view == View::Wire {
+        head.extend(wire::rows(card, frame));
+        return head.into();
+    }
+    let earlier = card.attempts.len().saturating_sub(1);
+    head.extend(card.attempts.iter().take(earlier).flat_map(|attempt| given_up(attempt, frame)));
+    let found = (frame.view == View::Rich).then(|| found(card, frame.body())).flatten();
+    let streamed = match (found, card.last_attempt()) {
+        (Some(rows), _) => {
+            head.extend(indent(rows, 3));
+            None
+        }
+        (None, Some(attempt)) if !attempt.text.is_empty() => Some(Streamed {
+            text: &attempt.text,
+            columns: frame.body(),
+            look: frame.look(Language::Json),
+            attempt: attempt.number,
+        }),
+        _ => None,
+    };
+    Laid { head, streamed, tail: indent(tail(card, frame), 3) }
+}
+
+fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
+    let progress = card.progress(frame.over);
+    let live = !matches!(progress, Progress::Succeeded | Progress::Failed | Progress::Stopped);
+    let elapsed = card.elapsed_ms(live.then_some(frame.now_ms));
+    let time = if live { running(elapsed) } else { duration(elapsed) };
+    let (role, state) = state(card, progress);
+    let mut right = Vec::new();
+    if frame.columns >= 34 {
+        right.push(Piece::new(Role::Dim, &format!("{time:>10}  ")));
+    }
+    if frame.columns >= 58 {
+        let tokens = card.tokens();
+        let number = |pick: fn(crate::event::Tokens) -> u64| tokens.map_or_else(|| "–".to_owned(), |t| count(pick(t)));
+        right.push(Piece::new(Role::Dim, &format!("↑ {:>5}  ↓ {:>5}  ", number(|t| t.input), number(|t| t.output))));
+    }
+    right.push(Piece::new(role, &format!("{state:<12}")));
+    frame.header(&format!("Turn {}", card.number)).ending(right)
+}
+
+/// The state of a turn in a word.
+fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
+    let live = |word: &str| (Role::Accent, format!("● {word}"));
+    match progress {
+        Progress::Waiting => live("waiting"),
+        Progress::Asked => live("your turn"),
+        Progress::Streaming => live("streaming"),
+        Progress::Retrying => live("retrying"),
+        Progress::Checking => live("checking"),
+        Progress::Succeeded => (Role::Good, "✓".to_owned()),
+        Progress::Stopped => (Role::Bad, "✗ stopped".to_owned()),
+        Progress::Failed => {
+            let word = match card.reason() {
+                Some("validation_error") => "check",
+                Some("json_parse_error") => "no JSON",
+                Some("reply_truncated") => "cut",
+                Some("content_filtered") => "filtered",
+                Some("empty_response") => "empty",
+                Some(other) => other,
+                None => "failed",
+            };
+            (Role::Bad, format!("✗ {word}"))
+        }
+    }
+}
+
+/// An attempt that does not count: why, and the start of what it said.
+fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
+    let error = attempt.end.as_ref().and_then(|end| end.error.as_ref());
+    let class = error.and_then(|error| error.class.as_deref()).unwrap_or("failed");
+    let message = error.map_or("", |error| error.message.as_str());
+    let title = format!("attempt {} discarded ({class})  ", attempt.number);
+    let mut rows = prose(
+        vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)],
+        message,
+        Role::Dim,
+        frame.body(),
+    );
+    if !attempt.text.is_empty() {
+        let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
+        let text = frame.text(&attempt.text, Language::Plain);
+        rows.extend(text.into_iter().take(limit).map(|row| Row { left: dimmed(row.left), right: Vec::new() }));
+        return std::iter::once(rows.remove(0).indented(3)).chain(rows).collect();
+    }
+    indent(rows, 3)
+}
+
+fn dimmed(pieces: Vec<Piece>) -> Vec<Piece> {
+    pieces.into_iter().map(|piece| Piece::safe(Role::Dim, piece.text)).collect()
+}
+
+/// The JSON that was read, when some was.
+fn found(card: &TurnCard, columns: usize) -> Option<Vec<Row>> {
+    let extract = card.extract.as_ref().filter(|extract| extract.error.is_none())?;
+    let text = match &extract.repaired {
+        Some(Kept::Whole(text)) => text.as_str(),
+        Some(Kept::Head { head, .. }) => head.as_str(),
+        None => {
+            let (start, end) = extract.span?;
+            card.reply().get(start..end)?
+        }
+    };
+    Some(json_rows(text, columns))
+}
+
+fn tail(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
+    let columns = frame.body();
+    let mut rows = Vec::new();
+    let progress = card.progress(frame.over);
+    if let Some(line) = going_on(card, progress, frame.now_ms) {
+        rows.extend(prose(vec![Piece::literal(Role::Accent, "● ")], &line, Role::Dim, columns));
+    }
+    if let Some(extract) = &card.extract {
+        rows.extend(read_from(extract, card.reply(), columns));
+    }
+    for check in &card.checks {
+        rows.extend(issues(check, columns));
+    }
+    if let Some(record) = card.error() {
+        rows.extend(error(record, columns));
+    }
+    for interrupt in &card.interrupts {
+        let text = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
+        rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
+    }
+    for (level, text) in &card.notices {
+        rows.extend(super::notice(level, text, columns));
+    }
+    for (kind, data) in &card.unknown {
+        let text = format!("{kind}  {data}");
+        rows.extend(prose(vec![Piece::literal(Role::Dim, "? ")], &text, Role::Dim, columns));
+    }
+    rows
+}
+
+/// What the turn is doing right now.
+fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> {
+    match progress {
+        Progress::Waiting => Some("waiting for the model".to_owned()),
+        Progress::Asked => Some("waiting for you: you are the model".to_owned()),
+        Progress::Streaming => {
+            let text = card.reply();
+            Some(format!("{} so far, {}", plural(text.len() as u64, "byte"), super::super::partial::describe(text)))
+        }
+        Progress::Retrying => {
+            let (wait, until_ms) = card.wait.as_ref()?;
+            let left = u64::try_from(until_ms - now_ms).unwrap_or_default();
+            let asked = if wait.retry_after { ", as the server asked" } else { "" };
+            let next = wait.attempt + 1;
+            Some(format!("{} before attempt {next} ({}{asked}): {}", running(left), wait.class, wait.message))
+        }
+        _ => None,
+    }
+}
+
+/// Which rule found the JSON and what had to be repaired, or why there is none.
+fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
+    if let Some(record) = &extract.error {
+        let mut record = record.clone();
+        if let Some(at) = extract.error_at {
+            let place = LineCol::of(reply, at);
+            record.message = format!("{} (reply {place})", record.message);
+        }
+        return error(&record, columns);
+    }
+    let rule = match extract.rule.as_deref() {
+        Some("whole") => "the whole reply".to_owned(),
+        Some("start") => "the reply's start".to_owned(),
+        Some("bracket") => "the first bracket".to_owned(),
+        Some("scalar") => "a bare value".to_owned(),
+        Some(other) => other.replace('_', " "),
+        None => "the reply".to_owned(),
+    };
+    let mut text = format!("read from: {rule}");
+    if extract.candidates > 1 {
+        text += &format!(" (of {} candidates)", extract.candidates);
+    }
+    if extract.fixes.is_empty() {
+        text += " · no repairs";
+    } else {
+        let fixes: Vec<String> = extract
+            .fixes
+            .iter()
+            .map(|(name, start, _)| {
+                let place = LineCol::of(reply, *start);
+                format!("{} {}:{}", name.replace('_', " "), place.line, place.column)
+            })
+            .collect();
+        text += &format!(" · {}: {}", plural(fixes.len() as u64, "repair"), fixes.join(", "));
+    }
+    prose(Vec::new(), &text, Role::Dim, columns)
+}
+
+/// Validation errors and warnings, each at its path.
+fn issues(check: &Check, columns: usize) -> Vec<Row> {
+    let path = |issue: &IssueRecord| if issue.path.is_empty() { "(answer)".to_owned() } else { issue.path.clone() };
+    let widest = check.issues.iter().map(|issue| width(&path(issue))).max().unwrap_or(0).min(columns / 3);
+    let layer = match check.layer.as_str() {
+        "return" | "schema" => String::new(),
+        other => format!("{other}: "),
+    };
+    let mut rows = Vec::new();
+    for issue in &check.issues {
+        let warning = issue.severity == "warning";
+        let mark = if warning { Piece::literal(Role::Warn, "! ") } else { Piece::literal(Role::Bad, "✗ ") };
+        let path = Piece::new(Role::JsonKey, &format!("{:<widest$}  ", path(issue)));
+        let text = if issue.expected.is_empty() || issue.got.is_empty() {
+            issue.message.clone()
+        } else {
+            format!("expected {}, got {}", issue.expected, issue.got)
+        };
+        rows.extend(prose(vec![mark, path], &format!("{layer}{text}"), Role::Text, columns));
+    }
+    rows
+}

@@ -1,0 +1,125 @@
+//! The transcript: a fold of events into cards, and a viewport that lays out only what is seen.
+//!
+//! In: events of a live run or of a saved session, the size of the pane, moves of the reader. Out: visible rows, and which
+//! turns of a saved session must be read. It must never lay out or add up all cells for one frame.
+
+pub mod card;
+pub mod cell;
+pub mod fenwick;
+mod fold;
+pub mod format;
+mod layout;
+pub mod partial;
+mod viewport;
+pub mod wrapped;
+
+use std::collections::HashMap;
+
+pub use cell::{Cell, View};
+pub use viewport::{Scroll, Visible, VisibleRow};
+
+use crate::event::{Address, ErrorRecord, Tokens};
+use card::MessageStore;
+use fenwick::Heights;
+use viewport::Viewport;
+
+/// A run or a session as cards.
+#[derive(Debug, Clone, Default)]
+pub struct Transcript {
+    cells: Vec<Cell>,
+    /// Index of the first cell of each turn.
+    turns: HashMap<Address, usize>,
+    store: MessageStore,
+    /// What the title and the status line tell.
+    pub facts: Facts,
+    heights: Heights,
+    view: View,
+    viewport: Viewport,
+    /// Cells laid out since the start, for tests that count them.
+    laid_out: u64,
+}
+
+/// The state of the last run in numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Facts {
+    /// Its address.
+    pub run: Option<Address>,
+    /// The agent's name.
+    pub agent: String,
+    /// Mode.
+    pub mode: String,
+    /// What the developer called the model.
+    pub model: String,
+    /// Limit of turns, when known.
+    pub max_turns: Option<u64>,
+    /// Number of the current turn; 0 before the first.
+    pub turn: u32,
+    /// Tokens so far.
+    pub tokens: Option<Tokens>,
+    /// Price per million tokens.
+    pub price: Option<crate::event::Price>,
+    /// Unix time in ms.
+    pub started_ms: i64,
+    /// Unix time in ms of the last event.
+    pub last_ms: i64,
+    /// Returned or failed, with the failure.
+    pub end: Option<Result<(), ErrorRecord>>,
+}
+
+impl Facts {
+    /// Cost so far, when price and tokens are known.
+    pub fn cost(&self) -> Option<f64> {
+        let (price, tokens) = (self.price?, self.tokens?);
+        let cached = tokens.cache_read.unwrap_or(0).min(tokens.input);
+        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+        let amount = (tokens.input - cached) as f64 * price.input
+            + cached as f64 * price.cached_input.unwrap_or(price.input)
+            + tokens.output as f64 * price.output;
+        Some(amount / 1e6)
+    }
+
+    /// From the start to the end, or to `now_ms` while it runs.
+    pub fn elapsed_ms(&self, now_ms: i64) -> u64 {
+        let until = if self.end.is_some() { self.last_ms } else { now_ms.max(self.last_ms) };
+        u64::try_from(until - self.started_ms).unwrap_or_default()
+    }
+}
+
+impl Transcript {
+    /// Is there nothing to show?
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The cells, in order.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// How texts are shown.
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// Shows texts in another way.
+    pub fn set_view(&mut self, view: View) {
+        self.view = view;
+    }
+
+    /// Cells laid out since the start.
+    pub fn laid_out(&self) -> u64 {
+        self.laid_out
+    }
+
+    /// Does a turn that is running show a clock?
+    pub fn is_moving(&self) -> bool {
+        self.cells.iter().rev().take(card::TURN_CELLS + 2).any(|cell| !cell.finished())
+    }
+
+    /// A person is asked in this turn, or no longer.
+    pub fn set_asked(&mut self, turn: &Address, asked: bool) {
+        if let Some(card) = self.turn_mut(turn) {
+            card.asked = asked;
+        }
+    }
+}

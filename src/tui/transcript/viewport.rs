@@ -1,0 +1,381 @@
+//! The visible part: scroll state as (cell, line), following the end, selection, and layout of what is seen.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::Transcript;
+use super::cell::{Cell, View};
+use super::fenwick::Heights;
+use crate::event::Address;
+use crate::tui::row::Row;
+
+/// Layouts that are kept besides the visible ones.
+const KEPT_LAYOUTS: usize = 256;
+
+/// Scroll state and the shape of the last layout.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Viewport {
+    columns: usize,
+    rows: usize,
+    shape: Option<(usize, View)>,
+    /// First visible cell and its first visible line.
+    anchor: (usize, usize),
+    free: bool,
+    /// Rows there were when the reader left the end.
+    left_at: usize,
+    selected: Option<usize>,
+    /// The selection must be brought into view.
+    reveal: bool,
+    visible: Vec<Visible>,
+    laid: VecDeque<usize>,
+}
+
+/// A visible cell: which of its lines are seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visible {
+    /// The cell.
+    pub cell: usize,
+    /// Its lines.
+    pub lines: Range<usize>,
+}
+
+/// A visible row.
+#[derive(Debug, Clone, Copy)]
+pub struct VisibleRow<'a> {
+    /// The cell.
+    pub cell: usize,
+    /// Which line of the cell.
+    pub line: usize,
+    /// The row.
+    pub row: &'a Row,
+    /// Columns before it.
+    pub indent: u16,
+    /// Its cell is selected.
+    pub selected: bool,
+}
+
+/// Where the reader wants to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scroll {
+    /// Lines down, or up when negative.
+    Lines(isize),
+    /// Pages down, or up when negative.
+    Pages(isize),
+}
+
+impl Transcript {
+    /// Lays out what is seen in a pane of this size. The only place that lays out.
+    pub fn prepare(&mut self, columns: usize, rows: usize, now_ms: i64) {
+        self.viewport.columns = columns;
+        self.viewport.rows = rows;
+        if self.viewport.shape != Some((columns, self.view)) {
+            self.reshape();
+            self.viewport.shape = Some((columns, self.view));
+        }
+        self.viewport.visible.clear();
+        if self.cells.is_empty() || rows == 0 {
+            return;
+        }
+        if self.viewport.free {
+            self.reveal_selection(now_ms);
+            self.clamp_anchor(now_ms);
+        } else {
+            self.viewport.anchor = self.bottom_anchor(now_ms);
+        }
+        self.fill(now_ms);
+        let shown: usize = self.viewport.visible.iter().map(|part| part.lines.len()).sum();
+        if shown < rows && self.viewport.anchor != (0, 0) {
+            self.viewport.anchor = self.bottom_anchor(now_ms);
+            self.fill(now_ms);
+        }
+        self.evict();
+    }
+
+    /// Another width or view: heights are guessed anew; the anchor stays on its cell.
+    fn reshape(&mut self) {
+        let guess = |cell: &Cell| match &cell.card {
+            super::card::Card::Reasoning(text) | super::card::Card::Feedback(text) if text.is_empty() => 0,
+            _ => cell.height().max(1),
+        };
+        self.heights = Heights::new(self.cells.iter().map(guess).collect());
+        self.viewport.anchor.1 = 0;
+    }
+
+    /// The exact height of a cell.
+    fn measure(&mut self, index: usize, now_ms: i64) -> usize {
+        let Some(cell) = self.cells.get_mut(index) else { return 0 };
+        let new = !cell.is_laid();
+        if cell.lay(self.viewport.columns, self.view, now_ms, &self.store) {
+            self.laid_out += 1;
+        }
+        if new {
+            self.viewport.laid.push_back(index);
+        }
+        let height = cell.height();
+        self.heights.set(index, height);
+        height
+    }
+
+    /// The anchor that puts the last row at the bottom.
+    fn bottom_anchor(&mut self, now_ms: i64) -> (usize, usize) {
+        let mut missing = self.viewport.rows;
+        for index in (0..self.cells.len()).rev() {
+            let height = self.measure(index, now_ms);
+            if height >= missing {
+                return (index, height - missing);
+            }
+            missing -= height;
+        }
+        (0, 0)
+    }
+
+    fn clamp_anchor(&mut self, now_ms: i64) {
+        let (cell, line) = self.viewport.anchor;
+        let cell = cell.min(self.cells.len() - 1);
+        let height = self.measure(cell, now_ms);
+        self.viewport.anchor = (cell, line.min(height.saturating_sub(1)));
+    }
+
+    /// Lays out from the anchor down until the pane is full.
+    fn fill(&mut self, now_ms: i64) {
+        let (mut cell, mut line) = self.viewport.anchor;
+        let mut room = self.viewport.rows;
+        self.viewport.visible.clear();
+        while room > 0 && cell < self.cells.len() {
+            let height = self.measure(cell, now_ms);
+            let lines = line.min(height)..height.min(line + room);
+            if !lines.is_empty() {
+                room -= lines.len();
+                self.viewport.visible.push(Visible { cell, lines });
+            }
+            cell += 1;
+            line = 0;
+        }
+    }
+
+    fn evict(&mut self) {
+        while self.viewport.laid.len() > KEPT_LAYOUTS {
+            let Some(index) = self.viewport.laid.pop_front() else { return };
+            if self.viewport.visible.iter().any(|part| part.cell == index) {
+                self.viewport.laid.push_back(index);
+                return;
+            }
+            if let Some(cell) = self.cells.get_mut(index) {
+                cell.forget();
+            }
+        }
+    }
+
+    /// Moves the anchor so that the first line of the selected cell is seen, and as much of it as fits.
+    fn reveal_selection(&mut self, now_ms: i64) {
+        let Some(selected) = self.viewport.selected.filter(|_| std::mem::take(&mut self.viewport.reveal)) else { return };
+        let height = self.measure(selected, now_ms).min(self.viewport.rows);
+        if (selected, 0) <= self.viewport.anchor {
+            self.viewport.anchor = (selected, 0);
+            return;
+        }
+        let mut above = self.viewport.rows - height;
+        let mut lowest = (selected, 0);
+        for index in (0..selected).rev() {
+            if above == 0 {
+                break;
+            }
+            let height = self.measure(index, now_ms);
+            lowest = (index, height.saturating_sub(above));
+            above = above.saturating_sub(height);
+        }
+        self.viewport.anchor = self.viewport.anchor.max(lowest);
+    }
+
+    /// The visible rows from top to bottom.
+    pub fn rows(&self) -> impl Iterator<Item = VisibleRow<'_>> {
+        self.viewport.visible.iter().flat_map(move |part| {
+            part.lines.clone().filter_map(move |line| {
+                let (row, indent) = self.cells.get(part.cell)?.row(line)?;
+                let selected = self.viewport.selected == Some(part.cell);
+                Some(VisibleRow { cell: part.cell, line, row, indent, selected })
+            })
+        })
+    }
+
+    /// Turns of a saved session that are seen and were not read yet.
+    pub fn unread(&self) -> Vec<(Address, Range<usize>)> {
+        let mut out: Vec<(Address, Range<usize>)> = Vec::new();
+        for part in &self.viewport.visible {
+            if let Some(outline) = self.outline_of(part.cell)
+                && out.iter().all(|(known, _)| *known != outline.address)
+            {
+                out.push((outline.address.clone(), outline.events.clone()));
+            }
+        }
+        out
+    }
+
+    /// Is the end being followed?
+    pub fn follows(&self) -> bool {
+        !self.viewport.free
+    }
+
+    /// Rows that came below since the reader left the end.
+    pub fn new_below(&self) -> usize {
+        if self.viewport.free { self.heights.total().saturating_sub(self.viewport.left_at) } else { 0 }
+    }
+
+    /// Is there anything below the visible rows?
+    pub fn more_below(&self) -> bool {
+        self.viewport.visible.last().is_some_and(|last| {
+            let rest = self.heights.total() - self.heights.before(last.cell) - self.heights.get(last.cell);
+            rest > 0 || last.lines.end < self.heights.get(last.cell)
+        })
+    }
+
+    /// Scrolls.
+    pub fn scroll(&mut self, scroll: Scroll, now_ms: i64) {
+        let by = match scroll {
+            Scroll::Lines(lines) => lines,
+            Scroll::Pages(pages) => pages * self.viewport.rows.saturating_sub(1).max(1).cast_signed(),
+        };
+        self.leave_end();
+        let (mut cell, line) = self.viewport.anchor;
+        let mut line = line.cast_signed() + by;
+        while line < 0 && cell > 0 {
+            cell -= 1;
+            line += self.measure(cell, now_ms).cast_signed();
+        }
+        loop {
+            let height = self.measure(cell, now_ms).cast_signed();
+            if line < height || cell + 1 >= self.cells.len() {
+                break;
+            }
+            line -= height;
+            cell += 1;
+        }
+        let wanted = (cell, line.max(0).unsigned_abs());
+        let bottom = self.bottom_anchor(now_ms);
+        self.viewport.anchor = wanted.min(bottom);
+        if by > 0 && wanted >= bottom {
+            self.follow();
+        }
+    }
+
+    /// Goes to the start.
+    pub fn go_top(&mut self) {
+        self.leave_end();
+        self.viewport.anchor = (0, 0);
+        self.viewport.selected = self.first_stop(0..self.cells.len());
+    }
+
+    /// Goes to the end and stays there.
+    pub fn follow(&mut self) {
+        self.viewport.free = false;
+        self.viewport.reveal = false;
+    }
+
+    /// Goes to the end and selects the last card.
+    pub fn go_end(&mut self) {
+        self.follow();
+        self.viewport.selected = self.last_stop(0..self.cells.len());
+    }
+
+    fn leave_end(&mut self) {
+        if !self.viewport.free {
+            self.viewport.free = true;
+            self.viewport.left_at = self.heights.total();
+        }
+    }
+
+    fn is_stop(&self, index: usize) -> bool {
+        self.heights.get(index) > 0 && self.cells[index].folds()
+    }
+
+    /// The first card of a range that can be selected.
+    fn first_stop(&self, mut range: Range<usize>) -> Option<usize> {
+        range.find(|index| self.is_stop(*index))
+    }
+
+    /// The last card of a range that can be selected.
+    fn last_stop(&self, range: Range<usize>) -> Option<usize> {
+        range.rev().find(|index| self.is_stop(*index))
+    }
+
+    /// The selected cell.
+    pub fn selected(&self) -> Option<usize> {
+        self.viewport.selected
+    }
+
+    /// One step down: through a card that is larger than the pane, else to the next card.
+    pub fn step_down(&mut self, now_ms: i64) {
+        let Some(selected) = self.selection_in_view() else { return self.select_visible(false) };
+        let below = self.viewport.visible.iter().find(|part| part.cell == selected);
+        if below.is_some_and(|part| part.lines.end < self.heights.get(selected)) {
+            return self.scroll(Scroll::Lines(1), now_ms);
+        }
+        match self.first_stop(selected + 1..self.cells.len()) {
+            Some(next) => self.select(next),
+            None => self.follow(),
+        }
+    }
+
+    /// One step up: through a card that is larger than the pane, else to the card before.
+    pub fn step_up(&mut self, now_ms: i64) {
+        let Some(selected) = self.selection_in_view() else { return self.select_visible(true) };
+        let above = self.viewport.visible.iter().find(|part| part.cell == selected);
+        if above.is_some_and(|part| part.lines.start > 0) {
+            return self.scroll(Scroll::Lines(-1), now_ms);
+        }
+        match self.last_stop(0..selected) {
+            Some(before) => self.select(before),
+            None => self.scroll(Scroll::Lines(-1), now_ms),
+        }
+    }
+
+    fn selection_in_view(&self) -> Option<usize> {
+        self.viewport.selected.filter(|cell| self.viewport.visible.iter().any(|part| part.cell == *cell))
+    }
+
+    /// Selects the last visible card, or the first.
+    fn select_visible(&mut self, last: bool) {
+        let (Some(first), Some(end)) = (self.viewport.visible.first(), self.viewport.visible.last()) else { return };
+        let range = first.cell..end.cell + 1;
+        self.viewport.selected =
+            if last { self.last_stop(range) } else { self.first_stop(range) };
+    }
+
+    fn select(&mut self, cell: usize) {
+        self.leave_end();
+        self.viewport.selected = Some(cell);
+        self.viewport.reveal = true;
+    }
+
+    /// Folds or unfolds the selected card.
+    pub fn toggle(&mut self) {
+        let Some(cell) = self.viewport.selected.filter(|cell| self.cells[*cell].folds()) else { return };
+        self.leave_end();
+        self.cells[cell].open = !self.cells[cell].open;
+        self.viewport.reveal = true;
+    }
+
+    /// Folds all turns when one is open, else unfolds all.
+    pub fn toggle_all(&mut self) {
+        let open = !self.cells.iter().any(|cell| cell.open && cell.folds());
+        for cell in self.cells.iter_mut().filter(|cell| cell.folds()) {
+            cell.open = open;
+        }
+        self.leave_end();
+        self.viewport.reveal = true;
+        self.viewport.shape = None;
+    }
+
+    /// Selects the card at a row of the pane, and folds it when its first line was hit and it was selected.
+    pub fn click(&mut self, row: usize) {
+        let Some((cell, line)) = self.rows().nth(row).map(|hit| (hit.cell, hit.line)) else { return };
+        let header = line == 0;
+        self.leave_end();
+        if self.cells[cell].folds() {
+            self.viewport.selected = Some(cell);
+            if header {
+                self.toggle();
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A growing text as rows: finished lines are laid out once, only the tail is laid out again.
+//!
+//! In: a text that grows at its end. Out: the same rows as one layout of the whole text would give, at every moment.
+
+use ptc_core::text::SafeText;
+use ptc_core::text::width::wrap;
+
+use crate::tui::colours::{Coloured, Language, colours};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+
+/// Bytes after which a line without an end is cut: what lies before the cut is never laid out again.
+const LONGEST_LINE: usize = 4096;
+
+/// How a text from outside is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Look {
+    /// Readable: what is not text is left out.
+    Rich(Language),
+    /// Exact: controls as pictures.
+    Raw,
+}
+
+/// The rows of a growing text.
+#[derive(Debug, Clone, Default)]
+pub struct Wrapped {
+    shape: Option<(usize, Look)>,
+    rows: Vec<Row>,
+    /// Rows that will not change any more.
+    stable: usize,
+    /// Bytes of the text that they stand for.
+    consumed: usize,
+}
+
+impl Wrapped {
+    /// The rows of `text` as a whole.
+    pub fn of(text: &str, columns: usize, look: Look) -> Vec<Row> {
+        let mut wrapped = Self::default();
+        wrapped.update(text, columns, look);
+        wrapped.rows
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Lays out what is new. A text that does not continue the one before must come after [`Wrapped::clear`].
+    pub fn update(&mut self, text: &str, columns: usize, look: Look) {
+        if self.shape != Some((columns, look)) || self.consumed > text.len() {
+            self.clear();
+            self.shape = Some((columns, look));
+        }
+        self.rows.truncate(self.stable);
+        while let Some(piece) = next_piece(&text[self.consumed..]) {
+            let line = piece.strip_suffix('\n').unwrap_or(piece);
+            self.lay(line, columns, look);
+            self.consumed += piece.len();
+            self.stable = self.rows.len();
+        }
+        let tail = &text[self.consumed..];
+        if !tail.is_empty() {
+            self.lay(tail, columns, look);
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn lay(&mut self, line: &str, columns: usize, look: Look) {
+        let safe = match look {
+            Look::Rich(_) => SafeText::multi_line(line.strip_suffix('\r').unwrap_or(line)),
+            Look::Raw => SafeText::escape_controls(line),
+        };
+        for line in safe.lines() {
+            let coloured = match look {
+                Look::Rich(language) => colours(language, &line),
+                Look::Raw => Vec::new(),
+            };
+            for range in wrap(&line, columns.max(1)) {
+                self.rows.push(Row::new(pieces(&line, range, &coloured)));
+            }
+        }
+    }
+}
+
+/// The next line with its end, or a cut piece of a long one; `None` when the text may still grow into it.
+fn next_piece(text: &str) -> Option<&str> {
+    let mut limit = LONGEST_LINE.min(text.len());
+    while !text.is_char_boundary(limit) {
+        limit -= 1;
+    }
+    match text[..limit].find('\n') {
+        Some(end) => Some(&text[..=end]),
+        None => (text.len() > LONGEST_LINE).then(|| &text[..limit]),
+    }
+}
+
+/// The pieces of a byte range of a coloured line.
+pub fn pieces(line: &SafeText, range: std::ops::Range<usize>, coloured: &[Coloured]) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let mut at = range.start;
+    let first = coloured.partition_point(|(part, _)| part.end <= range.start);
+    for (part, role) in &coloured[first..] {
+        if part.start >= range.end {
+            break;
+        }
+        let start = part.start.max(range.start);
+        let end = part.end.min(range.end);
+        if at < start {
+            out.push(Piece::safe(Role::Text, line.slice(at..start)));
+        }
+        out.push(Piece::safe(*role, line.slice(start..end)));
+        at = end;
+    }
+    if at < range.end {
+        out.push(Piece::safe(Role::Text, line.slice(at..range.end)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plain(rows: &[Row]) -> Vec<String> {
+        rows.iter().map(Row::plain).collect()
+    }
+
+    #[test]
+    fn controls_vanish_when_rich_and_show_when_raw() {
+        let text = "a\u{1b}[31mred\tb\r\nnext";
+        assert_eq!(plain(&Wrapped::of(text, 40, Look::Rich(Language::Plain))), ["ared    b", "next"]);
+        assert_eq!(plain(&Wrapped::of(text, 40, Look::Raw)), ["a␛[31mred␉b␍", "next"]);
+    }
+
+    #[test]
+    fn an_empty_text_has_no_row_and_a_blank_line_has_one() {
+        assert!(Wrapped::of("", 10, Look::Raw).is_empty());
+        assert_eq!(plain(&Wrapped::of("a\n\nb", 10, Look::Raw)), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn a_long_line_is_laid_out_once() {
+        let mut wrapped = Wrapped::default();
+        let mut text = "x".repeat(LONGEST_LINE);
+        wrapped.update(&text, 80, Look::Raw);
+        assert_eq!(wrapped.consumed, 0);
+        text.push('y');
+        wrapped.update(&text, 80, Look::Raw);
+        assert_eq!(wrapped.consumed, LONGEST_LINE);
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "{\"key\": \"value\",", "\n", "\r\n", "\r", " ", "\t", "日本", "e\u{301}", "👩‍👩‍👧‍👦", "\u{1b}[3", "1m", "\u{1b}]0;t\u{7}",
+            "\u{202e}", "true, 12", "\"", "\\", "word and more words ",
+        ]);
+        prop_oneof![
+            prop::collection::vec(part, 0..30).prop_map(|parts| parts.concat()),
+            (4090_usize..4110).prop_map(|length| format!("\"{}日\": 1", "a".repeat(length))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn growing_in_any_steps_gives_the_rows_of_the_whole(
+            text in text(),
+            steps in prop::collection::vec(1_usize..40, 0..60),
+            columns in 0_usize..30,
+            look in prop::sample::select(vec![Look::Rich(Language::Json), Look::Rich(Language::Plain), Look::Raw]),
+        ) {
+            let mut wrapped = Wrapped::default();
+            let mut end = 0;
+            for step in steps {
+                end = (end + step).min(text.len());
+                while !text.is_char_boundary(end) {
+                    end += 1;
+                }
+                wrapped.update(&text[..end], columns, look);
+                prop_assert_eq!(wrapped.rows(), Wrapped::of(&text[..end], columns, look));
+            }
+            wrapped.update(&text, columns, look);
+            prop_assert_eq!(wrapped.rows(), Wrapped::of(&text, columns, look));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Typing, moving, pasting and the hand-over to `$EDITOR`.
+
+use crate::agent::Place;
+use crate::tui::draft::{Draft, Motion, Reach};
+use crate::tui::message::Effect;
+use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
+
+/// Columns of a text that is not wrapped.
+const ONE_LINE: usize = usize::MAX >> 1;
+
+/// A place where text is typed.
+enum Field<'a> {
+    /// Several lines.
+    Lines(&'a mut Editor),
+    /// One line; line breaks become spaces.
+    Line(&'a mut Draft),
+}
+
+fn field(model: &mut Model) -> Option<Field<'_>> {
+    match model.popups.last_mut() {
+        Some(Popup::Palette { input, .. } | Popup::SavePath { input }) => return Some(Field::Line(input)),
+        Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
+        Some(_) => return None,
+        None => {}
+    }
+    match (model.screen, model.workbench.focus) {
+        (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),
+        (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.editor_mut(place))),
+        (Screen::Workbench, Pane::Run) => None,
+    }
+}
+
+/// Changes the text that has the focus; the closure also gets the wrap width.
+pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut Draft, usize)) -> Vec<Effect> {
+    match field(model) {
+        Some(Field::Lines(editor)) => {
+            editor.free = false;
+            let columns = text_columns(editor);
+            edit(&mut editor.draft, columns);
+        }
+        Some(Field::Line(draft)) => edit(draft, ONE_LINE),
+        None => {}
+    }
+    if let Some(Popup::Palette { selected, .. }) = model.popups.last_mut() {
+        *selected = 0;
+    }
+    super::sessions::reselect(model);
+    Vec::new()
+}
+
+/// Columns that an editor's text wraps at: one is left for the cursor.
+pub(super) fn text_columns(editor: &Editor) -> usize {
+    usize::from(editor.area.width.max(2) - 1)
+}
+
+pub(super) fn typed(model: &mut Model, c: char) -> Vec<Effect> {
+    change(model, |draft, _| draft.insert(c.encode_utf8(&mut [0; 4])))
+}
+
+pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect> {
+    change(model, |draft, columns| draft.go(motion, reach, columns))
+}
+
+pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+    match field(model) {
+        Some(Field::Line(draft)) => draft.paste(&text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")),
+        Some(Field::Lines(editor)) => {
+            editor.free = false;
+            editor.draft.paste(text);
+        }
+        None => model.say(Tone::Info, "nothing here takes text; Tab moves to an editor"),
+    }
+    super::sessions::reselect(model);
+    Vec::new()
+}
+
+pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
+    let Some(text) = model.active_draft().and_then(Draft::selected).map(str::to_owned) else { return Vec::new() };
+    model.clipboard.clone_from(&text);
+    model.say(Tone::Good, "copied");
+    vec![Effect::Clip(text)]
+}
+
+pub(super) fn cut(model: &mut Model) -> Vec<Effect> {
+    let mut effects = copy(model);
+    effects.extend(change(model, |draft, columns| draft.delete(Motion::Right, columns)));
+    effects
+}
+
+/// Hands the focused text to `$EDITOR`.
+pub(super) fn external(model: &mut Model) -> Vec<Effect> {
+    match model.workbench.focus {
+        Pane::Editor(place) => vec![Effect::Edit(place, model.workbench.editor(place).draft.text().to_owned())],
+        Pane::Run => Vec::new(),
+    }
+}
+
+/// What came back from `$EDITOR` is one more change that undo takes back.
+pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, String>) -> Vec<Effect> {
+    match result {
+        Ok(text) => {
+            let editor = model.workbench.editor_mut(place);
+            let ended = editor.draft.text().ends_with('\n');
+            let text = if ended { text.as_str() } else { text.strip_suffix('\n').unwrap_or(&text) };
+            editor.draft.replace_all(text);
+            editor.free = false;
+        }
+        Err(error) => model.say(Tone::Bad, format!("{} was not edited: {error}", place_name(place))),
+    }
+    Vec::new()
+}

@@ -1,0 +1,257 @@
+//! Keys become actions by the table, or text.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::{edit, run, save, sessions};
+use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
+use crate::tui::colours::Language;
+use crate::tui::draft::{Draft, Reach};
+use crate::tui::message::Effect;
+use crate::tui::model::{Model, PLACES, Pane, Popup, Screen, Tone};
+use crate::tui::transcript::{Scroll, Transcript};
+
+pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    if key.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    if !model.fits() {
+        let action = model.keymap.action(key, &[Context::Always]);
+        return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
+    }
+    let contexts = model.contexts();
+    if let Some(action) = model.keymap.action(key, &contexts) {
+        return act(model, action);
+    }
+    let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
+    match key.code {
+        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => edit::typed(model, c),
+        _ => Vec::new(),
+    }
+}
+
+/// Does an action, or says why it cannot be done.
+pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    if let Err(reason) = model.enabled(action) {
+        let title = action.row().map_or("", |row| row.title);
+        model.say(Tone::Info, format!("{title}: {reason}"));
+        return Vec::new();
+    }
+    match action {
+        Action::Help => open(model, Popup::Help { top: 0 }),
+        Action::Palette => open(model, Popup::Palette { input: Draft::default(), selected: 0 }),
+        Action::Preview => {
+            let popup = preview(model);
+            open(model, popup)
+        }
+        Action::Workbench => workbench(model),
+        Action::Sessions => sessions::enter(model),
+        Action::Run => run::run_or_stop(model),
+        Action::FocusNext => focus(model, 1),
+        Action::FocusPrevious => focus(model, 5),
+        Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),
+        Action::SaveAs => save::ask_path(model),
+        Action::ExternalEditor => edit::external(model),
+        Action::Suspend => vec![Effect::Suspend],
+        Action::Redraw => vec![Effect::Redraw],
+        Action::Close => close(model),
+        Action::Quit => save::quit(model),
+        Action::SaveAndQuit => save::save(model, crate::tui::model::AfterSave::Quit),
+        Action::DiscardAndQuit => save::leave(model),
+        Action::Restore => save::restore(model),
+        Action::DropKept => save::drop_kept(model),
+        Action::ConfirmPath => save::confirm_path(model),
+        Action::ConfirmOverwrite => save::confirm_overwrite(model),
+        Action::SendAnswer => run::send_answer(model),
+        Action::Go(motion, reach) => edit::go(model, motion, reach),
+        Action::Delete(motion) => edit::change(model, |draft, columns| draft.delete(motion, columns)),
+        Action::Newline => edit::change(model, |draft, _| draft.insert("\n")),
+        Action::Undo => edit::change(model, |draft, _| _ = draft.undo()),
+        Action::Redo => edit::change(model, |draft, _| _ = draft.redo()),
+        Action::SelectAll => edit::change(model, |draft, _| draft.select_all()),
+        Action::Copy => edit::copy(model),
+        Action::Cut => edit::cut(model),
+        Action::Paste => {
+            let text = model.clipboard.clone();
+            edit::paste(model, &text)
+        }
+        Action::StepUp => read(model, Transcript::step_up),
+        Action::StepDown => read(model, Transcript::step_down),
+        Action::PageUp => read(model, |transcript, now| transcript.scroll(Scroll::Pages(-1), now)),
+        Action::PageDown => read(model, |transcript, now| transcript.scroll(Scroll::Pages(1), now)),
+        Action::Top => read(model, |transcript, _| transcript.go_top()),
+        Action::Bottom => read(model, |transcript, _| transcript.go_end()),
+        Action::Fold => read(model, |transcript, _| transcript.toggle()),
+        Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
+        Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
+        Action::ListUp => sessions::select(model, -1),
+        Action::ListDown => sessions::select(model, 1),
+        Action::ListPageUp => sessions::select(model, -sessions::page(model)),
+        Action::ListPageDown => sessions::select(model, sessions::page(model)),
+        Action::ListTop => sessions::select(model, isize::MIN),
+        Action::ListBottom => sessions::select(model, isize::MAX),
+        Action::OpenSession => sessions::open(model),
+        Action::Replay => sessions::replay(model),
+        Action::Filter => sessions::filter(model),
+        Action::Reload => vec![Effect::List],
+        Action::ReadUp => turn_pages(model, -1),
+        Action::ReadDown => turn_pages(model, 1),
+        Action::ReadPageUp => turn_pages(model, -isize::from(page_rows(model))),
+        Action::ReadPageDown => turn_pages(model, isize::from(page_rows(model))),
+        Action::PickUp => move_pick(model, -1),
+        Action::PickDown => move_pick(model, 1),
+        Action::Pick => pick(model),
+    }
+}
+
+fn page_rows(model: &Model) -> i16 {
+    i16::try_from(model.size.1).unwrap_or(i16::MAX).saturating_sub(8).max(1)
+}
+
+fn open(model: &mut Model, popup: Popup) -> Vec<Effect> {
+    model.popups.push(popup);
+    Vec::new()
+}
+
+fn preview(model: &Model) -> Popup {
+    let preview = &model.workbench.preview;
+    let mut parts = Vec::new();
+    for message in &preview.request {
+        for (section, text) in &message.sections {
+            let role = format!("{:?}", message.role).to_lowercase();
+            parts.push((format!("{role} · {section}"), text.clone(), Language::Plain));
+        }
+    }
+    if let Some(schema) = &preview.schema {
+        parts.push(("schema of the answer".to_owned(), schema.clone(), Language::Json));
+    }
+    if parts.is_empty() {
+        let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
+        let text = findings.collect::<Vec<_>>().join("\n");
+        parts.push(("the texts do not make a request yet".to_owned(), text, Language::Plain));
+    }
+    Popup::Text { title: "What would be sent".to_owned(), parts, top: 0 }
+}
+
+/// Goes to the workbench; there it switches between editors and run.
+fn workbench(model: &mut Model) -> Vec<Effect> {
+    if model.screen == Screen::Workbench && !model.wide() {
+        let to_run = matches!(model.workbench.focus, Pane::Editor(_));
+        model.workbench.focus = if to_run { Pane::Run } else { Pane::Editor(PLACES[0]) };
+    }
+    model.screen = Screen::Workbench;
+    Vec::new()
+}
+
+/// Moves the focus by so many of the five panes.
+fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
+    if model.screen == Screen::Workbench {
+        let panes = [PLACES.map(Pane::Editor).as_slice(), &[Pane::Run]].concat();
+        let now = panes.iter().position(|pane| *pane == model.workbench.focus).unwrap_or(0);
+        let step = if by == 1 { 1 } else { panes.len() - 1 };
+        model.workbench.focus = panes[(now + step) % panes.len()];
+    }
+    Vec::new()
+}
+
+/// Closes the topmost thing; stops a run only when nothing is open.
+fn close(model: &mut Model) -> Vec<Effect> {
+    if let Some(popup) = model.popups.pop() {
+        return match popup {
+            Popup::Answer { .. } => {
+                model.say(Tone::Info, "the run waits for your reply; F5 on the workbench opens the question again");
+                Vec::new()
+            }
+            Popup::SavePath { .. } | Popup::Overwrite { .. } => {
+                model.workbench.saving = None;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+    }
+    match model.screen {
+        Screen::Sessions => sessions::close(model),
+        Screen::Workbench if model.workbench.running() => run::stop(model),
+        Screen::Workbench => {
+            if !model.wide() {
+                model.workbench.focus = match model.workbench.focus {
+                    Pane::Run => Pane::Editor(PLACES[0]),
+                    editor @ Pane::Editor(_) => editor,
+                };
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// Moves in the transcript on screen.
+fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect> {
+    let now_ms = model.now_ms;
+    let view = match model.screen {
+        Screen::Workbench => model.workbench.run.as_mut(),
+        Screen::Sessions => model.sessions.viewer.as_mut(),
+    };
+    if let Some(view) = view {
+        go(&mut view.transcript, now_ms);
+    }
+    Vec::new()
+}
+
+/// Scrolls the text of a popup; the view clamps it.
+fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
+    if let Some(Popup::Help { top } | Popup::Text { top, .. }) = model.popups.last_mut() {
+        *top = top.saturating_add_signed(by);
+    }
+    Vec::new()
+}
+
+/// The palette's entries for what is typed: every action of the contexts below the popup, by name.
+pub(crate) fn entries(model: &Model, typed: &str) -> Vec<&'static ActionRow> {
+    let mut contexts = model.screen_contexts();
+    contexts.extend([Context::Global, Context::Always]);
+    let wanted = typed.to_lowercase();
+    let mut found: Vec<(usize, &ActionRow)> = ACTIONS
+        .iter()
+        .filter(|row| contexts.contains(&row.context) && row.action != Action::Palette)
+        .filter(|row| !matches!(row.action, Action::Go(_, Reach::Move)))
+        .filter_map(|row| Some((rank(row, &wanted)?, row)))
+        .collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    let mut seen = Vec::new();
+    found.retain(|(_, row)| {
+        let new = !seen.contains(&row.action);
+        seen.push(row.action);
+        new
+    });
+    found.into_iter().map(|(_, row)| row).collect()
+}
+
+/// How well an action fits: its title first, then its id, then the letters in order.
+fn rank(row: &ActionRow, wanted: &str) -> Option<usize> {
+    let title = row.title.to_lowercase();
+    let mut letters = title.chars();
+    if title.starts_with(wanted) {
+        Some(0)
+    } else if title.contains(wanted) {
+        Some(1)
+    } else if row.id.contains(wanted) || row.help.to_lowercase().contains(wanted) {
+        Some(2)
+    } else {
+        wanted.chars().all(|c| letters.any(|letter| letter == c)).then_some(3)
+    }
+}
+
+fn move_pick(model: &mut Model, by: isize) -> Vec<Effect> {
+    let Some(Popup::Palette { input, .. }) = model.popups.last() else { return Vec::new() };
+    let last = entries(model, input.text()).len().saturating_sub(1);
+    if let Some(Popup::Palette { selected, .. }) = model.popups.last_mut() {
+        *selected = (*selected).min(last).saturating_add_signed(by).min(last);
+    }
+    Vec::new()
+}
+
+fn pick(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Palette { input, selected }) = model.popups.last() else { return Vec::new() };
+    let Some(row) = entries(model, input.text()).get(*selected).copied() else { return Vec::new() };
+    model.popups.pop();
+    act(model, row.action)
+}

@@ -1,0 +1,78 @@
+//! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
+
+mod edit;
+mod keys;
+mod mouse;
+mod run;
+mod save;
+mod sessions;
+
+pub(super) use keys::entries;
+
+use super::message::{Effect, Msg};
+use super::model::{KEEP_AFTER_MS, Model, Tone};
+
+/// Takes one message.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let version = model.workbench.version();
+    model.dirty |= !matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())));
+    let mut effects = match msg {
+        Msg::Clock(now_ms) => clock(model, now_ms),
+        Msg::Key(key) => keys::key(model, key),
+        Msg::Paste(text) => edit::paste(model, &text),
+        Msg::Mouse(event) => mouse::mouse(model, event),
+        Msg::Resize(columns, rows) => {
+            model.size = (columns, rows);
+            Vec::new()
+        }
+        Msg::Checked(version, diagnostics, preview) => {
+            if version == model.workbench.version() {
+                model.workbench.checked = Some(version);
+                model.workbench.diagnostics = diagnostics;
+                model.workbench.preview = *preview;
+            }
+            Vec::new()
+        }
+        Msg::Started(result) => run::started(model, result),
+        Msg::ReplayStarted(result) => sessions::replay_started(model, result),
+        Msg::Happened(slot, happenings) => run::happened(model, slot, happenings),
+        Msg::Listed(result) => sessions::listed(model, result),
+        Msg::Opened(result) => sessions::opened(model, result),
+        Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
+        Msg::Saved(path, texts, result) => save::saved(model, path, texts, result),
+        Msg::Kept(Ok(())) | Msg::Resumed => Vec::new(),
+        Msg::Kept(Err(error)) => {
+            model.say(Tone::Bad, format!("unsaved edits could not be kept: {}", error.message));
+            Vec::new()
+        }
+        Msg::Recoveries(found) => save::recoveries(model, found),
+        Msg::Edited(place, result) => edit::edited(model, place, result),
+    };
+    if model.workbench.version() != version {
+        model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
+        effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
+    }
+    effects
+}
+
+/// What the program does first: check the texts and look for kept ones.
+pub fn start(model: &Model) -> Vec<Effect> {
+    vec![Effect::Check(model.workbench.version(), model.workbench.texts()), Effect::List]
+}
+
+fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
+    let before = std::mem::replace(&mut model.now_ms, now_ms);
+    if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
+        model.toast = None;
+        model.dirty = true;
+    }
+    model.dirty |= model.moving() && before / 100 != now_ms / 100;
+    if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
+        model.workbench.keep_at_ms = None;
+        return vec![match model.workbench.unsaved() {
+            true => Effect::Keep(Box::new(model.workbench.recovery(now_ms))),
+            false => Effect::Forget,
+        }];
+    }
+    Vec::new()
+}

@@ -1,0 +1,143 @@
+//! The mouse: wheel, and clicks that focus, place the cursor, select and fold.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use crate::tui::draft::Reach;
+use crate::tui::message::Effect;
+use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen};
+use crate::tui::transcript::Scroll;
+
+use super::edit::text_columns;
+
+/// Lines per notch of the wheel.
+const WHEEL_LINES: isize = 3;
+
+pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+    let at = Position::new(event.column, event.row);
+    match event.kind {
+        MouseEventKind::ScrollDown => wheel(model, at, WHEEL_LINES),
+        MouseEventKind::ScrollUp => wheel(model, at, -WHEEL_LINES),
+        MouseEventKind::Down(MouseButton::Left) => click(model, at, Reach::Move),
+        MouseEventKind::Drag(MouseButton::Left) => drag(model, at),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn wheel(model: &mut Model, at: Position, lines: isize) {
+    if let Some(popup) = model.popups.last_mut() {
+        match popup {
+            Popup::Help { top } | Popup::Text { top, .. } => *top = top.saturating_add_signed(lines),
+            Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
+            _ => {}
+        }
+        return;
+    }
+    let now_ms = model.now_ms;
+    match model.screen {
+        Screen::Sessions => match &mut model.sessions.viewer {
+            Some(viewer) => viewer.transcript.scroll(Scroll::Lines(lines), now_ms),
+            None => _ = super::sessions::select(model, lines.signum()),
+        },
+        Screen::Workbench if model.workbench.run_area.contains(at) => {
+            if let Some(run) = &mut model.workbench.run {
+                run.transcript.scroll(Scroll::Lines(lines), now_ms);
+            }
+        }
+        Screen::Workbench => {
+            if let Some(editor) = model.workbench.editors.iter_mut().find(|editor| editor.area.contains(at)) {
+                scroll_editor(editor, lines);
+            }
+        }
+    }
+}
+
+/// Scrolls an editor without moving its cursor.
+fn scroll_editor(editor: &mut Editor, lines: isize) {
+    editor.free = true;
+    let columns = text_columns(editor);
+    for _ in 0..lines.unsigned_abs() {
+        let (line, row) = editor.scroll;
+        let rows = editor.draft.rows_of(line, columns).len();
+        editor.scroll = match lines < 0 {
+            true if row > 0 => (line, row - 1),
+            true if line > 0 => (line - 1, editor.draft.rows_of(line - 1, columns).len() - 1),
+            false if row + 1 < rows => (line, row + 1),
+            false if line + 1 < editor.draft.line_count() => (line + 1, 0),
+            _ => (line, row),
+        };
+    }
+}
+
+fn click(model: &mut Model, at: Position, reach: Reach) {
+    if let Some(popup) = model.popups.last_mut() {
+        if let Popup::Answer { editor, .. } = popup
+            && editor.area.contains(at)
+        {
+            place(editor, at, reach);
+        }
+        return;
+    }
+    match model.screen {
+        Screen::Sessions => click_session(model, at),
+        Screen::Workbench => {
+            let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
+            if let Some(index) = hit {
+                model.workbench.focus = Pane::Editor(PLACES[index]);
+                place(&mut model.workbench.editors[index], at, reach);
+            } else if model.workbench.run_area.contains(at) {
+                model.workbench.focus = Pane::Run;
+                let row = usize::from(at.y - model.workbench.run_area.y);
+                if let Some(run) = &mut model.workbench.run {
+                    run.transcript.click(row);
+                }
+            }
+        }
+    }
+}
+
+fn click_session(model: &mut Model, at: Position) {
+    if let Some(viewer) = &mut model.sessions.viewer {
+        if model.sessions.viewer_area.contains(at) {
+            viewer.transcript.click(usize::from(at.y - model.sessions.viewer_area.y));
+        }
+    } else if model.sessions.area.contains(at) {
+        let row = usize::from(at.y - model.sessions.area.y) + model.sessions.top;
+        let hit = model.sessions.shown().nth(row).map(|session| session.id.clone());
+        model.sessions.selected = hit.or(model.sessions.selected.take());
+    }
+}
+
+fn drag(model: &mut Model, at: Position) {
+    if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus) {
+        let editor = model.workbench.editor_mut(place_);
+        let area = editor.area;
+        if !area.is_empty() {
+            place(editor, clamp(at, area), Reach::Extend);
+        }
+    }
+}
+
+fn clamp(at: Position, area: Rect) -> Position {
+    Position::new(at.x.clamp(area.left(), area.right() - 1), at.y.clamp(area.top(), area.bottom() - 1))
+}
+
+/// Puts the cursor under the mouse.
+fn place(editor: &mut Editor, at: Position, reach: Reach) {
+    let columns = text_columns(editor);
+    let (mut line, mut row) = editor.scroll;
+    for _ in editor.area.y..at.y {
+        if row + 1 < editor.draft.rows_of(line, columns).len() {
+            row += 1;
+        } else if line + 1 < editor.draft.line_count() {
+            line += 1;
+            row = 0;
+        } else {
+            break;
+        }
+    }
+    let rows = editor.draft.rows_of(line, columns);
+    let byte = editor.draft.at_column(line, &rows, row, usize::from(at.x - editor.area.x));
+    editor.draft.place(byte, reach);
+}

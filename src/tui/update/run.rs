@@ -1,0 +1,178 @@
+//! Starting, watching, answering and stopping runs.
+
+use crate::agent::{Diagnostic, Severity};
+use crate::event::ErrorRecord;
+use crate::tui::backend::{Ended, Happening, Question};
+use crate::tui::draft::Draft;
+use crate::tui::message::{Effect, Slot};
+use crate::tui::model::{Editor, Model, Pane, Phase, Popup, RunView, Screen, Tone, place_name};
+
+/// F5: runs the draft, stops the run, or comes back to an open question.
+pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Workbench;
+    if let Some(question) = model.workbench.run.as_ref().and_then(|run| run.question.clone()) {
+        model.workbench.focus = Pane::Run;
+        ask(model, question);
+        return Vec::new();
+    }
+    if model.workbench.running() {
+        return stop(model);
+    }
+    model.workbench.run = Some(RunView::starting());
+    if !model.wide() {
+        model.workbench.focus = Pane::Run;
+    }
+    vec![Effect::Start(model.workbench.texts())]
+}
+
+pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
+    match &mut model.workbench.run {
+        Some(run) if matches!(run.phase, Phase::Starting | Phase::Running) => {
+            run.phase = Phase::Stopping;
+            vec![Effect::Cancel(Slot::Workbench)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diagnostic>>) -> Vec<Effect> {
+    match result {
+        Ok(session) => {
+            if let Some(run) = &mut model.workbench.run {
+                run.session = session;
+                if run.phase == Phase::Stopping {
+                    return vec![Effect::Cancel(Slot::Workbench)];
+                }
+                run.phase = Phase::Running;
+            }
+        }
+        Err(findings) => refused(model, findings),
+    }
+    Vec::new()
+}
+
+/// The run was refused: the findings stand at their places, the focus goes to the first error.
+fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
+    model.workbench.run = None;
+    let first = findings.iter().find(|finding| finding.severity == Severity::Error).or(findings.first());
+    let text = match first {
+        Some(finding) => {
+            let draft = &model.workbench.editor(finding.place).draft;
+            let place = finding.span.map(|span| span.line_col(draft.text()).to_string() + ": ").unwrap_or_default();
+            format!("not started: {}, {place}{}", place_name(finding.place).to_lowercase(), finding.message)
+        }
+        None => "not started".to_owned(),
+    };
+    if let Some(finding) = first {
+        model.workbench.focus = Pane::Editor(finding.place);
+        let at = finding.span.map(|span| span.start);
+        let editor = model.workbench.editor_mut(finding.place);
+        editor.free = false;
+        if let Some(at) = at {
+            editor.draft.place(at, crate::tui::draft::Reach::Move);
+        }
+    }
+    model.say(Tone::Bad, text);
+    model.workbench.diagnostics = findings;
+}
+
+/// Takes what a run told.
+pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for happening in happenings {
+        let view = match slot {
+            Slot::Workbench => model.workbench.run.as_mut(),
+            Slot::Viewer => model.sessions.viewer.as_mut(),
+        };
+        let Some(view) = view else { return effects };
+        match happening {
+            Happening::Event(envelope) => {
+                view.transcript.apply(&envelope);
+                let answered = view.question.as_ref().is_some_and(|question| {
+                    question.address.as_str().starts_with(envelope.address.as_str()) && ends_question(&envelope.event)
+                });
+                if answered {
+                    drop_question(model);
+                }
+            }
+            Happening::Question(question) => {
+                view.transcript.set_asked(&turn_of(&question), true);
+                view.question = Some(question.clone());
+                if slot == Slot::Workbench && model.screen == Screen::Workbench {
+                    ask(model, question);
+                }
+            }
+            Happening::Ended(ended) => {
+                view.phase = Phase::Done;
+                view.ended = Some(ended.clone());
+                drop_question(model);
+                tell_end(model, slot, &ended);
+                effects.push(Effect::List);
+            }
+        }
+    }
+    effects
+}
+
+fn ends_question(event: &crate::event::Event) -> bool {
+    use crate::event::Event;
+    matches!(event, Event::ReplyEnd(_) | Event::TurnEnd(_) | Event::RunEnd(_))
+}
+
+/// The turn a question belongs to.
+fn turn_of(question: &Question) -> crate::event::Address {
+    let run = question.address.run_part();
+    question.address.turn_number().map_or_else(|| question.address.clone(), |turn| run.turn(turn))
+}
+
+fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
+    match ended {
+        Ended::Run => {}
+        Ended::Identical(None) => model.say(Tone::Good, "replayed: identical"),
+        Ended::Identical(Some(at)) => {
+            model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
+        }
+        Ended::Diverged(report) => {
+            let first = report.lines().next().unwrap_or("the replay differs").to_owned();
+            model.say(Tone::Bad, format!("replayed: {first}"));
+            model.popups.push(Popup::Text {
+                title: "The replay differs from the recording".to_owned(),
+                parts: vec![(String::new(), report.clone(), crate::tui::colours::Language::Plain)],
+                top: 0,
+            });
+        }
+        Ended::Broken(error) => broken(model, slot, error),
+    }
+}
+
+fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
+    let what = if slot == Slot::Workbench { "the run broke off" } else { "the replay broke off" };
+    model.say(Tone::Bad, format!("{what}: {}", error.message));
+}
+
+/// Opens the question to the person, once.
+fn ask(model: &mut Model, question: Question) {
+    let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
+    if !open {
+        let editor = Box::new(Editor { draft: Draft::default(), ..Editor::default() });
+        model.popups.push(Popup::Answer { question, editor });
+    }
+}
+
+fn drop_question(model: &mut Model) {
+    if let Some(run) = &mut model.workbench.run
+        && let Some(question) = run.question.take()
+    {
+        run.transcript.set_asked(&turn_of(&question), false);
+        model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
+    }
+}
+
+/// Sends the person's text as the model's reply.
+pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Answer { question, editor }) = model.popups.last() else { return Vec::new() };
+    let effect = Effect::Answer(question.address.clone(), editor.draft.text().to_owned());
+    drop_question(model);
+    model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
+    vec![effect]
+}

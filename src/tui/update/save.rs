@@ -1,0 +1,141 @@
+//! Saving, leaving and recovering: unsaved edits are never lost.
+
+use std::path::PathBuf;
+
+use crate::agent::DraftTexts;
+use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
+use crate::tui::draft::{Draft, Motion, Reach};
+use crate::tui::message::{Effect, Slot};
+use crate::tui::model::{AfterSave, Model, Popup, Tone};
+
+/// Saves to the agent's file, or asks where.
+pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
+    model.popups.retain(|popup| !matches!(popup, Popup::Leaving));
+    model.workbench.saving = Some(after);
+    match model.workbench.file.clone() {
+        Some(file) => {
+            let path = file.path.display().to_string();
+            write(model, path, Overwrite::Unchanged)
+        }
+        None => ask_path(model),
+    }
+}
+
+fn write(model: &mut Model, path: String, overwrite: Overwrite) -> Vec<Effect> {
+    let known = model.workbench.file.clone().filter(|file| file.path == PathBuf::from(&path));
+    vec![Effect::Save { path, texts: model.workbench.texts(), known, overwrite }]
+}
+
+/// Asks for a path; the agent's name is the suggestion.
+pub(super) fn ask_path(model: &mut Model) -> Vec<Effect> {
+    model.workbench.saving.get_or_insert(AfterSave::Stay);
+    let name = &model.workbench.preview.name;
+    let path = match &model.workbench.file {
+        Some(file) => file.path.display().to_string(),
+        None => format!("{}.toml", if name.is_empty() { "agent" } else { name }),
+    };
+    let mut input = Draft::new(path);
+    input.go(Motion::End, Reach::Move, usize::MAX >> 1);
+    model.popups.push(Popup::SavePath { input });
+    Vec::new()
+}
+
+pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::SavePath { input }) = model.popups.last() else { return Vec::new() };
+    let path = input.text().trim().to_owned();
+    if path.is_empty() {
+        model.say(Tone::Bad, "a file needs a name");
+        return Vec::new();
+    }
+    model.popups.pop();
+    write(model, path, Overwrite::Unchanged)
+}
+
+pub(super) fn confirm_overwrite(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Overwrite { path }) = model.popups.pop() else { return Vec::new() };
+    write(model, path, Overwrite::Always)
+}
+
+pub(super) fn saved(
+    model: &mut Model,
+    path: String,
+    texts: DraftTexts,
+    result: Result<AgentFile, SaveError>,
+) -> Vec<Effect> {
+    match result {
+        Ok(file) => {
+            model.workbench.file = Some(file);
+            model.workbench.saved = texts;
+            let after = model.workbench.saving.take();
+            if after == Some(AfterSave::Quit) && !model.workbench.unsaved() {
+                return leave(model);
+            }
+            model.say(Tone::Good, format!("saved {path}"));
+            if model.workbench.unsaved() { Vec::new() } else { vec![Effect::Forget] }
+        }
+        Err(SaveError::Changed) => {
+            model.popups.push(Popup::Overwrite { path });
+            Vec::new()
+        }
+        Err(SaveError::Failed(error)) => {
+            model.workbench.saving = None;
+            let hint = error.hint.map(|hint| format!(" — {hint}")).unwrap_or_default();
+            model.say(Tone::Bad, format!("not saved: {}{hint}", error.message));
+            Vec::new()
+        }
+    }
+}
+
+/// Leaves, after asking when there are unsaved edits.
+pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
+    if matches!(model.popups.last(), Some(Popup::Leaving)) {
+        return Vec::new();
+    }
+    if model.workbench.unsaved() {
+        model.popups.push(Popup::Leaving);
+        return Vec::new();
+    }
+    leave(model)
+}
+
+/// Ends the program; runs are stopped first, so that their ends are recorded.
+pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
+    model.quitting = true;
+    vec![Effect::Cancel(Slot::Workbench), Effect::Cancel(Slot::Viewer), Effect::Forget]
+}
+
+/// Offers the newest texts of an earlier start.
+pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect> {
+    let usable = found.into_iter().find_map(|recovery| {
+        let mut drafts = recovery.drafts.into_iter().map(Draft::restored);
+        let restored: [Option<Draft>; 4] = std::array::from_fn(|_| drafts.next().flatten());
+        let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
+        let drafts = [prompt, signature, context, options];
+        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts })
+    });
+    if let Some(recovery) = usable {
+        model.popups.push(Popup::Recovery(Box::new(recovery)));
+    }
+    Vec::new()
+}
+
+/// Puts the kept texts with their undo into the editors; they are this process's own from now on.
+pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Recovery(recovery)) = model.popups.pop() else { return Vec::new() };
+    for (editor, draft) in model.workbench.editors.iter_mut().zip(recovery.drafts) {
+        let restored = editor.draft.take_over(draft);
+        editor.draft = restored;
+        editor.free = false;
+    }
+    model.workbench.file = recovery.file;
+    model.say(Tone::Good, "restored; nothing of it is saved yet");
+    vec![Effect::TakeOver(Box::new(model.workbench.recovery(model.now_ms)), recovery.id)]
+}
+
+/// Throws the kept texts away.
+pub(super) fn drop_kept(model: &mut Model) -> Vec<Effect> {
+    match model.popups.pop() {
+        Some(Popup::Recovery(recovery)) => vec![Effect::Drop(recovery.id)],
+        _ => Vec::new(),
+    }
+}

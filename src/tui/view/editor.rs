@@ -1,0 +1,216 @@
+//! An editor's text: the textarea widget shows the rows that the draft gives it, with colours, error places and selection.
+//!
+//! The draft owns text, cursor, scroll and wrapping; the widget is handed the visible rows only and its keys are not used.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::widgets::Widget as _;
+use tui_textarea::{CursorRenderMode, TextArea};
+
+use crate::agent::{Diagnostic, Severity};
+use crate::tui::colours::{Language, colours};
+use crate::tui::draft::Draft;
+use crate::tui::model::Editor;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::wrap::{graphemes, shown};
+use ptc_core::text::width::width;
+
+/// Bytes of a line up to which it is coloured.
+const LONGEST_COLOURED: usize = 64 << 10;
+
+/// What an editor shows besides its text.
+pub(super) struct Looks<'a> {
+    pub(super) language: Language,
+    pub(super) findings: &'a [&'a Diagnostic],
+    pub(super) focused: bool,
+    pub(super) theme: Theme,
+    /// Shown dim while the text is empty.
+    pub(super) placeholder: &'static str,
+}
+
+/// Sets the area and scrolls so that the cursor is seen.
+pub(super) fn layout(editor: &mut Editor, area: Rect) {
+    editor.area = area;
+    let columns = usize::from(area.width.max(2) - 1);
+    let height = usize::from(area.height);
+    let last = editor.draft.line_count() - 1;
+    let (line, row) = editor.scroll;
+    let line = line.min(last);
+    editor.scroll = (line, row.min(editor.draft.rows_of(line, columns).len() - 1));
+    if editor.free || height == 0 {
+        return;
+    }
+    let cursor = cursor_row(&editor.draft, columns);
+    if cursor <= editor.scroll {
+        editor.scroll = cursor;
+        return;
+    }
+    let highest = rows_up(&editor.draft, cursor, height - 1, columns);
+    editor.scroll = editor.scroll.max(highest);
+}
+
+/// Line and row of the cursor.
+fn cursor_row(draft: &Draft, columns: usize) -> (usize, usize) {
+    let line = draft.line_at(draft.cursor());
+    let place = draft.cursor() - draft.line_range(line).start;
+    let row = draft.rows_of(line, columns).iter().rposition(|range| range.start <= place).unwrap_or(0);
+    (line, row)
+}
+
+/// The row so many rows above another.
+fn rows_up(draft: &Draft, from: (usize, usize), mut up: usize, columns: usize) -> (usize, usize) {
+    let (mut line, mut row) = from;
+    while up > row && line > 0 {
+        up -= row + 1;
+        line -= 1;
+        row = draft.rows_of(line, columns).len() - 1;
+    }
+    (line, row.saturating_sub(up))
+}
+
+/// A visible row: where it lies in the text, and what is shown.
+struct Shown {
+    /// Bytes in the whole text.
+    bytes: Range<usize>,
+    /// What the widget gets.
+    text: String,
+    /// For each grapheme: byte in the whole text, byte in `text`.
+    map: Vec<(usize, usize)>,
+}
+
+impl Shown {
+    fn of(draft: &Draft, line: usize, range: Range<usize>) -> Self {
+        let start = draft.line_range(line).start;
+        let source = draft.line(line).get(range.clone()).unwrap_or_default();
+        let mut text = String::new();
+        let mut map = Vec::new();
+        for (at, grapheme) in graphemes(source) {
+            map.push((start + range.start + at, text.len()));
+            text.push_str(&shown(grapheme));
+        }
+        Self { bytes: start + range.start..start + range.end, text, map }
+    }
+
+    /// Byte of the shown text for a byte of the whole text.
+    fn place(&self, at: usize) -> usize {
+        let index = self.map.partition_point(|(byte, _)| *byte < at);
+        self.map.get(index).map_or(self.text.len(), |(_, shown)| *shown)
+    }
+
+    /// The shown part of a range of the whole text; an empty range takes the character behind it.
+    fn part(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let start = self.place(range.start.max(self.bytes.start));
+        let end = if range.end >= self.bytes.end { self.text.len() } else { self.place(range.end) };
+        (start < end && range.start < self.bytes.end && range.end > self.bytes.start).then_some(start..end)
+    }
+}
+
+/// Draws the text; gives the place of the cursor when it is seen.
+pub(super) fn draw(editor: &Editor, area: Rect, looks: &Looks<'_>, buffer: &mut Buffer) -> Option<Position> {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return None;
+    }
+    let draft = &editor.draft;
+    let columns = usize::from(area.width.max(2) - 1);
+    if draft.text().is_empty() {
+        buffer.set_stringn(area.x, area.y, looks.placeholder, usize::from(area.width), looks.theme.style(Role::Dim));
+        return looks.focused.then_some(area.as_position());
+    }
+    let rows = visible(draft, editor.scroll, columns, usize::from(area.height));
+    let mut widget = TextArea::new(rows.iter().map(|(_, row)| row.text.clone()).collect());
+    widget.set_style(looks.theme.style(Role::Text));
+    widget.set_cursor_line_style(Style::new());
+    widget.set_cursor_render_mode(CursorRenderMode::Hidden);
+    paint(&mut widget, &rows, draft, looks);
+    widget.render(area, buffer);
+    cursor(draft, &rows, area).filter(|_| looks.focused)
+}
+
+fn visible(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize) -> Vec<(usize, Shown)> {
+    let (mut line, mut skip) = scroll;
+    let mut rows = Vec::new();
+    while rows.len() < height && line < draft.line_count() {
+        let room = height - rows.len();
+        let ranges = draft.rows_of(line, columns).into_iter().skip(skip).take(room);
+        rows.extend(ranges.map(|range| (line, Shown::of(draft, line, range))));
+        skip = 0;
+        line += 1;
+    }
+    rows
+}
+
+/// Colours, then places of findings, then the selection on top.
+fn paint(widget: &mut TextArea<'_>, rows: &[(usize, Shown)], draft: &Draft, looks: &Looks<'_>) {
+    let mut mark = |row: usize, part: Range<usize>, role: Role, priority: u8| {
+        widget.custom_highlight(((row, part.start), (row, part.end)), looks.theme.style(role), priority);
+    };
+    let mut coloured: (usize, Vec<(Range<usize>, Role)>) = (usize::MAX, Vec::new());
+    for (at, (line, row)) in rows.iter().enumerate() {
+        let text = draft.line(*line);
+        if coloured.0 != *line && text.len() <= LONGEST_COLOURED {
+            coloured = (*line, colours(looks.language, text));
+        }
+        let start = draft.line_range(*line).start;
+        for (range, role) in coloured.1.iter().filter(|_| coloured.0 == *line) {
+            if let Some(part) = row.part(&(start + range.start..start + range.end)) {
+                mark(at, part, *role, 1);
+            }
+        }
+        for finding in looks.findings.iter().rev() {
+            let Some(span) = finding.span else { continue };
+            let role = if finding.severity == Severity::Error { Role::ErrorPlace } else { Role::WarnPlace };
+            if let Some(part) = row.part(&(span.start..span.end.max(span.start + 1))) {
+                mark(at, part, role, 2);
+            }
+        }
+        if let Some(part) = draft.selection().and_then(|range| row.part(&range)) {
+            mark(at, part, Role::Selected, 3);
+        }
+    }
+}
+
+fn cursor(draft: &Draft, rows: &[(usize, Shown)], area: Rect) -> Option<Position> {
+    let at = draft.cursor();
+    let line = draft.line_at(at);
+    let row = rows.iter().rposition(|(number, row)| *number == line && row.bytes.start <= at && at <= row.bytes.end)?;
+    let shown = &rows[row].1;
+    let column = width(&shown.text[..shown.place(at)]).min(usize::from(area.width) - 1);
+    Some(Position::new(area.x + u16::try_from(column).ok()?, area.y + u16::try_from(row).ok()?))
+}
+
+/// Draws a text of one line, scrolled so that its cursor is seen; gives the place of the cursor.
+pub(super) fn draw_line(draft: &Draft, area: Rect, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return None;
+    }
+    let columns = usize::from(area.width) - 1;
+    let cells: Vec<(usize, String, usize)> = graphemes(draft.text())
+        .map(|(at, grapheme)| (at, shown(grapheme).into_owned()))
+        .map(|(at, text)| (at, text.clone(), width(&text)))
+        .collect();
+    let before: usize = cells.iter().filter(|(at, _, _)| *at < draft.cursor()).map(|(_, _, wide)| wide).sum();
+    let mut skip = before.saturating_sub(columns);
+    let mut x = area.x;
+    let mut cursor = area.x;
+    for (at, text, wide) in cells {
+        if skip > 0 {
+            skip = skip.saturating_sub(wide);
+            continue;
+        }
+        if usize::from(x - area.x) + wide > usize::from(area.width) {
+            break;
+        }
+        let selected = draft.selection().is_some_and(|range| range.contains(&at));
+        let role = if selected { Role::Selected } else { Role::Text };
+        (x, _) = buffer.set_stringn(x, area.y, &text, wide, theme.style(role));
+        if at < draft.cursor() {
+            cursor = x;
+        }
+    }
+    Some(Position::new(cursor.min(area.right() - 1), area.y))
+}

@@ -1,0 +1,79 @@
+//! Views: what the model looks like. `layout` measures and fills caches, `draw` only reads.
+
+mod areas;
+mod bars;
+mod editor;
+mod help;
+mod popups;
+mod run;
+mod sessions;
+mod workbench;
+
+use ptc_core::text::SafeText;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::model::{Model, Popup, SMALLEST, Screen};
+use super::row::{Piece, Row};
+use super::theme::Role;
+use ptc_core::text::width::wrap;
+
+/// Measures the screen for a frame of this size: areas, scroll positions, visible rows. Call it before [`draw`].
+pub fn layout(model: &mut Model) {
+    if !model.fits() {
+        return;
+    }
+    match model.screen {
+        Screen::Workbench => workbench::layout(model),
+        Screen::Sessions => sessions::layout(model),
+    }
+    if !model.popups.is_empty() {
+        popups::layout(model);
+    }
+}
+
+/// Draws a frame; gives the place of the cursor where text is typed.
+pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
+    let area = Rect::new(0, 0, model.size.0, model.size.1).intersection(buffer.area);
+    if !model.fits() {
+        too_small(model, area, buffer);
+        return None;
+    }
+    let below = match model.screen {
+        Screen::Workbench => workbench::draw(model, area, buffer),
+        Screen::Sessions => sessions::draw(model, area, buffer),
+    };
+    match model.popups.last() {
+        Some(popup) => popups::draw(model, popup, area, buffer),
+        None => below,
+    }
+}
+
+/// Rows of a text popup below its last: how far it can be scrolled.
+fn scroll_limit(rows: usize, height: u16) -> usize {
+    rows.saturating_sub(usize::from(height))
+}
+
+fn too_small(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let (columns, rows) = model.size;
+    let text = format!(
+        "This terminal is {columns}×{rows}. The workbench needs {}×{}. Make it larger; Ctrl-Q leaves.",
+        SMALLEST.0, SMALLEST.1
+    );
+    let text = SafeText::single_line(&text);
+    for (line, range) in wrap(&text, usize::from(area.width)).into_iter().enumerate() {
+        let row = Row::new([Piece::safe(Role::Text, text.slice(range))]);
+        row.draw(line_of(area, line), buffer, model.theme);
+    }
+}
+
+/// One line of an area; empty below it.
+fn line_of(area: Rect, line: usize) -> Rect {
+    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
+    if y >= area.bottom() { Rect::default() } else { Rect { y, height: 1, ..area } }
+}
+
+/// Is a popup of this kind on top?
+fn is_reading(popup: &Popup) -> bool {
+    matches!(popup, Popup::Help { .. } | Popup::Text { .. })
+}

@@ -1,0 +1,251 @@
+//! Popups: a box over the screen, its text, its keys in the footer line of the box.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::widgets::{Block, Clear, Widget as _};
+
+use super::{bars, editor, help, is_reading, line_of, scroll_limit};
+use crate::tui::backend::Recovery;
+use crate::tui::colours::Language;
+use crate::tui::model::{Model, PLACES, Popup, place_name};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::format::plural;
+use crate::tui::transcript::wrapped::{Look, Wrapped};
+use ptc_core::text::width::{truncate, width, wrap};
+use crate::tui::{draft::Draft, update};
+use ptc_core::text::SafeText;
+
+/// Measures the topmost popup.
+pub(super) fn layout(model: &mut Model) {
+    let Some(popup) = model.popups.last() else { return };
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    let inner = inner(frame(popup, model, screen));
+    if is_reading(popup) {
+        let rows = reading_rows(model, popup, usize::from(inner.width)).len();
+        let limit = scroll_limit(rows, inner.height);
+        if let Some(Popup::Help { top } | Popup::Text { top, .. }) = model.popups.last_mut() {
+            *top = (*top).min(limit);
+        }
+        return;
+    }
+    let entries = match popup {
+        Popup::Palette { input, .. } => update::entries(model, input.text()).len(),
+        _ => 0,
+    };
+    match model.popups.last_mut() {
+        Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
+        Some(Popup::Answer { editor, .. }) => editor::layout(editor, answer_areas(inner).2),
+        _ => {}
+    }
+}
+
+/// The box of a popup.
+fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
+    let (columns, rows) = match popup {
+        Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (100, screen.height),
+        Popup::Palette { .. } => (70, 20),
+        Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
+            let columns = 64.min(screen.width - 2);
+            let text = message(model, popup);
+            let rows = wrap(&text, usize::from(columns) - 4).len();
+            let input = usize::from(matches!(popup, Popup::SavePath { .. }));
+            (columns, u16::try_from(rows + input + 4).unwrap_or(u16::MAX))
+        }
+    };
+    let columns = columns.min(screen.width - 2);
+    let rows = rows.min(screen.height - 2);
+    Rect::new((screen.width - columns) / 2, (screen.height - rows) / 2, columns, rows)
+}
+
+/// Inside the border and a column of air; the last line is the footer's.
+fn inner(frame: Rect) -> Rect {
+    Rect::new(frame.x + 2, frame.y + 1, frame.width.saturating_sub(4), frame.height.saturating_sub(3))
+}
+
+pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let frame = frame(popup, model, screen).intersection(buffer.area);
+    Clear.render(frame, buffer);
+    let block = Block::bordered()
+        .border_style(model.theme.style(Role::Accent))
+        .title(format!(" {} ", title(popup)))
+        .title_style(model.theme.style(Role::Title));
+    block.render(frame, buffer);
+    let inner = inner(frame);
+    let footer = Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 };
+    bars::footer(model, footer, buffer);
+    match popup {
+        Popup::Help { top } | Popup::Text { top, .. } => {
+            draw_reading(model, popup, *top, inner, buffer);
+            None
+        }
+        Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
+        Popup::Answer { question, editor } => {
+            let (text, rule, area) = answer_areas(inner);
+            let rows = Wrapped::of(&question.text, usize::from(text.width), Look::Rich(Language::Plain));
+            let skip = rows.len().saturating_sub(usize::from(text.height));
+            for (line, row) in rows.iter().skip(skip).enumerate() {
+                row.draw(line_of(text, line), buffer, model.theme);
+            }
+            bars::rule(rule, "Your reply", true, Vec::new(), buffer, model.theme);
+            let looks = editor::Looks {
+                language: Language::Json,
+                findings: &[],
+                focused: true,
+                theme: model.theme,
+                placeholder: "Write what the model would answer.",
+            };
+            editor::draw(editor, area, &looks, buffer)
+        }
+        Popup::SavePath { input } => {
+            let rows = draw_message(model, popup, inner, buffer);
+            editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
+        }
+        Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) => {
+            draw_message(model, popup, inner, buffer);
+            None
+        }
+    }
+}
+
+fn title(popup: &Popup) -> &str {
+    match popup {
+        Popup::Help { .. } => "Help",
+        Popup::Palette { .. } => "Actions",
+        Popup::Leaving => "Unsaved edits",
+        Popup::Recovery(_) => "Kept drafts",
+        Popup::SavePath { .. } => "Save the agent",
+        Popup::Overwrite { .. } => "Overwrite?",
+        Popup::Answer { .. } => "You are the model",
+        Popup::Text { title, .. } => title,
+    }
+}
+
+/// What a question says.
+fn message(model: &Model, popup: &Popup) -> SafeText {
+    let text = match popup {
+        Popup::Leaving => {
+            let changed = changed(model).join(", ");
+            let run = if model.workbench.running() { " The run will be stopped." } else { "" };
+            format!("There are unsaved edits in {changed}.{run} Leave?")
+        }
+        Popup::Overwrite { path } => {
+            format!("{path} is not as it was when it was read, or it is another file. Replace it with these texts?")
+        }
+        Popup::SavePath { .. } => "Where to? The path is relative to the folder the program was started in.".to_owned(),
+        Popup::Recovery(recovery) => kept(model, recovery),
+        _ => String::new(),
+    };
+    SafeText::single_line(&text)
+}
+
+fn changed(model: &Model) -> Vec<String> {
+    let saved = &model.workbench.saved;
+    let saved = [&saved.prompt, &saved.signature, &saved.context, &saved.options];
+    PLACES
+        .iter()
+        .zip(saved)
+        .filter(|(place, saved)| model.workbench.editor(**place).draft.text() != saved.as_str())
+        .map(|(place, _)| place_name(*place).to_lowercase())
+        .collect()
+}
+
+fn kept(model: &Model, recovery: &Recovery) -> String {
+    let minutes = u64::try_from((model.now_ms - recovery.saved_ms) / 60_000).unwrap_or_default();
+    let ago = match minutes {
+        0 => "less than a minute".to_owned(),
+        1..120 => plural(minutes, "minute"),
+        120..2880 => plural(minutes / 60, "hour"),
+        _ => plural(minutes / 1440, "day"),
+    };
+    let of = recovery.file.as_ref().map(|file| format!(" of {}", file.path.display())).unwrap_or_default();
+    let first = recovery.drafts[0].text().lines().next().unwrap_or_default();
+    let first = truncate(first, 60);
+    format!("Unsaved edits{of} were kept {ago} ago. They begin with: {first}")
+}
+
+fn draw_message(model: &Model, popup: &Popup, area: Rect, buffer: &mut Buffer) -> usize {
+    let text = message(model, popup);
+    let rows = wrap(&text, usize::from(area.width).max(1));
+    for (line, range) in rows.iter().enumerate() {
+        Row::new([Piece::safe(Role::Text, text.slice(range.clone()))]).draw(line_of(area, line), buffer, model.theme);
+    }
+    rows.len()
+}
+
+fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
+    match popup {
+        Popup::Text { parts, .. } => {
+            let mut rows = Vec::new();
+            for (heading, text, language) in parts {
+                if !rows.is_empty() {
+                    rows.push(Row::default());
+                }
+                if !heading.is_empty() {
+                    rows.push(Row::new([Piece::new(Role::Accent, heading)]));
+                }
+                rows.extend(Wrapped::of(text, columns, Look::Rich(*language)));
+            }
+            rows
+        }
+        _ => help::rows(model, columns),
+    }
+}
+
+fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &mut Buffer) {
+    let rows = reading_rows(model, popup, usize::from(area.width));
+    for (line, row) in rows.iter().skip(top).take(usize::from(area.height)).enumerate() {
+        row.draw(line_of(area, line), buffer, model.theme);
+    }
+    let below = scroll_limit(rows.len(), area.height).saturating_sub(top);
+    if below > 0 {
+        let more = format!(" ▼ {below} more ");
+        let x = area.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0));
+        let y = area.bottom().saturating_add(1);
+        if y < buffer.area.bottom() {
+            buffer.set_string(x, y, more, model.theme.style(Role::Accent));
+        }
+    }
+}
+
+fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let prompt = line_of(area, 0);
+    Row::new([Piece::literal(Role::Key, "> ")]).draw(prompt, buffer, model.theme);
+    let field = Rect { x: prompt.x + 2, width: prompt.width.saturating_sub(2), ..prompt };
+    let cursor = editor::draw_line(input, field, model.theme, buffer);
+    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let entries = update::entries(model, input.text());
+    let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
+    let top = (selected + 1).saturating_sub(usize::from(list.height));
+    for (line, row) in entries.iter().enumerate().skip(top).take(usize::from(list.height)) {
+        let enabled = model.enabled_below(row.action, below);
+        let role = match enabled {
+            Err(_) => Role::Dim,
+            Ok(()) if line == selected => Role::Title,
+            Ok(()) => Role::Text,
+        };
+        let mark = if line == selected { "▸ " } else { "  " };
+        let reason = enabled.err().map(|reason| format!("  ({reason})")).unwrap_or_default();
+        let what = if reason.is_empty() { format!("  {}", row.help) } else { reason };
+        let left = [
+            Piece::literal(Role::Accent, mark),
+            Piece::new(role, &format!("{:<16}", model.title(row))),
+            Piece::new(Role::Dim, &what),
+        ];
+        let place = line_of(list, line - top);
+        Row::new(left).ending([Piece::new(Role::Key, &bars::key_of(model, row))]).draw(place, buffer, model.theme);
+    }
+    if entries.is_empty() {
+        Row::new([Piece::literal(Role::Dim, "no action has such a name")]).indented(2).draw(line_of(list, 0), buffer, model.theme);
+    }
+    cursor
+}
+
+/// What is asked, the rule, the reply.
+fn answer_areas(inner: Rect) -> (Rect, Rect, Rect) {
+    let asked = inner.height / 2;
+    let text = Rect { height: asked, ..inner };
+    let rule = Rect { y: inner.y + asked, height: 1.min(inner.height), ..inner };
+    let reply = Rect { y: inner.y + asked + 1, height: inner.height.saturating_sub(asked + 1), ..inner };
+    (text, rule, reply)
+}

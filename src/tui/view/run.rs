@@ -1,0 +1,79 @@
+//! A run: its rule with state and time, and the visible rows of its transcript.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::bars::rule;
+use super::line_of;
+use crate::tui::backend::Ended;
+use crate::tui::model::{Model, Phase, RunView};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::View;
+use crate::tui::transcript::format::{count, running};
+
+/// Columns left of the cards, for the mark of the selected one.
+pub(super) const MARGIN: u16 = 2;
+
+/// The columns that cards get in an area.
+pub(super) fn card_columns(area: Rect) -> usize {
+    usize::from(area.width.saturating_sub(MARGIN + 1))
+}
+
+/// The rule above a run.
+pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool, buffer: &mut Buffer) {
+    let facts = &view.transcript.facts;
+    let kind = if view.replay { "Replay" } else { "Run" };
+    let mut parts = vec![match &facts.run {
+        Some(run) => format!("{kind} {run}"),
+        None => kind.to_owned(),
+    }];
+    parts.extend([&facts.mode, &facts.model].into_iter().filter(|part| !part.is_empty()).cloned());
+    if view.transcript.view() != View::Rich {
+        parts.push(format!("{} view", view.transcript.view().name()));
+    }
+    rule(area, &parts.join(" · "), focused, state(model, view), buffer, model.theme);
+}
+
+/// How far it is, in a mark and words.
+fn state(model: &Model, view: &RunView) -> Vec<Piece> {
+    let facts = &view.transcript.facts;
+    let mut pieces = Vec::new();
+    if view.transcript.new_below() > 0 {
+        let text = format!("▼ {} new below  ", count(view.transcript.new_below() as u64));
+        pieces.push(Piece::new(Role::Accent, &text));
+    }
+    let time = running(facts.elapsed_ms(model.now_ms));
+    let (role, text) = match (view.phase, &view.ended, &facts.end) {
+        (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
+        (_, Some(Ended::Diverged(_)), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
+        (_, Some(Ended::Broken(_)), _) => (Role::Bad, "✗ broken off".to_owned()),
+        (Phase::Starting, _, _) => (Role::Accent, "● starting".to_owned()),
+        (Phase::Stopping, _, None) => (Role::Accent, "● stopping".to_owned()),
+        (Phase::Running, _, None) if view.question.is_some() => (Role::Accent, format!("● your turn · {time}")),
+        (Phase::Running, _, None) => (Role::Accent, format!("● running · {time}")),
+        (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned · {time}")),
+        (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {} · {time}", error.reason)),
+        (Phase::Done, _, None) => (Role::Warn, "! without an end".to_owned()),
+    };
+    pieces.push(Piece::new(role, &text));
+    pieces
+}
+
+/// The visible rows.
+pub(super) fn draw_rows(model: &Model, view: &RunView, area: Rect, buffer: &mut Buffer) {
+    if view.transcript.is_empty() {
+        let text = if view.phase == Phase::Done { "this session is empty" } else { "starting …" };
+        Row::new([Piece::new(Role::Dim, text)]).indented(2).draw(line_of(area, 0), buffer, model.theme);
+        return;
+    }
+    for (line, visible) in view.transcript.rows().enumerate() {
+        let place = line_of(area, line);
+        if visible.selected {
+            Row::new([Piece::literal(Role::Accent, "▌")]).draw(Rect { width: 1.min(place.width), ..place }, buffer, model.theme);
+        }
+        let indent = MARGIN + visible.indent;
+        let inner = Rect { x: place.x + indent, width: place.width.saturating_sub(indent + 1), ..place };
+        visible.row.draw(inner, buffer, model.theme);
+    }
+}

@@ -1,0 +1,259 @@
+//! The sessions screen: a list with columns, a preview, or one opened session.
+
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{bars, editor, line_of, run};
+use crate::tui::actions::Action;
+use crate::tui::backend::{SessionStatus, SessionSummary};
+use crate::tui::model::{Model, RunView, status_mark};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::format::{cost, count, plural};
+use ptc_core::text::width::{truncate, width};
+
+/// Rows of the preview.
+const PREVIEW_ROWS: u16 = 4;
+
+struct Areas {
+    title: Rect,
+    heads: Rect,
+    list: Rect,
+    rule: Rect,
+    preview: Rect,
+    status: Rect,
+    footer: Rect,
+}
+
+fn areas(screen: Rect) -> Areas {
+    let line = |y: u16| Rect::new(screen.x, y, screen.width, 1);
+    let preview_rows = if screen.height >= 18 { PREVIEW_ROWS } else { 0 };
+    let list_rows = screen.height - 4 - preview_rows - u16::from(preview_rows > 0);
+    let list = Rect { y: screen.y + 2, height: list_rows, ..screen };
+    let rule = if preview_rows > 0 { line(list.bottom()) } else { Rect::default() };
+    let preview = Rect { y: list.bottom() + u16::from(preview_rows > 0), height: preview_rows, ..screen };
+    Areas { title: line(screen.y), heads: line(screen.y + 1), list, rule, preview, status: line(screen.bottom() - 2), footer: line(screen.bottom() - 1) }
+}
+
+/// Rule and rows of an opened session.
+fn viewer_areas(screen: Rect) -> (Rect, Rect) {
+    let rule = Rect { y: screen.y + 1, height: 1, ..screen };
+    (rule, Rect { y: screen.y + 2, height: screen.height - 4, ..screen })
+}
+
+pub(super) fn layout(model: &mut Model) {
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    let now_ms = model.now_ms;
+    if let Some(viewer) = &mut model.sessions.viewer {
+        let (_, rows) = viewer_areas(screen);
+        model.sessions.viewer_area = rows;
+        viewer.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
+        return;
+    }
+    let list = areas(screen).list;
+    let selected = model.sessions.shown().position(|session| Some(&session.id) == model.sessions.selected.as_ref());
+    let rows = usize::from(list.height).max(1);
+    let selected = selected.unwrap_or(0);
+    model.sessions.area = list;
+    model.sessions.top = model.sessions.top.clamp((selected + 1).saturating_sub(rows), selected);
+}
+
+pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let cursor = match &model.sessions.viewer {
+        Some(view) => {
+            draw_viewer(model, view, screen, buffer);
+            None
+        }
+        None => draw_list(model, screen, buffer),
+    };
+    bars::footer(model, areas(screen).footer, buffer);
+    cursor
+}
+
+fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer) {
+    let (rule, rows) = viewer_areas(screen);
+    let id = view.session.as_deref().unwrap_or_default();
+    let what = if view.replay { " Replay of " } else { " Session " };
+    let left = [Piece::new(Role::Title, what), Piece::new(Role::Text, id)];
+    let agent = Piece::new(Role::Text, &format!("{} ", view.transcript.facts.agent));
+    Row::new(left).ending([agent]).draw(areas(screen).title, buffer, model.theme);
+    run::draw_rule(model, view, rule, true, buffer);
+    run::draw_rows(model, view, rows, buffer);
+    let status = if model.toast.is_some() {
+        bars::toast(model)
+    } else {
+        let facts = &view.transcript.facts;
+        let tokens = facts.tokens.map_or_else(|| "tokens –".to_owned(), |tokens| {
+            format!("tokens {} in {} out", count(tokens.input), count(tokens.output))
+        });
+        Row::new([Piece::new(Role::Dim, &format!(" {}   {tokens}   read-only", plural(u64::from(facts.turn), "turn")))])
+    };
+    status.draw(areas(screen).status, buffer, model.theme);
+}
+
+fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let areas = areas(screen);
+    let sessions = &model.sessions;
+    let all = sessions.all.as_ref().map_or(0, Vec::len);
+    let left = [Piece::literal(Role::Title, " Sessions  "), Piece::new(Role::Text, &count(all as u64))];
+    Row::new(left).draw(areas.title, buffer, model.theme);
+    let cursor = draw_filter(model, areas.title, buffer);
+    let columns = Columns::of(areas.list.width);
+    columns.heads().draw(areas.heads, buffer, model.theme);
+    let mut shown = 0;
+    for (line, session) in sessions.shown().enumerate() {
+        shown += 1;
+        if line < sessions.top || line - sessions.top >= usize::from(areas.list.height) {
+            continue;
+        }
+        let selected = sessions.selected.as_ref() == Some(&session.id);
+        let place = line_of(areas.list, line - sessions.top);
+        columns.row(model, session, selected).draw(place, buffer, model.theme);
+    }
+    if shown == 0 {
+        draw_empty(model, all, areas.list, buffer);
+    }
+    bars::rule(areas.rule, "Preview", false, Vec::new(), buffer, model.theme);
+    if let Some(session) = sessions.current() {
+        draw_preview(model, session, areas.preview, buffer);
+    }
+    let status = match (&model.toast, shown == all) {
+        (Some(_), _) => bars::toast(model),
+        (None, true) => Row::default(),
+        (None, false) => Row::new([Piece::new(Role::Dim, &format!(" {} of {} shown", count(shown as u64), count(all as u64)))]),
+    };
+    status.draw(areas.status, buffer, model.theme);
+    cursor
+}
+
+fn draw_filter(model: &Model, title: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let sessions = &model.sessions;
+    if !sessions.filtering && sessions.filter.text().is_empty() {
+        return None;
+    }
+    let start = title.x + (title.width / 3).max(18).min(title.width);
+    let area = Rect { x: start, width: title.right() - start, ..title };
+    Row::new([Piece::literal(Role::Key, "/ ")]).draw(area, buffer, model.theme);
+    let input = Rect { x: (area.x + 2).min(area.right()), width: area.width.saturating_sub(3), ..area };
+    editor::draw_line(&sessions.filter, input, model.theme, buffer).filter(|_| sessions.filtering)
+}
+
+fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
+    let key = |action| model.keymap.first_name(action);
+    let text = match (&model.sessions.error, &model.sessions.all) {
+        (Some(error), _) => format!("The sessions cannot be read: {error}"),
+        (None, None) => "reading …".to_owned(),
+        (None, Some(_)) if all > 0 => format!("No session fits the filter. {} clears it.", key(Action::Close)),
+        (None, Some(_)) => {
+            format!("No sessions yet. {} goes to the workbench, {} runs an agent; every run is saved here.", key(Action::Workbench), key(Action::Run))
+        }
+    };
+    let text = ptc_core::text::SafeText::single_line(&text);
+    let columns = usize::from(area.width.saturating_sub(4)).max(1);
+    for (line, range) in ptc_core::text::width::wrap(&text, columns).into_iter().enumerate() {
+        let row = Row::new([Piece::safe(Role::Text, text.slice(range))]).indented(2);
+        row.draw(line_of(area, line + usize::from(area.height > 4)), buffer, model.theme);
+    }
+}
+
+fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mut Buffer) {
+    let mut rows = vec![Row::new([Piece::new(Role::Dim, &format!(" {}", session.id))])];
+    let text = session.damage.as_deref().unwrap_or(&session.task);
+    let safe = ptc_core::text::SafeText::multi_line(text);
+    let columns = usize::from(area.width.saturating_sub(2)).max(1);
+    rows.extend(safe.lines().flat_map(|line| {
+        let ranges = ptc_core::text::width::wrap(&line, columns);
+        ranges.into_iter().map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1)).collect::<Vec<_>>()
+    }).take(usize::from(area.height)));
+    for (line, row) in rows.iter().enumerate() {
+        row.draw(line_of(area, line), buffer, model.theme);
+    }
+}
+
+/// Which columns there is room for.
+struct Columns {
+    agent: usize,
+    mode: bool,
+    model: bool,
+    tokens: bool,
+    cost: bool,
+}
+
+impl Columns {
+    fn of(width: u16) -> Self {
+        Self { agent: if width < 100 { 12 } else { 16 }, mode: width >= 70, model: width >= 90, tokens: width >= 60, cost: width >= 100 }
+    }
+
+    fn heads(&self) -> Row {
+        self.cells(Role::Dim, "  ", "when", ["agent", "mode", "model", "turns", "tokens", "cost"], vec![Piece::literal(Role::Dim, "result")])
+    }
+
+    fn row(&self, model: &Model, session: &SessionSummary, selected: bool) -> Row {
+        let tokens = session.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.input + tokens.output));
+        let turns = count(session.turns as u64);
+        let when = match &session.parent {
+            Some((_, at)) => format!("└ fork at {at}"),
+            None => when(session.started_ms, model.now_ms, model.utc_offset_s),
+        };
+        let (mark_role, role) = match session.status {
+            _ if session.damage.is_some() => (Role::Bad, Role::Text),
+            SessionStatus::Open => (Role::Accent, Role::Text),
+            SessionStatus::Ok => (Role::Good, Role::Text),
+            SessionStatus::Error => (Role::Bad, Role::Text),
+        };
+        let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.status) };
+        let result = vec![Piece::new(mark_role, &format!("{mark} ")), Piece::new(role, &session.result)];
+        let cost = cost(session.cost);
+        let cells = [&session.agent, &session.mode, &session.model, &turns, &tokens, &cost].map(String::as_str);
+        let mark = if selected { "▸ " } else { "  " };
+        self.cells(if selected { Role::Title } else { Role::Text }, mark, &when, cells, result)
+    }
+
+    fn cells(&self, role: Role, mark: &'static str, when: &str, cells: [&str; 6], result: Vec<Piece>) -> Row {
+        let [agent, mode, model, turns, tokens, cost] = cells;
+        let mut pieces = vec![Piece::literal(Role::Accent, " "), Piece::literal(Role::Accent, mark)];
+        let mut left = |text: &str, columns: usize| {
+            let text = ptc_core::text::SafeText::single_line(text);
+            let text = truncate(&text, columns).into_owned();
+            let gap = columns - width(&text) + 1;
+            pieces.push(Piece::new(role, &format!("{text}{}", " ".repeat(gap))));
+        };
+        left(when, 16);
+        left(agent, self.agent);
+        if self.mode {
+            left(mode, 9);
+        }
+        if self.model {
+            left(model, 12);
+        }
+        let mut right = |text: &str, columns: usize| pieces.push(Piece::new(role, &format!("{text:>columns$} ")));
+        right(turns, 5);
+        if self.tokens {
+            right(tokens, 8);
+        }
+        if self.cost {
+            right(cost, 8);
+        }
+        pieces.push(Piece::literal(Role::Text, "  "));
+        pieces.extend(result);
+        Row::new(pieces)
+    }
+}
+
+/// A time as people say it: today and yesterday by name.
+fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
+    let zone = i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
+    let local = |ms: i64| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::fixed(zone)));
+    let (Some(at), Some(now)) = (local(at_ms).filter(|_| at_ms > 0), local(now_ms)) else { return "–".to_owned() };
+    let clock = format!("{:02}:{:02}", at.hour(), at.minute());
+    let date = at.date();
+    if date == now.date() {
+        format!("today {clock}")
+    } else if Some(date) == now.date().yesterday().ok() {
+        format!("yesterday {clock}")
+    } else {
+        format!("{date} {clock}")
+    }
+}

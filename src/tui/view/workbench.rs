@@ -1,0 +1,190 @@
+//! The workbench: editors with live findings, the run beside them or on a page of its own.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::areas::{Areas, areas, place};
+use super::{bars, editor, line_of, run};
+use crate::agent::{Diagnostic, Place, Severity};
+use crate::tui::actions::Action;
+use crate::tui::model::{Model, Pane, Workbench, place_language, place_name};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::format::plural;
+use ptc_core::text::width::{truncate, width, wrap};
+use ptc_core::text::SafeText;
+
+pub(super) fn layout(model: &mut Model) {
+    let areas = screen_areas(model);
+    let now_ms = model.now_ms;
+    let workbench = &mut model.workbench;
+    for index in 0..workbench.editors.len() {
+        let area = areas.editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, place(index)));
+        editor::layout(&mut workbench.editors[index], area);
+    }
+    workbench.run_area = areas.run.map_or(Rect::default(), |(_, rows)| rows);
+    if let (Some(run), Some((_, rows))) = (&mut workbench.run, areas.run) {
+        run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
+    }
+}
+
+fn screen_areas(model: &Model) -> Areas {
+    areas(Rect::new(0, 0, model.size.0, model.size.1), model.workbench.focus)
+}
+
+/// The rows of an editor that its findings leave to the text, one column from the edges.
+fn text_area(area: Rect, workbench: &Workbench, place: Place) -> Rect {
+    let below = finding_rows(area, workbench, place).len();
+    Rect {
+        x: area.x + 1,
+        width: area.width.saturating_sub(1),
+        height: area.height.saturating_sub(u16::try_from(below).unwrap_or(0)),
+        ..area
+    }
+}
+
+/// The message of the first finding, below the text: at most a third of the rows.
+fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
+    let findings = workbench.findings(place);
+    let Some(finding) = findings.first() else { return Vec::new() };
+    let most = usize::from(area.height / 3).min(3);
+    let text = SafeText::single_line(&finding.message);
+    let columns = usize::from(area.width).saturating_sub(4).max(1);
+    let mut ranges = wrap(&text, columns);
+    let cut = ranges.len() > most;
+    ranges.truncate(most);
+    let last = ranges.len();
+    let row = |(at, range): (usize, std::ops::Range<usize>)| {
+        let part = text.slice(range);
+        let part = if cut && at + 1 == last { SafeText::single_line(&truncate(&format!("{part}{}", " …".repeat(columns)), columns)) } else { part };
+        let mark = if at == 0 { mark(finding) } else { Piece::literal(Role::Text, "  ") };
+        Row::new([mark, Piece::safe(Role::Text, part)]).indented(1)
+    };
+    ranges.into_iter().enumerate().map(row).collect()
+}
+
+fn mark(finding: &Diagnostic) -> Piece {
+    match finding.severity {
+        Severity::Error => Piece::literal(Role::Bad, "✗ "),
+        Severity::Warning => Piece::literal(Role::Warn, "! "),
+    }
+}
+
+pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let areas = areas(screen, model.workbench.focus);
+    bars::title(model, areas.title, buffer);
+    let mut cursor = None;
+    if let Some(editors) = areas.editors {
+        for (index, (rule, rows)) in editors.into_iter().enumerate() {
+            cursor = draw_editor(model, place(index), rule, rows, buffer).or(cursor);
+        }
+    }
+    bars::rule(areas.rule, "", false, Vec::new(), buffer, model.theme);
+    if let Some((rule, rows)) = areas.run {
+        draw_run(model, rule, rows, buffer);
+    }
+    if let Some(divider) = areas.divider {
+        draw_divider(model, divider, areas.rule, buffer);
+    }
+    bars::status(model, areas.status, buffer);
+    bars::footer(model, areas.footer, buffer);
+    cursor
+}
+
+fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let workbench = &model.workbench;
+    let focused = workbench.focus == Pane::Editor(place);
+    let findings = workbench.findings(place);
+    let below = finding_rows(rows, workbench, place);
+    let state = state(workbench, place, &findings, below.is_empty());
+    bars::rule(rule, place_name(place), focused, state, buffer, model.theme);
+    let first = usize::from(rows.height).saturating_sub(below.len());
+    for (line, row) in below.iter().enumerate() {
+        row.draw(line_of(rows, first + line), buffer, model.theme);
+    }
+    let looks = editor::Looks {
+        language: place_language(place),
+        findings: &findings,
+        focused,
+        theme: model.theme,
+        placeholder: placeholder(place),
+    };
+    editor::draw(workbench.editor(place), text_area(rows, workbench, place), &looks, buffer)
+}
+
+fn placeholder(place: Place) -> &'static str {
+    match place {
+        Place::Prompt => "What should the agent do? {{name}} takes a value.",
+        Place::Signature => "(text :string) -> {answer :string}",
+        Place::Context => "{\"text\": \"…\"}",
+        Place::Options => "mode = \"json\"",
+    }
+}
+
+/// The mark in an editor's rule: what is wrong first, or what is right.
+fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_message: bool) -> Vec<Piece> {
+    let Some(finding) = findings.first() else {
+        let good = match place {
+            _ if workbench.checked.is_none() => return vec![Piece::literal(Role::Dim, "…")],
+            _ if workbench.editor(place).draft.text().trim().is_empty() => return Vec::new(),
+            Place::Signature => workbench.preview.fields.map_or_else(String::new, |count| plural(count as u64, "field")),
+            Place::Context => "fits".to_owned(),
+            Place::Prompt | Place::Options => String::new(),
+        };
+        return vec![Piece::new(Role::Good, format!("✓ {good}").trim_end())];
+    };
+    let text = workbench.editor(place).draft.text();
+    let mut what: Vec<String> = Vec::new();
+    if let Some(span) = finding.span {
+        let at = span.line_col(text);
+        what.push(format!("line {}:{}", at.line, at.column));
+    }
+    if with_message {
+        what.push(finding.message.clone());
+    } else if findings.len() > 1 {
+        what.push(format!("and {} more", findings.len() - 1));
+    }
+    if what.is_empty() && !with_message {
+        let word = if finding.severity == Severity::Error { "error" } else { "warning" };
+        what.push(word.to_owned());
+    }
+    vec![mark(finding), Piece::new(Role::Text, &what.join(" "))]
+}
+
+fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
+    let focused = model.workbench.focus == Pane::Run;
+    match &model.workbench.run {
+        Some(view) => {
+            run::draw_rule(model, view, rule, focused, buffer);
+            run::draw_rows(model, view, rows, buffer);
+        }
+        None => {
+            bars::rule(rule, "Run", focused, Vec::new(), buffer, model.theme);
+            let key = |action| model.keymap.first_name(action);
+            let preview = &model.workbench.preview;
+            let with = if preview.model.is_empty() { String::new() } else { format!(" with {}", preview.model) };
+            let lines = [
+                (key(Action::Run), format!("runs the draft{with}; every turn appears here")),
+                (key(Action::Preview), "shows what would be sent".to_owned()),
+                (key(Action::Sessions), "opens saved sessions".to_owned()),
+            ];
+            let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
+            for (at, (key, text)) in lines.iter().enumerate() {
+                let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
+                Row::new([key, Piece::new(Role::Dim, text)]).indented(2).draw(line_of(rows, at + 1), buffer, model.theme);
+            }
+        }
+    }
+}
+
+fn draw_divider(model: &Model, divider: Rect, rule: Rect, buffer: &mut Buffer) {
+    let style = model.theme.style(Role::Border);
+    let divider = divider.intersection(buffer.area);
+    for y in divider.top()..divider.bottom() {
+        let joint = if y == divider.top() { "┬" } else { "│" };
+        buffer.set_string(divider.x, y, joint, style);
+    }
+    if !rule.is_empty() && rule.y < buffer.area.bottom() {
+        buffer.set_string(divider.x, rule.y, "┴", style);
+    }
+}
