@@ -10,3 +10,4 @@ mod config;
 mod engine;
 mod openai;
 mod tidy;
+mod tui;
