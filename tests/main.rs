@@ -11,3 +11,4 @@ mod engine;
 mod openai;
 mod pages;
 mod tidy;
+mod tui;
