@@ -5,10 +5,8 @@ use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use serde::Deserialize;
-
 use super::header::{FORMAT, Header, VERSION};
-use crate::event::Envelope;
+use crate::event::{Envelope, Line};
 
 /// Why a session cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,11 +72,6 @@ impl Source {
     }
 }
 
-#[derive(Deserialize)]
-struct Seq {
-    s: u64,
-}
-
 impl Session {
     /// Reads a file: its header, and the place of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
@@ -135,8 +128,8 @@ impl Session {
             });
             return;
         };
-        match serde_json::from_slice::<Seq>(body) {
-            Ok(Seq { s }) => {
+        match serde_json::from_slice::<Line<'_>>(body) {
+            Ok(Line { s, .. }) => {
                 if s != *last + 1 {
                     let message = format!("event {s} follows event {last}: what stood between them is missing");
                     self.damage.push(Damage { line: number, torn: false, message });
@@ -184,6 +177,9 @@ impl Session {
 }
 
 fn read_header(line: &[u8]) -> Result<Header, String> {
+    if line.is_empty() {
+        return Err("the file is empty; there is no session in it".to_owned());
+    }
     let header: Header = serde_json::from_slice(line)
         .map_err(|error| format!("line 1 is not a session header ({error}); nothing could be read"))?;
     if header.format != FORMAT {

@@ -107,7 +107,8 @@ impl Sink for Recorder {
             *next += 1;
             drop(next);
             if waits {
-                done.await.map_err(|_| gone())?.map_err(SinkError::Storage)?;
+                let failed = |error| SinkError::Storage(format!("{} cannot be written: {error}", self.path.display()));
+                done.await.map_err(|_| gone())?.map_err(failed)?;
             }
             Ok(envelope)
         })
