@@ -58,7 +58,11 @@ impl std::fmt::Display for FindError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::None { name, dir } if name == LAST => {
-                write!(f, "there is no last session: {} holds none (`ptc-workbench run sentiment` makes one)", dir.display())
+                write!(
+                    f,
+                    "there is no last session: {} holds none (`ptc-workbench run sentiment` makes one)",
+                    dir.display()
+                )
             }
             Self::None { name, dir } => write!(
                 f,

@@ -224,7 +224,8 @@ impl Transcript {
             return 0;
         }
         let (cells, version) = self.viewport.left_at;
-        let grew = cells.checked_sub(1).and_then(|last| self.cells.get(last)).is_some_and(|last| last.version != version);
+        let grew =
+            cells.checked_sub(1).and_then(|last| self.cells.get(last)).is_some_and(|last| last.version != version);
         usize::from(grew) + (cells..self.cells.len()).filter(|index| self.heights.get(*index) > 0).count()
     }
 

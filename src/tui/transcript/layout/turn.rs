@@ -10,8 +10,8 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Attempt, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
-use crate::tui::transcript::wrapped::Wrapped;
 use crate::tui::transcript::format::{count, duration, plural, running};
+use crate::tui::transcript::wrapped::Wrapped;
 use ptc_core::text::width::width;
 
 pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
@@ -97,12 +97,8 @@ fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let class = error.and_then(|error| error.class.as_deref()).unwrap_or("failed");
     let message = error.map_or("", |error| error.message.as_str());
     let title = format!("attempt {} discarded ({class})  ", attempt.number);
-    let mut rows = prose(
-        vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)],
-        message,
-        Role::Dim,
-        frame.body(),
-    );
+    let mut rows =
+        prose(vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
     let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
     let text = Wrapped::of(&attempt.text, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
     rows.extend(text.into_iter().take(limit).map(|row| {
