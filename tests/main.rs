@@ -6,8 +6,11 @@
 )]
 
 mod agent;
+mod cli;
 mod config;
 mod engine;
 mod openai;
 mod pages;
+mod replay;
+mod session;
 mod tidy;

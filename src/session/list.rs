@@ -35,6 +35,9 @@ pub struct Summary {
 /// What names the newest session.
 const LAST: &str = "last";
 
+/// Sessions named when a beginning is not unique, newest first.
+const NAMED: usize = 5;
+
 /// Why no session was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FindError {
@@ -58,7 +61,11 @@ impl std::fmt::Display for FindError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::None { name, dir } if name == LAST => {
-                write!(f, "there is no last session: {} holds none (`ptc-workbench run sentiment` makes one)", dir.display())
+                write!(
+                    f,
+                    "there is no last session: {} holds none (`ptc-workbench run sentiment` makes one)",
+                    dir.display()
+                )
             }
             Self::None { name, dir } => write!(
                 f,
@@ -66,7 +73,9 @@ impl std::fmt::Display for FindError {
                 dir.display()
             ),
             Self::Several { name, ids } => {
-                write!(f, "{name:?} is the beginning of {} sessions: {}", ids.len(), ids.join(", "))
+                let newest: Vec<_> = ids.iter().rev().take(NAMED).map(String::as_str).collect();
+                let more = if ids.len() > NAMED { ", …" } else { "" };
+                write!(f, "{name:?} is the beginning of {} sessions: {}{more}", ids.len(), newest.join(", "))
             }
         }
     }

@@ -131,9 +131,10 @@ pub fn restore() {
         return;
     }
     let mut out = stdout();
-    let modes = queue!(out, EndSynchronizedUpdate, PopKeyboardEnhancementFlags, DisableMouseCapture, DisableBracketedPaste)
-        .and_then(|()| queue!(out, LeaveAlternateScreen, cursor::Show))
-        .and_then(|()| out.flush());
+    let modes =
+        queue!(out, EndSynchronizedUpdate, PopKeyboardEnhancementFlags, DisableMouseCapture, DisableBracketedPaste)
+            .and_then(|()| queue!(out, LeaveAlternateScreen, cursor::Show))
+            .and_then(|()| out.flush());
     for result in [modes, disable_raw_mode()] {
         if let Err(error) = result {
             tracing::debug!(%error, "restoring the terminal");

@@ -68,7 +68,8 @@ impl Backend for Live {
             ..Preview::default()
         };
         if let Ok(made) = self.workbench.preview(agent, None, None) {
-            let section = |role, name: &str, text: String| SentMessage { role, sections: vec![(name.to_owned(), text)] };
+            let section =
+                |role, name: &str, text: String| SentMessage { role, sections: vec![(name.to_owned(), text)] };
             let system = made.request.system.into_iter().map(|text| section(Role::System, "card", text));
             let others = made.request.messages.iter().map(|message| section(message.role, "message", message.joined()));
             preview.request = system.chain(others).collect();
@@ -80,14 +81,8 @@ impl Backend for Live {
     fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         let desk = Arc::new(Desk::default());
         let seed = std::hash::RandomState::new().build_hasher().finish();
-        let spec = RunSpec {
-            agent: Self::agent(texts)?,
-            model: None,
-            context: None,
-            person: desk.clone(),
-            save: true,
-            seed,
-        };
+        let spec =
+            RunSpec { agent: Self::agent(texts)?, model: None, context: None, person: desk.clone(), save: true, seed };
         let running = self.workbench.start(spec).map_err(refusal)?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }

@@ -162,11 +162,8 @@ impl Transcript {
     fn end_run(&mut self, envelope: &Envelope, end: &RunEnd) {
         self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
         self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-        let card = EndCard {
-            end: end.clone(),
-            elapsed_ms: self.facts.elapsed_ms(envelope.at_ms),
-            cost: self.facts.cost(),
-        };
+        let card =
+            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost: self.facts.cost() };
         for cell in self.cells.iter_mut().rev().take_while(|cell| !matches!(cell.card, Card::Start(_))) {
             cell.over = true;
         }
@@ -251,7 +248,8 @@ impl TurnCard {
                 self.asked = false;
                 self.end = Some(end.clone());
             }
-            Event::RunStart(_) | Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::RunEnd(_) => {}
+            Event::RunStart(_) | Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::RunEnd(_) => {
+            }
         }
     }
 }

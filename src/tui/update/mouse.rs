@@ -110,7 +110,8 @@ fn click_session(model: &mut Model, at: Position) {
 }
 
 fn drag(model: &mut Model, at: Position) {
-    if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus) {
+    if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus)
+    {
         let editor = model.workbench.editor_mut(place_);
         let area = editor.area;
         if !area.is_empty() {

@@ -85,7 +85,8 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
                 Some(tokens) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
                 None => "tokens –".to_owned(),
             });
-            let elapsed = if facts.run.is_some() { running(facts.elapsed_ms(model.now_ms)) } else { "starting".to_owned() };
+            let elapsed =
+                if facts.run.is_some() { running(facts.elapsed_ms(model.now_ms)) } else { "starting".to_owned() };
             parts.push(elapsed);
             if let Some(session) = &run.session {
                 let verb = if run.phase == Phase::Done { "saved" } else { "saving" };

@@ -14,8 +14,12 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
     match &card.end.fail {
         Some(fail) => {
             rows.push(
-                Row::new([frame.mark(), Piece::literal(Role::Bad, "✗ Failed    "), Piece::new(Role::Bad, &fail.reason)])
-                    .ending([Piece::new(Role::Dim, frame.at.as_str())]),
+                Row::new([
+                    frame.mark(),
+                    Piece::literal(Role::Bad, "✗ Failed    "),
+                    Piece::new(Role::Bad, &fail.reason),
+                ])
+                .ending([Piece::new(Role::Dim, frame.at.as_str())]),
             );
             if frame.open {
                 rows.extend(indent(prose(Vec::new(), &fail.message, Role::Text, frame.body()), 3));
@@ -44,10 +48,8 @@ fn value(answer: &Json, columns: usize) -> Vec<Row> {
     let Some(members) = answer.members().filter(|members| !members.is_empty()) else {
         return json_rows(&answer.to_text(), columns);
     };
-    let fields: Vec<(String, Vec<Row>)> = members
-        .iter()
-        .map(|member| (member.key.clone(), field(&member.value, columns * 2 / 3)))
-        .collect();
+    let fields: Vec<(String, Vec<Row>)> =
+        members.iter().map(|member| (member.key.clone(), field(&member.value, columns * 2 / 3))).collect();
     pairs(&fields, columns)
 }
 

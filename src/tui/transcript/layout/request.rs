@@ -44,7 +44,8 @@ pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
 }
 
 fn summary(card: &RequestCard) -> String {
-    let mut parts: Vec<String> = card.sizes.iter().map(|(label, tokens)| format!("{label} ~{} tok", count(*tokens))).collect();
+    let mut parts: Vec<String> =
+        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{} tok", count(*tokens))).collect();
     if let Some(schema) = &card.schema {
         parts.push(format!("schema {}", size(schema.as_str().len() as u64)));
     }

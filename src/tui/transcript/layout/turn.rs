@@ -96,12 +96,8 @@ fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let class = error.and_then(|error| error.class.as_deref()).unwrap_or("failed");
     let message = error.map_or("", |error| error.message.as_str());
     let title = format!("attempt {} discarded ({class})  ", attempt.number);
-    let mut rows = prose(
-        vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)],
-        message,
-        Role::Dim,
-        frame.body(),
-    );
+    let mut rows =
+        prose(vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
     if !attempt.text.is_empty() {
         let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
         let text = frame.text(&attempt.text, Language::Plain);
