@@ -6,9 +6,12 @@
 )]
 
 mod agent;
+mod cli;
 mod config;
 mod engine;
 mod openai;
 mod pages;
+mod replay;
+mod session;
 mod tidy;
 mod tui;

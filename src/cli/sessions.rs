@@ -83,7 +83,12 @@ fn show(session: &Session, as_json: bool, plain: bool) {
     }
     match session.len() - session.events().count() {
         0 => {}
-        unread => tell(&format!("warning: {unread} events hold data that this program cannot read; they are left out")),
+        unread => {
+            let all = session.len();
+            tell(&format!(
+                "warning: the data of {unread} of {all} events cannot be read by this program; it is left out"
+            ));
+        }
     }
     if as_json {
         out(&json::printable(&Json::list(steps(session).iter().map(json::step))));

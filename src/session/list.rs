@@ -35,6 +35,9 @@ pub struct Summary {
 /// What names the newest session.
 const LAST: &str = "last";
 
+/// Sessions named when a beginning is not unique, newest first.
+const NAMED: usize = 5;
+
 /// Why no session was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FindError {
@@ -70,7 +73,9 @@ impl std::fmt::Display for FindError {
                 dir.display()
             ),
             Self::Several { name, ids } => {
-                write!(f, "{name:?} is the beginning of {} sessions: {}", ids.len(), ids.join(", "))
+                let newest: Vec<_> = ids.iter().rev().take(NAMED).map(String::as_str).collect();
+                let more = if ids.len() > NAMED { ", …" } else { "" };
+                write!(f, "{name:?} is the beginning of {} sessions: {}{more}", ids.len(), newest.join(", "))
             }
         }
     }
