@@ -9,5 +9,6 @@ mod agent;
 mod config;
 mod engine;
 mod openai;
+mod pty;
 mod tidy;
 mod tui;

@@ -203,7 +203,7 @@ impl Driver {
             Input::Terminal(Event::FocusGained | Event::FocusLost) => return Ok(None),
             Input::Terminate(signal) => return Ok(Some(Exit::Signal(signal))),
             Input::Stop => {
-                effects::suspend(model, stage);
+                effects::suspend(model, stage).await;
                 Msg::Resumed
             }
             Input::Continue => {

@@ -79,14 +79,14 @@ pub(super) async fn perform(
         }),
         Effect::Edit(place, text) => {
             let result = stage.edit(place, &text).await;
-            stage.redraw()?;
+            stage.redraw();
             for effect in update(model, Msg::Edited(place, result)) {
                 Box::pin(perform(driver, model, stage, effect)).await?;
             }
         }
         Effect::Clip(text) => stage.clip(&text)?,
-        Effect::Suspend => suspend(model, stage),
-        Effect::Redraw => stage.redraw()?,
+        Effect::Suspend => suspend(model, stage).await,
+        Effect::Redraw => stage.redraw(),
     }
     Ok(())
 }
@@ -102,8 +102,8 @@ fn save(
 }
 
 /// Gives the terminal to the shell and takes it back.
-pub(super) fn suspend(model: &mut Model, stage: &mut dyn Stage) {
-    if let Err(reason) = stage.suspend() {
+pub(super) async fn suspend(model: &mut Model, stage: &mut dyn Stage) {
+    if let Err(reason) = stage.suspend().await {
         model.say(Tone::Bad, format!("not suspended: {reason}"));
     }
     model.dirty = true;

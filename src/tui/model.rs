@@ -210,6 +210,8 @@ pub enum Popup {
     Answer {
         /// What is asked.
         question: Question,
+        /// First visible row of what is asked.
+        top: usize,
         /// The reply being written.
         editor: Box<Editor>,
     },
