@@ -24,6 +24,11 @@ fn main() -> ExitCode {
 }
 
 fn start(arguments: &Arguments) -> Result<u8, String> {
+    if let (Some(open), Some(_)) = (&arguments.open, &arguments.command) {
+        return Err(format!(
+            "`{open}` stands before a command: write the command first (`ptc-workbench --help` lists them)"
+        ));
+    }
     if let Some(file) = &arguments.log {
         log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
     }

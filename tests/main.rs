@@ -9,6 +9,7 @@ mod agent;
 mod config;
 mod engine;
 mod openai;
+mod pages;
 mod pty;
 mod tidy;
 mod tui;

@@ -34,7 +34,7 @@ macro_rules! limits {
 }
 
 limits! {
-    MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "Turns of a run; in json mode the number of attempts to give a valid answer.";
+    MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "Turns of a run; in json mode the number of attempts, of which the last one gives the reason of the failure.";
     MISSION_TIMEOUT "mission_timeout_ms" "ms" None, 1, 86_400_000, MissionTimeout "Time for the whole run, read once per turn. A running model call is ended when it is over.";
     TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "Input and output tokens of a run, checked after each reply; the reply that crosses the limit is paid for.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "Attempts to get one reply from a provider, the first included; only failures that may pass are tried again.";

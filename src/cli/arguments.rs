@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
-#[command(name = "ptc-workbench", version, args_conflicts_with_subcommands = true)]
+#[command(name = "ptc-workbench", version)]
 pub struct Arguments {
     /// An agent file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,
@@ -71,7 +71,7 @@ pub struct AgentFlags {
     /// With --prompt: the signature
     #[arg(long, value_name = "SIGNATURE", requires = "prompt")]
     pub signature: Option<String>,
-    /// Mode: ptc_lisp, json, text, json_loop
+    /// Mode: `ptc_lisp`, json, text, `json_loop`
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// Model: an alias, provider:model, demo, sample[:fault,seed=N,every], human, recorded:SESSION

@@ -1,5 +1,7 @@
 //! Steps as JSON, for `--json`.
 
+use std::fmt::Write as _;
+
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
@@ -35,9 +37,9 @@ pub(super) fn printable(json: &Json) -> String {
     }
     plain.chars().fold(String::new(), |mut text, c| {
         if acts(c) {
-            text.push_str(&format!("\\u{:04x}", c as u32))
+            _ = write!(text, "\\u{:04x}", c as u32);
         } else {
-            text.push(c)
+            text.push(c);
         }
         text
     })

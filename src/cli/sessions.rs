@@ -18,7 +18,7 @@ const RESULT_COLUMNS: usize = 60;
 pub(super) fn sessions(command: &SessionsCommand, workbench: &Workbench) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::List { json } => list(&workbench.sessions(), *json),
-        SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json)?,
+        SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json),
     }
     Ok(exit::OK)
 }
@@ -77,17 +77,16 @@ fn state(state: RunState) -> &'static str {
     }
 }
 
-fn show(session: &Session, as_json: bool) -> Result<(), UsageError> {
+fn show(session: &Session, as_json: bool) {
     if let Some(damage) = session.damage_report() {
         tell(&format!("warning: {}", safe_line(&damage)));
     }
     if as_json {
         out(&json::printable(&Json::list(steps(session).iter().map(json::step))));
-        return Ok(());
+        return;
     }
     let mut printer = Printer::new(std::io::stdout(), false);
     session.events().for_each(|envelope| printer.print(&envelope));
-    Ok(())
 }
 
 /// The Step of each run of a session.

@@ -24,6 +24,8 @@ pub const PART_MS: u64 = 50;
 pub const PART_BYTES: usize = 16 * 1024;
 /// How long a model may take to notice a stop before it is left behind.
 const GRACE: Duration = Duration::from_secs(1);
+/// A timer that is never due.
+const FAR: Duration = Duration::from_hours(24);
 /// Deltas that may wait for the engine before the model does.
 const QUEUE: usize = 256;
 
@@ -94,7 +96,7 @@ impl Cycle<'_> {
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
         let result = loop {
-            let far = Instant::now() + Duration::from_secs(86_400);
+            let far = Instant::now() + FAR;
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => self.hear(at, event, &mut parts).await?,
@@ -191,13 +193,15 @@ impl Cycle<'_> {
                     ErrorClass::Cancelled => (ReplyStatus::Cancelled, self.stopped(stopped)),
                     _ => (ReplyStatus::Error, advised(&error)),
                 };
+                let usage = error.usage.as_deref().copied();
                 let end = ReplyEnd {
                     error: Some(record.clone()),
                     requests: error.requests,
+                    usage,
                     ..ReplyEnd::new(error.attempt, status)
                 };
                 self.emit(at, end).await?;
-                self.end_turn(at, None, Some(&record.reason)).await?;
+                self.end_turn(at, usage, Some(&record.reason)).await?;
                 Err(Halt::Fail(record))
             }
         }

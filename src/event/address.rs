@@ -16,6 +16,7 @@ impl Address {
     }
 
     /// A turn of this run.
+    #[must_use]
     pub fn turn(&self, number: u32) -> Self {
         Self(format!("{}/t{number}", self.0))
     }
@@ -26,6 +27,7 @@ impl Address {
     }
 
     /// The run this address lies in: everything before the last turn, or itself.
+    #[must_use]
     pub fn run_part(&self) -> Self {
         self.0.rfind("/t").map_or_else(|| self.clone(), |at| Self(self.0[..at].to_owned()))
     }

@@ -91,7 +91,9 @@ impl Message {
 /// The messages of the request that these events of one run hold for a turn.
 pub fn expand_requests(events: &[Envelope], turn: &Address) -> Option<Vec<SentMessage>> {
     let mut log = MessageLog::default();
-    events.iter().for_each(|envelope| log.apply(envelope));
+    for envelope in events {
+        log.apply(envelope);
+    }
     events.iter().find_map(|envelope| match &envelope.event {
         Event::RequestMade(request) if envelope.address == *turn => Some(log.expand(&request.messages)),
         _ => None,

@@ -1,5 +1,6 @@
 //! The model `human`: a person reads exactly what would be sent and types the reply.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -46,13 +47,13 @@ impl Model for HumanModel {
 fn everything(request: &Request) -> String {
     let mut text = String::new();
     if let Some(system) = &request.system {
-        text.push_str(&format!("[system]\n{}\n", system.trim_end()));
+        _ = writeln!(text, "[system]\n{}", system.trim_end());
     }
     for message in &request.messages {
-        text.push_str(&format!("[{}]\n{}\n", message.role.name(), message.joined().trim_end()));
+        _ = writeln!(text, "[{}]\n{}", message.role.name(), message.joined().trim_end());
     }
     if let Some(schema) = &request.schema {
-        text.push_str(&format!("[schema]\n{}\n", schema.to_text()));
+        _ = writeln!(text, "[schema]\n{}", schema.to_text());
     }
     text
 }

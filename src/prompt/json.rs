@@ -1,5 +1,7 @@
 //! Prompts of the `json` mode: system card, task, unused inputs, expected output, and feedback after an answer that does not fit.
 
+use std::fmt::Write as _;
+
 use ptc_core::limits::{FEEDBACK_ISSUES, FEEDBACK_REPLY_CHARS};
 use ptc_core::signature::json_schema::Wrap;
 use ptc_core::signature::{self, Issue, Severity, Type, underscored};
@@ -110,7 +112,7 @@ fn expected(plan: &Plan) -> String {
             format!("Reply with a JSON object whose only field {key} holds the answer ({kind}){end}\n")
         }
     };
-    let fields: String = fields.iter().map(|line| format!("{line}\n")).collect();
+    let fields = fields.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();
     format!("{intro}{fields}\nExample of the format:\n{}\n", shown(&example(plan)))
 }
 
@@ -146,10 +148,10 @@ fn said(problem: &Problem<'_>) -> String {
             let shown = FEEDBACK_ISSUES.default.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
             let mut text = if errors.len() == 1 { "Error:\n" } else { "Errors:\n" }.to_owned();
             for issue in errors.iter().take(shown) {
-                text.push_str(&format!("- {issue}\n"));
+                _ = writeln!(text, "- {issue}");
             }
             if errors.len() > shown {
-                text.push_str(&format!("- and {} more\n", errors.len() - shown));
+                _ = writeln!(text, "- and {} more", errors.len() - shown);
             }
             text
         }

@@ -105,12 +105,13 @@ async fn deltas(part: &ReplyPart, start: Instant, call: &Call, pace: Pace) -> Re
 }
 
 fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
+    let usage = end.usage.map(Box::new);
     match (end.status, &end.error) {
         (ReplyStatus::Cancelled, _) => {
-            Err(ModelError { attempt: end.attempt, requests: end.requests, ..ModelError::cancelled() })
+            Err(ModelError { attempt: end.attempt, requests: end.requests, usage, ..ModelError::cancelled() })
         }
         (ReplyStatus::Error, Some(record)) => {
-            Err(ModelError { attempt: end.attempt, requests: end.requests, ..ModelError::from(record.clone()) })
+            Err(ModelError { attempt: end.attempt, requests: end.requests, usage, ..ModelError::from(record.clone()) })
         }
         _ => Ok(Reply {
             text,

@@ -68,7 +68,11 @@ impl Recording {
 
     /// Number of recorded turns of a run.
     pub fn turns(&self, run: &Address) -> u32 {
-        (1..).take_while(|number| !self.at(&run.turn(*number)).is_empty()).count().try_into().unwrap_or(u32::MAX)
+        let mut last = 0;
+        while !self.at(&run.turn(last + 1)).is_empty() {
+            last += 1;
+        }
+        last
     }
 
     /// The time that the turn at this address read.

@@ -64,7 +64,13 @@ impl Context {
     pub fn takes_text(self) -> bool {
         !matches!(
             self,
-            Self::Transcript | Self::Sessions | Self::Viewer | Self::Reading | Self::Leaving | Self::Recovery | Self::Overwrite
+            Self::Transcript
+                | Self::Sessions
+                | Self::Viewer
+                | Self::Reading
+                | Self::Leaving
+                | Self::Recovery
+                | Self::Overwrite
         )
     }
 

@@ -113,12 +113,7 @@ impl Driver {
     }
 
     /// Runs until the program is to end. The first frame comes before anything else is done.
-    pub async fn run(
-        &mut self,
-        model: &mut Model,
-        stage: &mut dyn Stage,
-        first: Option<Effect>,
-    ) -> io::Result<Exit> {
+    pub async fn run(&mut self, model: &mut Model, stage: &mut dyn Stage, first: Option<Effect>) -> io::Result<Exit> {
         self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
         self.draw(model, stage)?;
         for effect in start(model).into_iter().chain(first) {

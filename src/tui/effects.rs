@@ -151,7 +151,10 @@ fn read_turns(driver: &mut Driver, session: &str, turns: Vec<(crate::event::Addr
 }
 
 /// What was sent in a turn; a request that cannot be rebuilt leaves the card without it.
-fn request(bodies: &dyn super::backend::Bodies, turn: &crate::event::Address) -> Option<Vec<super::backend::SentMessage>> {
+fn request(
+    bodies: &dyn super::backend::Bodies,
+    turn: &crate::event::Address,
+) -> Option<Vec<super::backend::SentMessage>> {
     match bodies.request(turn) {
         Ok(messages) => Some(messages),
         Err(ErrorRecord { message, .. }) => {

@@ -48,7 +48,10 @@ impl std::fmt::Display for KeyError {
                 nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest:?}?"))
             }
             Self::BadChord(action, chord) => {
-                write!(f, "[keys] {action}: {chord:?} is not a key; write for example \"f5\", \"ctrl-s\" or \"alt-enter\"")
+                write!(
+                    f,
+                    "[keys] {action}: {chord:?} is not a key; write for example \"f5\", \"ctrl-s\" or \"alt-enter\""
+                )
             }
             Self::Conflict { chord, first, second } => {
                 write!(f, "[keys] {chord} would mean both {first} and {second}; give one of them another key")
@@ -70,10 +73,9 @@ impl Default for Keymap {
 
 impl Keymap {
     /// The table's chords with the configuration's in their place: action id and chords.
-    pub fn configured<'a, C: AsRef<str>>(keys: impl IntoIterator<Item = (&'a str, &'a [C])>) -> Result<Self, Vec<KeyError>>
-    where
-        C: 'a,
-    {
+    pub fn configured<'a, C: AsRef<str> + 'a>(
+        keys: impl IntoIterator<Item = (&'a str, &'a [C])>,
+    ) -> Result<Self, Vec<KeyError>> {
         let mut map = Self::default();
         let mut errors = Vec::new();
         for (name, chords) in keys {
@@ -162,7 +164,8 @@ pub fn read(chord: &str) -> Option<KeyCombination> {
 
 /// The chord of a key event.
 pub fn chord(key: KeyEvent) -> KeyCombination {
-    let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::SUPER);
+    let modifiers =
+        key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::SUPER);
     let plain = match key.code {
         KeyCode::Char(c) if !c.is_ascii_alphabetic() => modifiers - KeyModifiers::SHIFT,
         _ => modifiers,
@@ -183,7 +186,9 @@ fn back_tab(chord: KeyCombination) -> KeyCombination {
 
 fn is_text(chord: KeyCombination) -> bool {
     let plain = (chord.modifiers - KeyModifiers::SHIFT).is_empty();
-    plain && chord.codes == crokey::OneToThree::One(*chord.codes.first()) && matches!(chord.codes.first(), KeyCode::Char(_))
+    plain
+        && chord.codes == crokey::OneToThree::One(*chord.codes.first())
+        && matches!(chord.codes.first(), KeyCode::Char(_))
 }
 
 /// The name of a chord on screen.

@@ -38,8 +38,8 @@ use crate::config::Config;
 
 use backend::Backend;
 use drive::{Clock, Driver, Exit};
-use message::Effect;
 use keys::Keymap;
+use message::Effect;
 use model::Model;
 use terminal::{Screen, TakeError};
 use theme::Theme;
@@ -61,9 +61,8 @@ impl Setup {
     /// Errors: every conflict and unknown name among the keys, one a line.
     pub fn new(config: &Config, colours: Colours) -> Result<Self, String> {
         let keys = config.keys.iter().map(|(action, chords)| (action.as_str(), chords.as_slice()));
-        let keymap = Keymap::configured(keys).map_err(|errors| {
-            errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-        })?;
+        let keymap = Keymap::configured(keys)
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
         let silent = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let theme = if silent || colours == Colours::Off { Theme::Plain } else { Theme::Ansi };
         Ok(Self { theme, keymap, session: None })

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::actions::{Action, ActionRow, Context};
 use super::backend::{
-    AgentFile, Ended, Opening, OpenSession, Preview, Question, Recovery, SessionStatus, SessionSummary,
+    AgentFile, Ended, OpenSession, Opening, Preview, Question, Recovery, SessionStatus, SessionSummary,
 };
 use super::colours::Language;
 use super::draft::Draft;
@@ -350,11 +350,10 @@ impl Model {
                 in_field.is_some_and(|draft| draft.selection().is_some()),
                 "nothing is selected (Ctrl-Q leaves the program)",
             ),
-            Action::Paste => rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key"),
-            Action::Save => rule(
-                self.workbench.unsaved() || self.workbench.file.is_none(),
-                "everything is saved",
-            ),
+            Action::Paste => {
+                rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key")
+            }
+            Action::Save => rule(self.workbench.unsaved() || self.workbench.file.is_none(), "everything is saved"),
             Action::ExternalEditor => rule(
                 self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",

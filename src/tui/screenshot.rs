@@ -58,7 +58,8 @@ fn sgr(cell: &Cell) -> String {
         (Modifier::UNDERLINED, ";4"),
         (Modifier::REVERSED, ";7"),
     ];
-    let mut out: String = MODIFIERS.iter().filter(|(modifier, _)| cell.modifier.contains(*modifier)).map(|(_, code)| *code).collect();
+    let mut out: String =
+        MODIFIERS.iter().filter(|(modifier, _)| cell.modifier.contains(*modifier)).map(|(_, code)| *code).collect();
     if let Some(code) = sgr_code(cell.fg) {
         _ = write!(out, ";{code}");
     }

@@ -147,12 +147,11 @@ impl Screen {
     /// Writes what differs from what the terminal shows.
     fn show(&mut self, next: Buffer, cursor: Option<Position>) -> io::Result<()> {
         self.backend.hide_cursor()?;
-        let before = match self.shown.take().filter(|shown| shown.area == next.area) {
-            Some(shown) => shown,
-            None => {
-                execute!(self.backend, Clear(ClearType::All))?;
-                Buffer::empty(next.area)
-            }
+        let before = if let Some(shown) = self.shown.take().filter(|shown| shown.area == next.area) {
+            shown
+        } else {
+            execute!(self.backend, Clear(ClearType::All))?;
+            Buffer::empty(next.area)
         };
         self.backend.draw(before.diff(&next).into_iter())?;
         if let Some(cursor) = cursor {
@@ -191,9 +190,10 @@ pub fn restore() {
         return;
     }
     let mut out = stdout();
-    let modes = queue!(out, EndSynchronizedUpdate, PopKeyboardEnhancementFlags, DisableMouseCapture, DisableBracketedPaste)
-        .and_then(|()| queue!(out, LeaveAlternateScreen, cursor::Show))
-        .and_then(|()| out.flush());
+    let modes =
+        queue!(out, EndSynchronizedUpdate, PopKeyboardEnhancementFlags, DisableMouseCapture, DisableBracketedPaste)
+            .and_then(|()| queue!(out, LeaveAlternateScreen, cursor::Show))
+            .and_then(|()| out.flush());
     for result in [modes, disable_raw_mode()] {
         if let Err(error) = result {
             tracing::debug!(%error, "restoring the terminal");

@@ -46,15 +46,7 @@ struct RowStart {
 }
 
 impl RowStart {
-    fn take(
-        &mut self,
-        rows: &mut Vec<Range<usize>>,
-        line: &str,
-        at: usize,
-        end: usize,
-        wide: usize,
-        columns: usize,
-    ) {
+    fn take(&mut self, rows: &mut Vec<Range<usize>>, line: &str, at: usize, end: usize, wide: usize, columns: usize) {
         let space = line.as_bytes().get(at) == Some(&b' ');
         if self.used + wide > columns && self.used > 0 && !space {
             let (cut, before) = self.opening.unwrap_or((at, self.used));

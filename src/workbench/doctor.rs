@@ -42,9 +42,10 @@ impl Workbench {
         findings.extend(self.keys());
         for (name, url, listens) in self.loopback_servers().await {
             let what = format!("server {name}");
-            findings.push(match listens {
-                true => finding(Health::Good, &what, format!("something answers at {url}")),
-                false => finding(Health::Note, &what, format!("nothing listens at {url}")),
+            findings.push(if listens {
+                finding(Health::Good, &what, format!("something answers at {url}"))
+            } else {
+                finding(Health::Note, &what, format!("nothing listens at {url}"))
             });
         }
         findings.push(self.examples().await);
@@ -52,12 +53,11 @@ impl Workbench {
     }
 
     fn configuration(&self) -> Finding {
-        match &self.config.file {
-            Some(file) => finding(Health::Good, "configuration", format!("{} was read", file.display())),
-            None => {
-                let usual = self.folders.config_dir.join("config.toml");
-                finding(Health::Note, "configuration", format!("none; it would be read from {}", usual.display()))
-            }
+        if let Some(file) = &self.config.file {
+            finding(Health::Good, "configuration", format!("{} was read", file.display()))
+        } else {
+            let usual = self.folders.config_dir.join("config.toml");
+            finding(Health::Note, "configuration", format!("none; it would be read from {}", usual.display()))
         }
     }
 

@@ -52,13 +52,12 @@ impl Tee {
 impl Sink for Tee {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
-            let envelope = match &self.recorder {
-                Some(recorder) => recorder.emit(address, event).await?,
-                None => {
-                    let mut last = self.unsaved.lock().unwrap_or_else(PoisonError::into_inner);
-                    *last += 1;
-                    Envelope { seq: *last, at_ms: SystemClock.now_ms(&address), address, event }
-                }
+            let envelope = if let Some(recorder) = &self.recorder {
+                recorder.emit(address, event).await?
+            } else {
+                let mut last = self.unsaved.lock().unwrap_or_else(PoisonError::into_inner);
+                *last += 1;
+                Envelope { seq: *last, at_ms: SystemClock.now_ms(&address), address, event }
             };
             self.feed.push(envelope.clone());
             Ok(envelope)

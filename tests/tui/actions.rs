@@ -60,12 +60,10 @@ fn keys_are_remapped_by_action() {
 #[test]
 fn conflicts_name_both_actions() {
     let errors = Keymap::configured([("help", &["f5"][..])]).unwrap_err();
-    assert_eq!(
-        errors,
-        [KeyError::Conflict { chord: "F5".to_owned(), first: "help", second: "run.start" }]
-    );
+    assert_eq!(errors, [KeyError::Conflict { chord: "F5".to_owned(), first: "help", second: "run.start" }]);
     assert!(errors[0].to_string().contains("help and run.start"));
-    let errors = Keymap::configured([("rnu.start", &["f5"][..]), ("help", &["x"][..]), ("quit", &["hyper-q"][..])]).unwrap_err();
+    let errors =
+        Keymap::configured([("rnu.start", &["f5"][..]), ("help", &["x"][..]), ("quit", &["hyper-q"][..])]).unwrap_err();
     let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert!(said[0].contains("did you mean \"run.start\""), "{said:?}");
     assert!(said[1].contains("\"hyper-q\" is not a key"), "{said:?}");

@@ -85,7 +85,12 @@ impl Backend for Fake {
     }
 
     fn preview(&self, _: &DraftTexts) -> Preview {
-        Preview { name: "sentiment".to_owned(), mode: "json".to_owned(), model: "demo".to_owned(), ..Preview::default() }
+        Preview {
+            name: "sentiment".to_owned(),
+            mode: "json".to_owned(),
+            model: "demo".to_owned(),
+            ..Preview::default()
+        }
     }
 
     fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
@@ -94,7 +99,11 @@ impl Backend for Fake {
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {
-        Ok(self.long_session.map(|turns| SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() }).into_iter().collect())
+        Ok(self
+            .long_session
+            .map(|turns| SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() })
+            .into_iter()
+            .collect())
     }
 
     fn open(&self, _: &str) -> Result<OpenSession, ErrorRecord> {

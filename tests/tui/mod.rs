@@ -23,7 +23,5 @@ fn press(model: &mut Model, chord: &str) -> Vec<Effect> {
 
 /// Types a text.
 fn write(model: &mut Model, text: &str) -> Vec<Effect> {
-    text.chars()
-        .flat_map(|c| update(model, Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))))
-        .collect()
+    text.chars().flat_map(|c| update(model, Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))).collect()
 }

@@ -63,7 +63,11 @@ fn with_findings(size: (u16, u16)) -> Model {
         Reason::TemplateError,
         "{{tone}} is not a parameter of the signature; did you mean {{text}}?",
     );
-    let comma = Diagnostic::error(Place::Context, Reason::InvalidContext, "the context is not JSON at line 3, column 2: expected nothing more");
+    let comma = Diagnostic::error(
+        Place::Context,
+        Reason::InvalidContext,
+        "the context is not JSON at line 3, column 2: expected nothing more",
+    );
     let loose = Diagnostic::error(Place::Options, Reason::InvalidAgent, "max_turns is at most 10000").warning();
     checked(&mut model, vec![unknown.at(Span::new(36, 44)), comma.at(Span::new(34, 35)), loose]);
     model
@@ -149,17 +153,41 @@ fn listed(size: (u16, u16)) -> Model {
     let hour = 3_600_000;
     let fork = SessionSummary {
         parent: Some(("2026-11-21T20-49-07Z-00000002".to_owned(), "t2".to_owned())),
-        ..session("2026-11-21T20-50-07Z-00000003", 120_000, "sales", SessionStatus::Error, "max_turns_exceeded: 3 turns")
+        ..session(
+            "2026-11-21T20-50-07Z-00000003",
+            120_000,
+            "sales",
+            SessionStatus::Error,
+            "max_turns_exceeded: 3 turns",
+        )
     };
     let damaged = SessionSummary {
         damage: Some("line 12 is not an event; 11 events could be read".to_owned()),
         ..session("2026-11-19T08-01-07Z-00000005", 60 * hour, "sales", SessionStatus::Open, "not finished")
     };
     let all = vec![
-        session("2026-11-21T20-52-07Z-00000001", 0, "sentiment", SessionStatus::Ok, r#"{"sentiment":"positive","score":0.97}"#),
-        session("2026-11-21T20-49-07Z-00000002", 180_000, "sales", SessionStatus::Ok, r#"{"north":48211.5,"south":39120.0}"#),
+        session(
+            "2026-11-21T20-52-07Z-00000001",
+            0,
+            "sentiment",
+            SessionStatus::Ok,
+            r#"{"sentiment":"positive","score":0.97}"#,
+        ),
+        session(
+            "2026-11-21T20-49-07Z-00000002",
+            180_000,
+            "sales",
+            SessionStatus::Ok,
+            r#"{"north":48211.5,"south":39120.0}"#,
+        ),
         fork,
-        session("2026-11-20T17-03-07Z-00000004", 28 * hour, "extract", SessionStatus::Error, "validation_error: items.2.price"),
+        session(
+            "2026-11-20T17-03-07Z-00000004",
+            28 * hour,
+            "extract",
+            SessionStatus::Error,
+            "validation_error: items.2.price",
+        ),
         damaged,
     ];
     tell(&mut model, Msg::Listed(Ok(all)));

@@ -32,7 +32,8 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
         }
         7 => {
             press(&mut model, "f3");
-            let session = |id: &str| SessionSummary { id: id.to_owned(), agent: "日本".repeat(9), ..SessionSummary::default() };
+            let session =
+                |id: &str| SessionSummary { id: id.to_owned(), agent: "日本".repeat(9), ..SessionSummary::default() };
             tell(&mut model, Msg::Listed(Ok(vec![session("a"), session("b")])));
             press(&mut model, "/");
             write(&mut model, "日");

@@ -3,9 +3,9 @@
 use ptc_core::value::json;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::event::{
-    Address, AgentRecord, Check, Envelope, ErrorRecord, Event, Extract, IssueRecord, JsonText, Left, Message, MessagePart,
-    ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, RetryWait, Role, RunEnd, RunStart, Source,
-    StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
+    Address, AgentRecord, Check, Envelope, ErrorRecord, Event, Extract, IssueRecord, JsonText, Left, Message,
+    MessagePart, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade, RetryWait, Role, RunEnd,
+    RunStart, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
 };
 use ptc_workbench::tui::backend::{Ended, Happening, Opening, Preview};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
@@ -99,7 +99,12 @@ impl Story {
             RunStart {
                 agent: AgentRecord { name: "sentiment".to_owned(), ..AgentRecord::default() },
                 mode: "json".to_owned(),
-                model: ModelRecord { alias: "demo".to_owned(), provider: "demo".to_owned(), id: "demo".to_owned(), price: None },
+                model: ModelRecord {
+                    alias: "demo".to_owned(),
+                    provider: "demo".to_owned(),
+                    id: "demo".to_owned(),
+                    price: None,
+                },
                 limits: vec![("max_turns".to_owned(), 3)],
                 context: text(r#"{"text":"I love this product!"}"#),
                 context_descriptions: Vec::new(),
@@ -152,7 +157,13 @@ impl Story {
         self.tell(turn, Check { layer: "return".to_owned(), ok, issues })
     }
 
-    pub(crate) fn turn_end(self, turn: &str, reason: Option<&str>, tokens: (u64, u64), totals: (u32, u64, u64)) -> Self {
+    pub(crate) fn turn_end(
+        self,
+        turn: &str,
+        reason: Option<&str>,
+        tokens: (u64, u64),
+        totals: (u32, u64, u64),
+    ) -> Self {
         let count = |(input, output)| Some(Tokens { input, output, ..Tokens::default() });
         let totals = Totals { turns: totals.0, requests: totals.0, tokens: count((totals.1, totals.2)) };
         let reason = reason.map(str::to_owned);
@@ -209,7 +220,14 @@ pub(crate) fn asked() -> Story {
     Story::new()
         .start()
         .turn("r0/t1")
-        .message("r0/t1", 0, Role::System, Source::Prompt, "card", &"You answer with JSON that fits the schema. ".repeat(4))
+        .message(
+            "r0/t1",
+            0,
+            Role::System,
+            Source::Prompt,
+            "card",
+            &"You answer with JSON that fits the schema. ".repeat(4),
+        )
         .message("r0/t1", 1, Role::User, Source::Prompt, "task", "Classify the sentiment of: I love this product!")
         .request("r0/t1", 1)
 }
@@ -226,7 +244,14 @@ pub(crate) fn missed() -> Story {
         .reply("r0/t1", r#"{"feeling": "positive"}"#, (59, 11))
         .extract("r0/t1", "whole", (0, 23))
         .check("r0/t1", issues)
-        .message("r0/t1", 2, Role::User, Source::Feedback, "feedback", &"Your answer did not fit the signature. ".repeat(4))
+        .message(
+            "r0/t1",
+            2,
+            Role::User,
+            Source::Feedback,
+            "feedback",
+            &"Your answer did not fit the signature. ".repeat(4),
+        )
         .turn_end("r0/t1", Some("validation_error"), (59, 11), (1, 59, 11))
         .turn("r0/t2")
         .request("r0/t2", 2)
@@ -289,7 +314,16 @@ pub(crate) fn failed() -> Vec<Envelope> {
         .part("r0/t1", 2, "{\"sentiment\": \"posi")
         .wait(300)
         .tell("r0/t1", end(2, ReplyStatus::Ok, Some((59, 8))))
-        .tell("r0/t1", Extract { kind: "json".to_owned(), candidates: 1, error: Some(cut), error_at: Some(19), ..Extract::default() })
+        .tell(
+            "r0/t1",
+            Extract {
+                kind: "json".to_owned(),
+                candidates: 1,
+                error: Some(cut),
+                error_at: Some(19),
+                ..Extract::default()
+            },
+        )
         .turn_end("r0/t1", Some("json_parse_error"), (59, 8), (1, 59, 8))
         .run_end(None, Some(fail), (1, 59, 8))
         .events()

@@ -82,7 +82,10 @@ fn the_reader_stays_on_the_card_when_the_width_changes() {
     transcript.scroll(Scroll::Lines(2), NOW);
     let wide = rows(&mut transcript, 70, 8);
     let narrow = rows(&mut transcript, 40, 8);
-    assert_eq!(wide[0].split_whitespace().take(3).collect::<Vec<_>>(), narrow[0].split_whitespace().take(3).collect::<Vec<_>>());
+    assert_eq!(
+        wide[0].split_whitespace().take(3).collect::<Vec<_>>(),
+        narrow[0].split_whitespace().take(3).collect::<Vec<_>>()
+    );
 }
 
 #[test]

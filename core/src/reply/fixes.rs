@@ -63,8 +63,8 @@ fixes! {
     Concatenation "concatenation" Standard 1 "Strings joined with '+' were made one.";
     UnquotedKey "unquoted_key" Standard 0 "A key stood without quotes.";
     LiteralSpelling "literal_spelling" Standard 0 "True, False, None and the like were read as true, false and null.";
-    SpecialNumber "special_number" Standard 2 "NaN or an infinity, which JSON cannot hold, became the string \"NaN\", \"Infinity\" or \"-Infinity\".";
-    NumberForm "number_form" Standard 1 "A number in a form JSON does not know (leading zeros or plus, hexadecimal, '2.', '.5', '1_000') was read.";
+    SpecialNumber "special_number" Standard 2 "A number that JSON cannot hold (not a number, an infinity) became the string \"NaN\", \"Infinity\" or \"-Infinity\".";
+    NumberForm "number_form" Standard 1 "A number in a form JSON does not know (leading zeros or plus, hexadecimal, underscores, nothing before or behind the point) was read.";
     Ellipsis "ellipsis" Standard 3 "Dots that stand for something left out were skipped.";
     EscapedJson "escaped_json" Standard 1 "The JSON was escaped as if it stood inside a string, and was unescaped once.";
     BareWord "bare_word" Standard 1 "The reply was one of the expected words without quotes.";

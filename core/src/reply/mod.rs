@@ -12,6 +12,7 @@ mod reasoning;
 mod recovery;
 mod repair;
 mod scan;
+pub mod stream;
 mod want;
 
 #[cfg(test)]

@@ -35,8 +35,7 @@ pub(super) fn looks_like_json(text: &str, range: Span) -> bool {
         let behind = behind.trim_start_matches("\\n");
         let Some(first) = behind.chars().next() else { return true };
         match first {
-            '[' if !object => inside = behind,
-            '{' if !object => inside = behind,
+            '[' | '{' if !object => inside = behind,
             '"' | '\'' | '“' | '”' | '‘' | '’' | '„' | '«' | '\\' | '#' | '\u{feff}' => return true,
             '/' => return behind.starts_with("//") || behind.starts_with("/*"),
             '}' => return object,
@@ -45,7 +44,10 @@ pub(super) fn looks_like_json(text: &str, range: Span) -> bool {
                 let word = behind.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '-'))).unwrap_or(0);
                 return word > 0 && behind[word..].trim_start().starts_with(':');
             }
-            '-' | '+' | '.' | '0'..='9' => return true,
+            '-' | '+' | '.' => {
+                return behind[1..].starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | 'I' | 'i'));
+            }
+            '0'..='9' => return true,
             _ => return is_literal(word_of(behind)),
         }
     }

@@ -3,4 +3,4 @@
 mod cases;
 mod fixes;
 mod linear;
-mod properties;
+pub(super) mod properties;

@@ -10,7 +10,7 @@ use crate::event::ErrorRecord;
 pub struct Extract {
     /// What was looked for: json.
     pub kind: String,
-    /// The rule that found the candidate: whole, json_fence, fence, start, bracket, scalar, …
+    /// The rule that found the candidate: whole, `json_fence`, fence, start, bracket, scalar, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// How many candidates were read.
@@ -72,7 +72,11 @@ impl Kept {
 /// SHA-256 in hexadecimal.
 pub fn hex_sha(bytes: &[u8]) -> String {
     use sha2::Digest as _;
-    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+    sha2::Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// `check`

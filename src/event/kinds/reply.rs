@@ -69,7 +69,7 @@ pub struct ReplyEnd {
     pub attempt: u32,
     /// How it ended.
     pub status: ReplyStatus,
-    /// The provider's finish reason, in our words: stop, length, content_filter, refusal, tool_calls, or the provider's own.
+    /// The provider's finish reason, in our words: stop, length, `content_filter`, refusal, `tool_calls`, or the provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// Tokens as the provider counted them.
@@ -164,7 +164,7 @@ pub struct ErrorRecord {
     /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Class of a model error: rate_limit, timeout, server_error, client_error, …
+    /// Class of a model error: `rate_limit`, timeout, `server_error`, `client_error`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// HTTP status.

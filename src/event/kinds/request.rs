@@ -82,7 +82,7 @@ pub enum MessagePart {
 pub struct RequestMade {
     /// Message numbers of this run, inclusive ranges, in order.
     pub messages: Vec<(u32, u32)>,
-    /// What is wanted: program, json, text, control_json.
+    /// What is wanted: program, json, text, `control_json`.
     pub want: String,
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -102,7 +102,7 @@ pub struct Left {
 /// `interrupt`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interrupt {
-    /// cancelled, mission_timeout
+    /// cancelled, `mission_timeout`
     pub reason: String,
     /// person, signal, limit
     pub by: String,

@@ -92,9 +92,7 @@ impl Drafts {
 
     pub(super) fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord> {
         let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
-        fs::create_dir_all(&self.dir)
-            .and_then(|()| write(&self.own, &text))
-            .map_err(|error| failure(&self.own, &error))
+        fs::create_dir_all(&self.dir).and_then(|()| write(&self.own, &text)).map_err(|error| failure(&self.own, &error))
     }
 
     pub(super) fn forget(&self) {

@@ -49,7 +49,14 @@ impl LiveRun {
             *lock(&told.0) = Some(ended);
             told.1.notify_one();
         });
-        Self { session: running.session, feed: running.feed, stop: running.stop, desk, asked: Mutex::new((false, None)), end }
+        Self {
+            session: running.session,
+            feed: running.feed,
+            stop: running.stop,
+            desk,
+            asked: Mutex::new((false, None)),
+            end,
+        }
     }
 }
 

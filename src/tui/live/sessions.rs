@@ -6,9 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::event::{Address, Envelope, ErrorRecord, Event, MessageLog};
 use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState, summarize};
-use crate::tui::backend::{
-    Bodies, OpenSession, RunOutline, SentMessage, SessionStatus, SessionSummary, TurnOutline,
-};
+use crate::tui::backend::{Bodies, OpenSession, RunOutline, SentMessage, SessionStatus, SessionSummary, TurnOutline};
 
 /// A line of the list.
 pub(super) fn summary(summary: Summary) -> SessionSummary {
@@ -51,7 +49,11 @@ pub(super) fn open(session: Session) -> OpenSession {
             tail: of_run(last..run.events.end),
         }
     });
-    OpenSession { runs: runs.collect(), summary: summary(summarize(&session)), bodies: Arc::new(Bodied { session, sent: OnceLock::new() }) }
+    OpenSession {
+        runs: runs.collect(),
+        summary: summary(summarize(&session)),
+        bodies: Arc::new(Bodied { session, sent: OnceLock::new() }),
+    }
 }
 
 fn turn(entry: &TurnEntry) -> TurnOutline {

@@ -9,7 +9,9 @@ use crate::agent::Place;
 
 /// Edits a text in the person's editor and waits for its end. The terminal must have been given back before.
 pub(super) fn edit(place: Place, text: &str) -> Result<String, String> {
-    let command = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
+    let command = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
     let command = command.unwrap_or_else(|| "vi".to_owned());
     let words = shlex::split(&command).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| format!("{command:?} in $VISUAL or $EDITOR is not a command"))?;
@@ -35,7 +37,8 @@ impl Scratch {
             Place::Context => ("context", "json"),
             Place::Options => ("options", "toml"),
         };
-        let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let stamp =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let name = format!("ptc-workbench-{name}-{}-{stamp:x}.{ending}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let mut options = fs::OpenOptions::new();

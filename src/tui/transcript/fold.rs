@@ -1,6 +1,7 @@
 //! Events become cards, one by one, live and from a file alike.
 
 use super::card::{self, Card, EndCard, Messages, TURN_CELLS, TurnCard, turn_cards};
+use super::partial::Reading;
 use super::{Cell, Facts, Transcript};
 use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, Source};
 use crate::tui::backend::{OpenSession, SentMessage, TurnOutline};
@@ -162,11 +163,8 @@ impl Transcript {
     fn end_run(&mut self, envelope: &Envelope, end: &RunEnd) {
         self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
         self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-        let card = EndCard {
-            end: end.clone(),
-            elapsed_ms: self.facts.elapsed_ms(envelope.at_ms),
-            cost: self.facts.cost(),
-        };
+        let card =
+            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost: self.facts.cost() };
         for cell in self.cells.iter_mut().rev().take_while(|cell| !matches!(cell.card, Card::Start(_))) {
             cell.over = true;
         }
@@ -231,9 +229,13 @@ impl TurnCard {
             Event::ReplyPart(part) => {
                 self.wait = None;
                 self.asked = false;
-                let attempt = self.attempt(part.attempt);
                 if part.kind == PartKind::Text {
+                    let begun = self.attempt(part.attempt).reading.take();
+                    let mut reading = begun.unwrap_or_else(|| Reading::new(self.schema.as_ref()));
+                    reading.take(&part.text);
+                    let attempt = self.attempt(part.attempt);
                     attempt.text.push_str(&part.text);
+                    attempt.reading = Some(reading);
                 }
             }
             Event::ReplyEnd(end) => {
@@ -251,7 +253,8 @@ impl TurnCard {
                 self.asked = false;
                 self.end = Some(end.clone());
             }
-            Event::RunStart(_) | Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::RunEnd(_) => {}
+            Event::RunStart(_) | Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::RunEnd(_) => {
+            }
         }
     }
 }

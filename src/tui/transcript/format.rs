@@ -44,7 +44,10 @@ pub fn plural(number: u64, noun: &str) -> String {
 
 /// A cost in the price table's unit; `–` when unknown.
 pub fn cost(amount: Option<f64>) -> String {
-    amount.map_or_else(|| "–".to_owned(), |amount| if amount < 0.01 { format!("{amount:.4}") } else { format!("{amount:.2}") })
+    amount.map_or_else(
+        || "–".to_owned(),
+        |amount| if amount < 0.01 { format!("{amount:.4}") } else { format!("{amount:.2}") },
+    )
 }
 
 #[cfg(test)]

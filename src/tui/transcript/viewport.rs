@@ -168,7 +168,9 @@ impl Transcript {
 
     /// Moves the anchor so that the first line of the selected cell is seen, and as much of it as fits.
     fn reveal_selection(&mut self, now_ms: i64) {
-        let Some(selected) = self.viewport.selected.filter(|_| std::mem::take(&mut self.viewport.reveal)) else { return };
+        let Some(selected) = self.viewport.selected.filter(|_| std::mem::take(&mut self.viewport.reveal)) else {
+            return;
+        };
         let height = self.measure(selected, now_ms).min(self.viewport.rows);
         if (selected, 0) <= self.viewport.anchor {
             self.viewport.anchor = (selected, 0);
@@ -222,7 +224,8 @@ impl Transcript {
             return 0;
         }
         let (cells, version) = self.viewport.left_at;
-        let grew = cells.checked_sub(1).and_then(|last| self.cells.get(last)).is_some_and(|last| last.version != version);
+        let grew =
+            cells.checked_sub(1).and_then(|last| self.cells.get(last)).is_some_and(|last| last.version != version);
         usize::from(grew) + (cells..self.cells.len()).filter(|index| self.heights.get(*index) > 0).count()
     }
 
@@ -342,8 +345,7 @@ impl Transcript {
     fn select_visible(&mut self, last: bool) {
         let (Some(first), Some(end)) = (self.viewport.visible.first(), self.viewport.visible.last()) else { return };
         let range = first.cell..end.cell + 1;
-        self.viewport.selected =
-            if last { self.last_stop(range) } else { self.first_stop(range) };
+        self.viewport.selected = if last { self.last_stop(range) } else { self.first_stop(range) };
     }
 
     fn select(&mut self, cell: usize) {

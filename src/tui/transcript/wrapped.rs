@@ -157,8 +157,23 @@ mod tests {
 
     fn text() -> impl Strategy<Value = String> {
         let part = prop::sample::select(vec![
-            "{\"key\": \"value\",", "\n", "\r\n", "\r", " ", "\t", "日本", "e\u{301}", "👩‍👩‍👧‍👦", "\u{1b}[3", "1m", "\u{1b}]0;t\u{7}",
-            "\u{202e}", "true, 12", "\"", "\\", "word and more words ",
+            "{\"key\": \"value\",",
+            "\n",
+            "\r\n",
+            "\r",
+            " ",
+            "\t",
+            "日本",
+            "e\u{301}",
+            "👩‍👩‍👧‍👦",
+            "\u{1b}[3",
+            "1m",
+            "\u{1b}]0;t\u{7}",
+            "\u{202e}",
+            "true, 12",
+            "\"",
+            "\\",
+            "word and more words ",
         ]);
         prop_oneof![
             prop::collection::vec(part, 0..30).prop_map(|parts| parts.concat()),

@@ -28,7 +28,9 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
 fn wheel(model: &mut Model, at: Position, lines: isize) {
     if let Some(popup) = model.popups.last_mut() {
         match popup {
-            Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. } => *top = top.saturating_add_signed(lines),
+            Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. } => {
+                *top = top.saturating_add_signed(lines);
+            }
             Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
             _ => {}
         }
@@ -110,7 +112,8 @@ fn click_session(model: &mut Model, at: Position) {
 }
 
 fn drag(model: &mut Model, at: Position) {
-    if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus) {
+    if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus)
+    {
         let editor = model.workbench.editor_mut(place_);
         let area = editor.area;
         if !area.is_empty() {

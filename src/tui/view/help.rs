@@ -4,8 +4,8 @@ use crate::tui::actions::{ACTIONS, ActionRow, Context};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use ptc_core::text::width::{width, wrap};
 use ptc_core::text::SafeText;
+use ptc_core::text::width::{width, wrap};
 
 /// Rows of the help; the contexts of the screen below come first.
 pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {

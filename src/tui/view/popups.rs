@@ -12,9 +12,9 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
 use crate::tui::transcript::wrapped::{Look, Wrapped};
-use ptc_core::text::width::{truncate, width, wrap};
 use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
+use ptc_core::text::width::{truncate, width, wrap};
 
 /// Measures the topmost popup.
 pub(super) fn layout(model: &mut Model) {
@@ -76,7 +76,8 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
         .title_style(model.theme.style(Role::Title));
     block.render(frame, buffer);
     let inner = inner(frame);
-    let footer = Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 };
+    let footer =
+        Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 };
     bars::footer(model, footer, buffer);
     match popup {
         Popup::Help { top } | Popup::Text { top, .. } => {
@@ -241,7 +242,11 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         Row::new(left).ending([Piece::new(Role::Key, &bars::key_of(model, row))]).draw(place, buffer, model.theme);
     }
     if entries.is_empty() {
-        Row::new([Piece::literal(Role::Dim, "no action has such a name")]).indented(2).draw(line_of(list, 0), buffer, model.theme);
+        Row::new([Piece::literal(Role::Dim, "no action has such a name")]).indented(2).draw(
+            line_of(list, 0),
+            buffer,
+            model.theme,
+        );
     }
     cursor
 }

@@ -70,7 +70,11 @@ pub(super) fn draw_rows(model: &Model, view: &RunView, area: Rect, buffer: &mut 
     for (line, visible) in view.transcript.rows().enumerate() {
         let place = line_of(area, line);
         if visible.selected {
-            Row::new([Piece::literal(Role::Accent, "▌")]).draw(Rect { width: 1.min(place.width), ..place }, buffer, model.theme);
+            Row::new([Piece::literal(Role::Accent, "▌")]).draw(
+                Rect { width: 1.min(place.width), ..place },
+                buffer,
+                model.theme,
+            );
         }
         let indent = MARGIN + visible.indent;
         let inner = Rect { x: place.x + indent, width: place.width.saturating_sub(indent + 1), ..place };

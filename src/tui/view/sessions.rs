@@ -34,7 +34,15 @@ fn areas(screen: Rect) -> Areas {
     let list = Rect { y: screen.y + 2, height: list_rows, ..screen };
     let rule = if preview_rows > 0 { line(list.bottom()) } else { Rect::default() };
     let preview = Rect { y: list.bottom() + u16::from(preview_rows > 0), height: preview_rows, ..screen };
-    Areas { title: line(screen.y), heads: line(screen.y + 1), list, rule, preview, status: line(screen.bottom() - 2), footer: line(screen.bottom() - 1) }
+    Areas {
+        title: line(screen.y),
+        heads: line(screen.y + 1),
+        list,
+        rule,
+        preview,
+        status: line(screen.bottom() - 2),
+        footer: line(screen.bottom() - 1),
+    }
 }
 
 /// Rule and rows of an opened session.
@@ -87,9 +95,10 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
         bars::toast(model)
     } else {
         let facts = &view.transcript.facts;
-        let tokens = facts.tokens.map_or_else(|| "tokens –".to_owned(), |tokens| {
-            format!("tokens {} in {} out", count(tokens.input), count(tokens.output))
-        });
+        let tokens = facts.tokens.map_or_else(
+            || "tokens –".to_owned(),
+            |tokens| format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
+        );
         Row::new([Piece::new(Role::Dim, &format!(" {}   {tokens}   read-only", plural(u64::from(facts.turn), "turn")))])
     };
     status.draw(areas(screen).status, buffer, model.theme);
@@ -124,7 +133,9 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     let status = match (&model.toast, shown == all) {
         (Some(_), _) => bars::toast(model),
         (None, true) => Row::default(),
-        (None, false) => Row::new([Piece::new(Role::Dim, &format!(" {} of {} shown", count(shown as u64), count(all as u64)))]),
+        (None, false) => {
+            Row::new([Piece::new(Role::Dim, &format!(" {} of {} shown", count(shown as u64), count(all as u64)))])
+        }
     };
     status.draw(areas.status, buffer, model.theme);
     cursor
@@ -149,7 +160,11 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
         (None, None) => "reading …".to_owned(),
         (None, Some(_)) if all > 0 => format!("No session fits the filter. {} clears it.", key(Action::Close)),
         (None, Some(_)) => {
-            format!("No sessions yet. {} goes to the workbench, {} runs an agent; every run is saved here.", key(Action::Workbench), key(Action::Run))
+            format!(
+                "No sessions yet. {} goes to the workbench, {} runs an agent; every run is saved here.",
+                key(Action::Workbench),
+                key(Action::Run)
+            )
         }
     };
     let text = ptc_core::text::SafeText::single_line(&text);
@@ -165,10 +180,17 @@ fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mu
     let text = session.damage.as_deref().unwrap_or(&session.task);
     let safe = ptc_core::text::SafeText::multi_line(text);
     let columns = usize::from(area.width.saturating_sub(2)).max(1);
-    rows.extend(safe.lines().flat_map(|line| {
-        let ranges = ptc_core::text::width::wrap(&line, columns);
-        ranges.into_iter().map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1)).collect::<Vec<_>>()
-    }).take(usize::from(area.height)));
+    rows.extend(
+        safe.lines()
+            .flat_map(|line| {
+                let ranges = ptc_core::text::width::wrap(&line, columns);
+                ranges
+                    .into_iter()
+                    .map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1))
+                    .collect::<Vec<_>>()
+            })
+            .take(usize::from(area.height)),
+    );
     for (line, row) in rows.iter().enumerate() {
         row.draw(line_of(area, line), buffer, model.theme);
     }
@@ -176,26 +198,30 @@ fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mu
 
 /// Which columns there is room for.
 struct Columns {
-    agent: usize,
-    turns: bool,
-    mode: bool,
-    model: bool,
-    tokens: bool,
-    cost: bool,
+    width: u16,
 }
 
 impl Columns {
     fn of(width: u16) -> Self {
-        let agent = match width {
+        Self { width }
+    }
+
+    fn agent(&self) -> usize {
+        match self.width {
             0..60 => 9,
             60..100 => 12,
             _ => 16,
-        };
-        Self { agent, turns: width >= 60, mode: width >= 70, model: width >= 90, tokens: width >= 60, cost: width >= 100 }
+        }
     }
 
     fn heads(&self) -> Row {
-        self.cells(Role::Dim, "  ", "when", ["agent", "mode", "model", "turns", "tokens", "cost"], vec![Piece::literal(Role::Dim, "result")])
+        self.cells(
+            Role::Dim,
+            "  ",
+            "when",
+            ["agent", "mode", "model", "turns", "tokens", "cost"],
+            vec![Piece::literal(Role::Dim, "result")],
+        )
     }
 
     fn row(&self, model: &Model, session: &SessionSummary, selected: bool) -> Row {
@@ -229,24 +255,24 @@ impl Columns {
             pieces.push(Piece::new(role, &format!("{text}{}", " ".repeat(gap))));
         };
         left(when, 16);
-        left(agent, self.agent);
-        if self.mode {
+        left(agent, self.agent());
+        if self.width >= 70 {
             left(mode, 9);
         }
-        if self.model {
+        if self.width >= 90 {
             left(model, 12);
         }
         let mut right = |text: &str, columns: usize| pieces.push(Piece::new(role, &format!("{text:>columns$} ")));
-        if self.turns {
+        if self.width >= 60 {
             right(turns, 5);
         }
-        if self.tokens {
+        if self.width >= 60 {
             right(tokens, 8);
         }
-        if self.cost {
+        if self.width >= 100 {
             right(cost, 8);
         }
-        pieces.push(Piece::literal(Role::Text, if self.turns { "  " } else { "" }));
+        pieces.push(Piece::literal(Role::Text, if self.width >= 60 { "  " } else { "" }));
         pieces.extend(result);
         Row::new(pieces)
     }
@@ -254,7 +280,8 @@ impl Columns {
 
 /// A time as people say it: today and yesterday by name.
 fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
-    let zone = i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
+    let zone =
+        i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
     let local = |ms: i64| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::fixed(zone)));
     let (Some(at), Some(now)) = (local(at_ms).filter(|_| at_ms > 0), local(now_ms)) else { return "–".to_owned() };
     let clock = format!("{:02}:{:02}", at.hour(), at.minute());

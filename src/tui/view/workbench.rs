@@ -11,15 +11,16 @@ use crate::tui::model::{Model, Pane, Workbench, place_language, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
-use ptc_core::text::width::{truncate, width, wrap};
 use ptc_core::text::SafeText;
+use ptc_core::text::width::{truncate, width, wrap};
 
 pub(super) fn layout(model: &mut Model) {
     let areas = screen_areas(model);
     let now_ms = model.now_ms;
     let workbench = &mut model.workbench;
     for index in 0..workbench.editors.len() {
-        let area = areas.editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, place(index)));
+        let area =
+            areas.editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, place(index)));
         editor::layout(&mut workbench.editors[index], area);
     }
     workbench.run_area = areas.run.map_or(Rect::default(), |(_, rows)| rows);
@@ -56,7 +57,11 @@ fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
     let last = ranges.len();
     let row = |(at, range): (usize, std::ops::Range<usize>)| {
         let part = text.slice(range);
-        let part = if cut && at + 1 == last { SafeText::single_line(&truncate(&format!("{part}{}", " …".repeat(columns)), columns)) } else { part };
+        let part = if cut && at + 1 == last {
+            SafeText::single_line(&truncate(&format!("{part}{}", " …".repeat(columns)), columns))
+        } else {
+            part
+        };
         let mark = if at == 0 { mark(finding) } else { Piece::literal(Role::Text, "  ") };
         Row::new([mark, Piece::safe(Role::Text, part)]).indented(1)
     };
@@ -129,7 +134,9 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
         let good = match place {
             _ if workbench.checked.is_none() => return vec![Piece::literal(Role::Dim, "…")],
             _ if workbench.editor(place).draft.text().trim().is_empty() => return Vec::new(),
-            Place::Signature => workbench.preview.fields.map_or_else(String::new, |count| plural(count as u64, "field")),
+            Place::Signature => {
+                workbench.preview.fields.map_or_else(String::new, |count| plural(count as u64, "field"))
+            }
             Place::Context => "fits".to_owned(),
             Place::Prompt | Place::Options => String::new(),
         };
@@ -155,27 +162,25 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
 
 fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
     let focused = model.workbench.focus == Pane::Run;
-    match &model.workbench.run {
-        Some(view) => {
-            run::draw_rule(model, view, rule, focused, buffer);
-            run::draw_rows(model, view, rows, buffer);
-        }
-        None => {
-            bars::rule(rule, "Run", focused, Vec::new(), buffer, model.theme);
-            let key = |action| model.keymap.first_name(action);
-            let preview = &model.workbench.preview;
-            let with = if preview.model.is_empty() { String::new() } else { format!(" with {}", preview.model) };
-            let lines = [
-                (key(Action::Run), format!("runs the draft{with}; every turn appears here")),
-                (key(Action::Preview), "shows what would be sent".to_owned()),
-                (key(Action::Sessions), "opens saved sessions".to_owned()),
-            ];
-            let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
-            for (at, (key, text)) in lines.iter().enumerate() {
-                let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
-                Row::new([key, Piece::new(Role::Dim, text)]).indented(2).draw(line_of(rows, at + 1), buffer, model.theme);
-            }
-        }
+    if let Some(view) = &model.workbench.run {
+        run::draw_rule(model, view, rule, focused, buffer);
+        run::draw_rows(model, view, rows, buffer);
+        return;
+    }
+    bars::rule(rule, "Run", focused, Vec::new(), buffer, model.theme);
+    let key = |action| model.keymap.first_name(action);
+    let preview = &model.workbench.preview;
+    let with = if preview.model.is_empty() { String::new() } else { format!(" with {}", preview.model) };
+    let lines = [
+        (key(Action::Run), format!("runs the draft{with}; every turn appears here")),
+        (key(Action::Preview), "shows what would be sent".to_owned()),
+        (key(Action::Sessions), "opens saved sessions".to_owned()),
+    ];
+    let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
+    for (at, (key, text)) in lines.iter().enumerate() {
+        let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
+        let row = Row::new([key, Piece::new(Role::Dim, text)]).indented(2);
+        row.draw(line_of(rows, at + 1), buffer, model.theme);
     }
 }
 

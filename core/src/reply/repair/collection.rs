@@ -195,7 +195,7 @@ impl Reader<'_> {
         closer == b'}'
             && self.open.len() == 1
             && self.allows(FixKind::RedundantCloser)
-            && super::goes_on(self.text, self.at, &mut self.visited)
+            && super::attempt::goes_on(self.text, self.at, &mut self.visited)
     }
 
     fn ellipsis_here(&self) -> bool {

@@ -19,17 +19,12 @@ struct Unescaped {
 }
 
 /// Reads JSON that is escaped at `start`: a string that holds it, or a bracket followed by an escaped quote.
-pub(in crate::reply) fn read_escaped(
-    source: &str,
-    start: usize,
-    level: Recovery,
-    edge: Edge,
-) -> Result<Read, Box<Stop>> {
+pub(in crate::reply) fn read_escaped(source: &str, start: usize, level: Recovery, edge: Edge) -> Result<Read, Stop> {
     let quoted = source.as_bytes().get(start) == Some(&b'"');
     let from = start + usize::from(quoted);
     let stop = |message: &str, offset: usize, visited: usize| {
         let error = JsonError { message: message.to_owned(), offset, incomplete: offset >= source.len() };
-        Box::new(Stop { error, resume: Some(from), visited })
+        Stop { error, resume: Some(from), visited }
     };
     if FixKind::EscapedJson.row().level > level {
         return Err(stop("expected JSON that is not escaped", start, 1));

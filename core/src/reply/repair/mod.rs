@@ -4,6 +4,7 @@
 //! At level strict it reads exactly RFC 8259 (as `value::json::parse` does). It must never panic, never read a byte more
 //! than a few times, and never make up what a cut reply did not say.
 
+mod attempt;
 mod collection;
 mod escaped;
 mod number;
@@ -17,7 +18,7 @@ use crate::text::Span;
 use crate::value::Json;
 use crate::value::json::{JsonError, Node};
 
-pub(super) use escaped::read_escaped;
+pub(super) use attempt::attempt;
 pub(super) use word::{is_literal, word_of};
 
 /// What the end of the text means.
@@ -69,7 +70,7 @@ struct Fault {
 }
 
 /// Reads the value that starts at `start` (white space before it is skipped); what follows it does not matter.
-pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std::result::Result<Read, Box<Stop>> {
+pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std::result::Result<Read, Stop> {
     let mut reader = Reader::new(text, start, level, edge);
     let outcome = reader.space().and_then(|()| reader.value(Place::Root));
     match outcome {
@@ -78,22 +79,9 @@ pub(super) fn read(text: &str, start: usize, level: Recovery, edge: Edge) -> std
         }
         Err(fault) => {
             let visited = reader.visited + (reader.furthest.max(reader.at) - start);
-            Err(Box::new(Stop { error: fault.error, resume: fault.resume, visited }))
+            Err(Stop { error: fault.error, resume: fault.resume, visited })
         }
     }
-}
-
-/// Does an object go on at `at`, as in `, "key":`? The bytes looked at are added to `visited`.
-pub(super) fn goes_on(text: &str, at: usize, visited: &mut usize) -> bool {
-    let rest = text.get(at..).unwrap_or_default();
-    let Some(key) = rest.trim_start().strip_prefix(',').map(str::trim_start).and_then(|rest| rest.strip_prefix('"'))
-    else {
-        *visited += rest.len() - rest.trim_start().len() + 1;
-        return false;
-    };
-    let length = key.find(['"', '\n']).unwrap_or(key.len());
-    *visited += rest.len() - key.len() + length;
-    key.get(length + 1..).is_some_and(|behind| behind.trim_start().starts_with(':'))
 }
 
 struct Reader<'a> {
@@ -240,16 +228,12 @@ impl<'a> Reader<'a> {
 
     fn skip_block(&mut self) -> Result<()> {
         let body = self.text.get(self.at + 2..).unwrap_or_default();
-        match body.find("*/") {
-            Some(end) => {
-                self.at += end + 4;
-                Ok(())
-            }
-            None => {
-                self.at = self.bytes.len();
-                Err(self.error("expected '*/' to end the comment"))
-            }
+        if let Some(end) = body.find("*/") {
+            self.at += end + 4;
+            return Ok(());
         }
+        self.at = self.bytes.len();
+        Err(self.error("expected '*/' to end the comment"))
     }
 
     fn value(&mut self, place: Place) -> Result<Json> {
@@ -260,6 +244,9 @@ impl<'a> Reader<'a> {
             Some(b'(') if self.allows(FixKind::Parentheses) => {
                 self.fix(FixKind::Parentheses, Span::new(start, start + 1))?;
                 self.nested(b'(')?
+            }
+            Some(b'.') if !self.bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => {
+                return Err(self.error("expected a JSON value"));
             }
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place)?,
             Some(_) if self.quote_here() => Node::Str(self.text_value(place)?),

@@ -8,6 +8,9 @@ use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
 use crate::text::Span;
 use crate::value::json::{Node, parse};
 
+/// Hexadecimal numbers have at most this many digits (turning them into decimals takes time by the square).
+const LONGEST_HEX: usize = 64;
+
 /// Spellings of the numbers that JSON cannot hold, and the strings they become.
 const SPECIAL: [(&str, &str); 8] = [
     ("NaN", "NaN"),
@@ -141,9 +144,8 @@ fn normal_form(token: &str) -> Option<String> {
         None => ("", token.strip_prefix('+').unwrap_or(token)),
     };
     if let Some(hex) = body.strip_prefix("0x").or_else(|| body.strip_prefix("0X")) {
-        return BigInt::parse_bytes(hex.as_bytes(), 16)
-            .filter(|_| hex.starts_with(|c: char| c.is_ascii_hexdigit()))
-            .map(|n| format!("{sign}{n}"));
+        let digits = hex.len() <= LONGEST_HEX && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        return BigInt::parse_bytes(hex.as_bytes(), 16).filter(|_| digits).map(|number| format!("{sign}{number}"));
     }
     let body = body.replace('_', "");
     let (mantissa, exponent) = match body.find(['e', 'E']) {

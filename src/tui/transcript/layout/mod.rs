@@ -113,7 +113,8 @@ fn folded(title: &str, text: &str, frame: &Frame<'_>) -> Vec<Row> {
         return Vec::new();
     }
     let size = format!("~{} tok", count(estimate_tokens(text)));
-    let mut rows = vec![Row::new([frame.mark(), Piece::new(Role::Dim, title)]).ending([Piece::new(Role::Dim, &size)]).indented(3)];
+    let mut rows =
+        vec![Row::new([frame.mark(), Piece::new(Role::Dim, title)]).ending([Piece::new(Role::Dim, &size)]).indented(3)];
     if frame.open {
         let columns = frame.columns.saturating_sub(5).max(1);
         rows.extend(indent(Wrapped::of(text, columns, frame.look(Language::Json)), 5));

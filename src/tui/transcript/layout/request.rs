@@ -44,7 +44,8 @@ pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
 }
 
 fn summary(card: &RequestCard) -> String {
-    let mut parts: Vec<String> = card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
+    let mut parts: Vec<String> =
+        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
     if let Some(last) = parts.last_mut() {
         last.push_str(" tok");
     }

@@ -21,7 +21,8 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     ];
     if frame.open {
         rows.extend(indent(json_rows(start.context.as_str(), frame.body()), 3));
-        let limits: Vec<String> = start.limits.iter().map(|(name, value)| format!("{name} {}", count(*value))).collect();
+        let limits: Vec<String> =
+            start.limits.iter().map(|(name, value)| format!("{name} {}", count(*value))).collect();
         let about = [
             format!("agent {}", start.agent.name),
             format!("mode {}", start.mode),

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Frame;
-use super::block::json_rows;
 use super::block::indent;
+use super::block::json_rows;
 use crate::event::Wire;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};

@@ -1,0 +1,79 @@
+//! One candidate, read in the gentlest way that works: as it stands, unescaped once, mended.
+//!
+//! In: a text that ends where the candidate must end, and its bracket. Out: what was read with all the work it took.
+//! Because reading as it stands comes first, valid JSON is never changed.
+
+use super::escaped::read_escaped;
+use super::{Edge, FixKind, Read, Recovery, Stop, read};
+use crate::reply::scan;
+use crate::value::json::JsonError;
+
+/// Reads the value at `bracket`; `from` is where the white space before it begins.
+pub(in crate::reply) fn attempt(
+    text: &str,
+    from: usize,
+    bracket: usize,
+    level: Recovery,
+    edge: Edge,
+) -> Result<Read, Stop> {
+    let mut visited = 0;
+    let mut spent = |outcome: &Result<Read, Stop>| {
+        visited += outcome.as_ref().map_or_else(|stop| stop.visited, |read| read.visited);
+    };
+    let quoted = text.get(bracket..).is_some_and(|rest| rest.starts_with('"'));
+    let outcome = if quoted || scan::is_escaped(text, bracket) {
+        let unescaped = read_escaped(text, bracket, level, edge);
+        spent(&unescaped);
+        if quoted || unescaped.is_ok() { unescaped } else { mended(text, from, level, edge, &mut spent) }
+    } else {
+        mended(text, from, level, edge, &mut spent)
+    };
+    match outcome {
+        Ok(read) => Ok(Read { visited, ..read }),
+        Err(stop) => Err(Stop { visited, ..stop }),
+    }
+}
+
+fn mended(
+    text: &str,
+    from: usize,
+    level: Recovery,
+    edge: Edge,
+    spent: &mut impl FnMut(&Result<Read, Stop>),
+) -> Result<Read, Stop> {
+    let mut ahead = 0;
+    let plain = read(text, from, Recovery::Strict, edge);
+    spent(&plain);
+    if let Ok(read) = &plain
+        && !goes_on(text, read.end, &mut ahead)
+    {
+        return plain;
+    }
+    let mended = read(text, from, level, edge);
+    spent(&mended);
+    match mended {
+        Ok(read)
+            if read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser)
+                && goes_on(text, read.end, &mut ahead) =>
+        {
+            let message = "a bracket was closed too early: the object goes on behind its end".to_owned();
+            let error = JsonError { message, offset: read.end, incomplete: false };
+            Err(Stop { error, resume: None, visited: 0 })
+        }
+        Ok(read) => Ok(read),
+        Err(stop) => plain.or(Err(stop)),
+    }
+}
+
+/// Does an object go on at `at`, as in `, "key":`? The bytes looked at are added to `visited`.
+pub(super) fn goes_on(text: &str, at: usize, visited: &mut usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let Some(key) = rest.trim_start().strip_prefix(',').map(str::trim_start).and_then(|rest| rest.strip_prefix('"'))
+    else {
+        *visited += rest.len() - rest.trim_start().len() + 1;
+        return false;
+    };
+    let length = key.find(['"', '\n']).unwrap_or(key.len());
+    *visited += rest.len() - key.len() + length;
+    key.get(length + 1..).is_some_and(|behind| behind.trim_start().starts_with(':'))
+}

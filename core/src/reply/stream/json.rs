@@ -1,0 +1,421 @@
+//! The push parser: JSON text in pieces → state and tree so far.
+//!
+//! In: pieces of text. Out: how much of each was taken, [`State`], [`Partial`]. A finished text gives the same tree as the
+//! strict reader. Raw control characters in strings and commas before closers are passed over, as most replies with them
+//! will be mended later; everything else that is not JSON ends the reading.
+
+use std::collections::HashSet;
+
+use super::state::{Outer, Partial, Phase, State, Step, Token};
+use crate::limits::JSON_DEPTH;
+use crate::text::Span;
+use crate::value::Json;
+use crate::value::json::{JsonError, Member, Node, parse};
+
+/// Up to this many members are compared one by one for duplicate keys.
+const FEW_MEMBERS: usize = 8;
+
+/// An incremental JSON reader.
+#[derive(Debug, Clone, Default)]
+pub struct JsonPush {
+    /// Bytes taken, plus the offset it was started with.
+    at: usize,
+    looked: usize,
+    stack: Vec<Frame>,
+    expect: Expect,
+    lexeme: Option<Lexeme>,
+    root: Option<Json>,
+    error: Option<JsonError>,
+}
+
+/// An open object or list.
+#[derive(Debug, Clone)]
+struct Frame {
+    start: usize,
+    body: Body,
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    Object { members: Vec<Member>, seen: HashSet<String>, key: Option<(String, Span)> },
+    List(Vec<Json>),
+}
+
+/// What may come next between tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Expect {
+    #[default]
+    Value,
+    ValueOrEnd,
+    KeyOrEnd,
+    Colon,
+    CommaOrEnd,
+    Nothing,
+}
+
+/// The token that is being read.
+#[derive(Debug, Clone)]
+struct Lexeme {
+    token: Token,
+    start: usize,
+    /// The text so far: decoded for strings and keys, as written for the others.
+    text: String,
+    escape: Escape,
+    /// A high surrogate that waits for its partner.
+    high: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    None,
+    Backslash,
+    Unicode { digits: u8, code: u32 },
+}
+
+impl JsonPush {
+    /// A reader for a text that begins at byte `offset` of its source; spans count from there.
+    pub fn at(offset: usize) -> Self {
+        Self { at: offset, ..Self::default() }
+    }
+
+    /// Takes the next piece. Returns how many bytes were taken: less than all when the value was complete or broken.
+    pub fn push(&mut self, piece: &str) -> usize {
+        let begin = self.at;
+        let mut rest = piece;
+        while !rest.is_empty() && self.error.is_none() && self.expect != Expect::Nothing {
+            let taken = match &self.lexeme {
+                None => self.between(rest),
+                Some(lexeme) => match lexeme.token {
+                    Token::Key | Token::String => self.in_string(rest),
+                    Token::Number | Token::Word => self.in_plain(rest),
+                },
+            };
+            self.looked += taken + 1;
+            self.at += taken;
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        self.at - begin
+    }
+
+    /// Says that no more text comes: a number at the end is whole, anything else open stays open.
+    pub fn finish(&mut self) {
+        if self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, Token::Number | Token::Word)) {
+            self.end_plain();
+        }
+    }
+
+    /// How far it has come.
+    pub fn phase(&self) -> Phase {
+        if self.error.is_some() {
+            Phase::Failed
+        } else if self.expect == Expect::Nothing {
+            Phase::Complete
+        } else if self.stack.is_empty() && self.lexeme.is_none() {
+            Phase::Empty
+        } else {
+            Phase::Open
+        }
+    }
+
+    /// How many looks at bytes all pieces cost so far; grows with the text, not with the number of pieces.
+    pub fn looked(&self) -> usize {
+        self.looked
+    }
+
+    /// Why reading stopped.
+    pub fn error(&self) -> Option<&JsonError> {
+        self.error.as_ref()
+    }
+
+    /// The complete value.
+    pub fn complete(&self) -> Option<&Json> {
+        self.root.as_ref()
+    }
+
+    /// A summary for a screen; costs as much as there are open levels and keys of the outermost object.
+    pub fn state(&self) -> State<'_> {
+        let (outer, keys, items) = match (self.stack.first().map(|frame| &frame.body), &self.root) {
+            (Some(Body::Object { members, .. }), _) => (Some(Outer::Object), members.as_slice(), 0),
+            (Some(Body::List(items)), _) => (Some(Outer::List), &[][..], items.len()),
+            (None, Some(root)) => match &root.node {
+                Node::Object(members) => (Some(Outer::Object), members.as_slice(), 0),
+                Node::List(items) => (Some(Outer::List), &[][..], items.len()),
+                _ => (Some(Outer::Scalar), &[][..], 0),
+            },
+            (None, None) => (self.lexeme.as_ref().map(|_| Outer::Scalar), &[][..], 0),
+        };
+        let between = self.expect == Expect::CommaOrEnd && self.lexeme.is_none();
+        let path = self.stack.iter().enumerate().filter_map(|(place, frame)| match &frame.body {
+            Body::Object { key, .. } => key.as_ref().map(|(key, _)| Step::Key(key)),
+            Body::List(items) => (!between || place + 1 < self.stack.len()).then_some(Step::Index(items.len())),
+        });
+        State {
+            phase: self.phase(),
+            depth: self.stack.len(),
+            keys: keys.iter().map(|member| member.key.as_str()).collect(),
+            items,
+            outer,
+            path: path.collect(),
+            token: self.lexeme.as_ref().map(|lexeme| lexeme.token),
+        }
+    }
+
+    /// The tree so far (a copy); `None` before anything that can be shown.
+    pub fn value(&self) -> Option<Partial> {
+        if let Some(root) = &self.root {
+            return Some(Partial { json: root.clone(), unfinished: None });
+        }
+        let mut unfinished = None;
+        let mut inner = self.lexeme.as_ref().filter(|lexeme| lexeme.token == Token::String).map(|lexeme| {
+            let span = Span::new(lexeme.start, self.at);
+            unfinished = Some(span);
+            Json { node: Node::Str(lexeme.text.clone()), span }
+        });
+        for frame in self.stack.iter().rev() {
+            let node = match &frame.body {
+                Body::Object { members, key, .. } => {
+                    let mut members = members.clone();
+                    if let (Some((key, key_span)), Some(value)) = (key, inner)
+                        && members.iter().all(|member| member.key != *key)
+                    {
+                        members.push(Member { key: key.clone(), key_span: *key_span, value });
+                    }
+                    Node::Object(members)
+                }
+                Body::List(items) => Node::List(items.iter().cloned().chain(inner).collect()),
+            };
+            inner = Some(Json { node, span: Span::new(frame.start, self.at) });
+        }
+        inner.map(|json| Partial { json, unfinished })
+    }
+
+    fn fail(&mut self, message: String) -> usize {
+        self.error = Some(JsonError { message, offset: self.at, incomplete: false });
+        0
+    }
+
+    /// Between tokens: white space, structure, or the first byte of a token. Returns the bytes taken.
+    fn between(&mut self, rest: &str) -> usize {
+        let space = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        if space > 0 {
+            return space;
+        }
+        let Some(&byte) = rest.as_bytes().first() else { return 0 };
+        match (self.expect, byte) {
+            (Expect::Value | Expect::ValueOrEnd, b'{' | b'[') => return self.open(byte),
+            (Expect::Value | Expect::ValueOrEnd, b'"') => self.begin(Token::String),
+            (Expect::Value | Expect::ValueOrEnd, b'-' | b'0'..=b'9') => {
+                self.begin(Token::Number);
+                return 0;
+            }
+            (Expect::Value | Expect::ValueOrEnd, b't' | b'f' | b'n') => {
+                self.begin(Token::Word);
+                return 0;
+            }
+            (Expect::KeyOrEnd, b'"') => self.begin(Token::Key),
+            (Expect::Colon, b':') => self.expect = Expect::Value,
+            (Expect::CommaOrEnd, b',') => {
+                let object = matches!(self.stack.last(), Some(Frame { body: Body::Object { .. }, .. }));
+                self.expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+            }
+            (Expect::KeyOrEnd | Expect::ValueOrEnd | Expect::CommaOrEnd, b'}' | b']') => return self.close(byte),
+            (expect, _) => {
+                let found = rest.chars().next().unwrap_or_default();
+                return self.fail(format!("expected {}, found {found:?}", expect.shown()));
+            }
+        }
+        1
+    }
+
+    fn begin(&mut self, token: Token) {
+        self.lexeme = Some(Lexeme { token, start: self.at, text: String::new(), escape: Escape::None, high: None });
+    }
+
+    fn open(&mut self, bracket: u8) -> usize {
+        if self.stack.len() as u64 >= JSON_DEPTH.max {
+            return self.fail(format!("nested deeper than {} levels", JSON_DEPTH.max));
+        }
+        let body = if bracket == b'{' {
+            self.expect = Expect::KeyOrEnd;
+            Body::Object { members: Vec::new(), seen: HashSet::new(), key: None }
+        } else {
+            self.expect = Expect::ValueOrEnd;
+            Body::List(Vec::new())
+        };
+        self.stack.push(Frame { start: self.at, body });
+        1
+    }
+
+    fn close(&mut self, closer: u8) -> usize {
+        let fits = match self.stack.last().map(|frame| &frame.body) {
+            Some(Body::Object { .. }) => closer == b'}',
+            Some(Body::List(_)) => closer == b']',
+            None => false,
+        };
+        let Some(frame) = self.stack.pop_if(|_| fits) else {
+            return self.fail(format!("found '{}' that closes nothing", char::from(closer)));
+        };
+        let node = match frame.body {
+            Body::Object { members, .. } => Node::Object(members),
+            Body::List(items) => Node::List(items),
+        };
+        self.add(Json { node, span: Span::new(frame.start, self.at + 1) });
+        1
+    }
+
+    /// A value is complete: it goes into what is open.
+    fn add(&mut self, json: Json) {
+        self.expect = Expect::CommaOrEnd;
+        match self.stack.last_mut().map(|frame| &mut frame.body) {
+            None => {
+                self.root = Some(json);
+                self.expect = Expect::Nothing;
+            }
+            Some(Body::List(items)) => items.push(json),
+            Some(Body::Object { members, seen, key }) => {
+                let Some((key, key_span)) = key.take() else { return };
+                let new = if members.len() < FEW_MEMBERS {
+                    members.iter().all(|member| member.key != key)
+                } else {
+                    if seen.is_empty() {
+                        seen.extend(members.iter().map(|member| member.key.clone()));
+                    }
+                    seen.insert(key.clone())
+                };
+                if new {
+                    members.push(Member { key, key_span, value: json });
+                }
+            }
+        }
+    }
+
+    /// Inside a string or key. Returns the bytes taken.
+    fn in_string(&mut self, rest: &str) -> usize {
+        let Some(lexeme) = &mut self.lexeme else { return 0 };
+        let Some(&byte) = rest.as_bytes().first() else { return 0 };
+        match lexeme.escape {
+            Escape::None => {
+                let plain = rest.bytes().position(|b| matches!(b, b'"' | b'\\')).unwrap_or(rest.len());
+                if plain > 0 {
+                    lexeme.flush();
+                    lexeme.text.push_str(&rest[..plain]);
+                    return plain;
+                }
+                if byte == b'\\' {
+                    lexeme.escape = Escape::Backslash;
+                } else {
+                    lexeme.flush();
+                    self.end_string();
+                }
+            }
+            Escape::Backslash if byte == b'u' => lexeme.escape = Escape::Unicode { digits: 0, code: 0 },
+            Escape::Backslash => {
+                let Some(c) = escaped(byte) else {
+                    return self.fail("expected an escape character after '\\'".to_owned());
+                };
+                lexeme.flush();
+                lexeme.text.push(c);
+                lexeme.escape = Escape::None;
+            }
+            Escape::Unicode { digits, code } => {
+                let Some(digit) = char::from(byte).to_digit(16) else {
+                    return self.fail("expected four hexadecimal digits after '\\u'".to_owned());
+                };
+                let code = code * 16 + digit;
+                lexeme.escape = Escape::Unicode { digits: digits + 1, code };
+                if digits == 3 {
+                    lexeme.escape = Escape::None;
+                    lexeme.unicode(code);
+                }
+            }
+        }
+        1
+    }
+
+    fn end_string(&mut self) {
+        let Some(lexeme) = self.lexeme.take() else { return };
+        let span = Span::new(lexeme.start, self.at + 1);
+        if lexeme.token == Token::String {
+            self.add(Json { node: Node::Str(lexeme.text), span });
+        } else if let Some(Frame { body: Body::Object { key, .. }, .. }) = self.stack.last_mut() {
+            *key = Some((lexeme.text, span));
+            self.expect = Expect::Colon;
+        }
+    }
+
+    /// Inside a number or word. Returns the bytes taken.
+    fn in_plain(&mut self, rest: &str) -> usize {
+        let Some(lexeme) = &mut self.lexeme else { return 0 };
+        let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+        let length = rest.bytes().take_while(|b| part(*b)).count();
+        if length > 0 {
+            lexeme.text.push_str(&rest[..length]);
+            return length;
+        }
+        self.end_plain();
+        0
+    }
+
+    fn end_plain(&mut self) {
+        let Some(lexeme) = self.lexeme.take() else { return };
+        match parse(&lexeme.text) {
+            Ok(json) => self.add(Json { node: json.node, span: Span::new(lexeme.start, self.at) }),
+            Err(error) => {
+                self.error = Some(JsonError { offset: lexeme.start + error.offset, incomplete: false, ..error });
+            }
+        }
+    }
+}
+
+impl Lexeme {
+    /// A surrogate whose partner did not come becomes U+FFFD, as in the strict reader.
+    fn flush(&mut self) {
+        if self.high.take().is_some() {
+            self.text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    fn unicode(&mut self, code: u32) {
+        match self.high {
+            Some(high) if (0xdc00..0xe000).contains(&code) => {
+                self.high = None;
+                let code = 0x10000 + ((high - 0xd800) << 10) + (code - 0xdc00);
+                self.text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            _ => {
+                self.flush();
+                if (0xd800..0xdc00).contains(&code) {
+                    self.high = Some(code);
+                } else {
+                    self.text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+            }
+        }
+    }
+}
+
+impl Expect {
+    fn shown(self) -> &'static str {
+        match self {
+            Self::Value | Self::ValueOrEnd => "a JSON value",
+            Self::KeyOrEnd => "a key in double quotes",
+            Self::Colon => "':' after the key",
+            Self::CommaOrEnd => "',' or a closing bracket",
+            Self::Nothing => "the end of the text",
+        }
+    }
+}
+
+fn escaped(byte: u8) -> Option<char> {
+    Some(match byte {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        _ => return None,
+    })
+}

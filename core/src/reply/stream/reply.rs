@@ -1,0 +1,246 @@
+//! Finds where JSON starts in a growing reply and feeds it to the push parser.
+//!
+//! In: pieces of a reply. Out: the stage, and the JSON so far. Reasoning parts, prose, fence marks and blocks of other
+//! languages are passed over byte by byte; nothing is kept but the last few bytes that could become a tag.
+
+use super::JsonPush;
+use super::state::Phase;
+use crate::reply::fence::Tag;
+use crate::reply::reasoning;
+use crate::reply::want::Want;
+
+/// Longest fence tag that is remembered.
+const LONGEST_TAG: usize = 32;
+
+/// What a growing reply is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Text outside of JSON.
+    Prose,
+    /// Thinking aloud between tags.
+    Reasoning,
+    /// JSON.
+    Json,
+}
+
+/// An incremental reader of replies.
+#[derive(Debug, Clone)]
+pub struct ReplyPush {
+    want: Want,
+    at: usize,
+    mode: Mode,
+    /// A bracket or a double quote stands on this line: a tag behind it is text.
+    after_json: bool,
+    /// A piece of text that could become a reasoning tag.
+    tag: Option<String>,
+    /// Only white space stands on this line so far.
+    blank_line: bool,
+    /// Fence characters in a row.
+    run: Run,
+    fence: Option<Tag>,
+    json: Option<Found>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Mode {
+    Prose,
+    Reasoning,
+    /// Behind an opening fence mark: the tag so far, and whether the mark began its line.
+    Info {
+        tag: String,
+        first: bool,
+    },
+    Json,
+}
+
+/// Fence characters in a row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    mark: char,
+    length: usize,
+    /// It began its line.
+    first: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Found {
+    push: JsonPush,
+    rank: Rank,
+}
+
+/// Which JSON is shown when there are several: a later one only when it ranks higher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Prose,
+    Fence,
+    JsonFence,
+}
+
+impl ReplyPush {
+    /// A reader that looks for the wanted outer shape.
+    pub fn new(want: Want) -> Self {
+        Self {
+            want,
+            at: 0,
+            mode: Mode::Prose,
+            after_json: false,
+            tag: None,
+            blank_line: true,
+            run: Run::default(),
+            fence: None,
+            json: None,
+        }
+    }
+
+    /// Takes the next piece of the reply.
+    pub fn push(&mut self, piece: &str) {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let taken = if self.mode == Mode::Json { self.in_json(rest) } else { self.outside(rest) };
+            self.at += taken;
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+    }
+
+    /// What the reply is busy with.
+    pub fn stage(&self) -> Stage {
+        match self.mode {
+            Mode::Prose | Mode::Info { .. } => Stage::Prose,
+            Mode::Reasoning => Stage::Reasoning,
+            Mode::Json => Stage::Json,
+        }
+    }
+
+    /// The JSON so far; spans count in the whole reply.
+    pub fn json(&self) -> Option<&JsonPush> {
+        self.json.as_ref().map(|found| &found.push)
+    }
+
+    fn in_json(&mut self, rest: &str) -> usize {
+        let Some(found) = &mut self.json else {
+            self.mode = Mode::Prose;
+            return 0;
+        };
+        let taken = found.push.push(rest);
+        match found.push.phase() {
+            Phase::Complete => self.mode = Mode::Prose,
+            Phase::Failed => {
+                self.mode = Mode::Prose;
+                if found.push.value().is_none_or(|partial| is_empty(&partial.json)) {
+                    self.json = None;
+                }
+            }
+            Phase::Empty | Phase::Open => {}
+        }
+        taken
+    }
+
+    /// Takes one character outside of JSON (a run of plain ones at once).
+    fn outside(&mut self, rest: &str) -> usize {
+        let plain = rest
+            .bytes()
+            .position(|b| matches!(b, b'<' | b'>' | b'{' | b'[' | b'"' | b'`' | b'~' | b'\n'))
+            .unwrap_or(rest.len());
+        if plain > 0 && self.tag.is_none() {
+            self.end_run();
+            if !matches!(self.mode, Mode::Info { .. }) {
+                self.blank_line &= rest[..plain].trim_start().is_empty();
+                return plain;
+            }
+        }
+        let Some(c) = rest.chars().next() else { return 0 };
+        if self.in_tag(c) {
+            return c.len_utf8();
+        }
+        let fenceable = self.mode == Mode::Prose;
+        if matches!(c, '`' | '~') && fenceable {
+            if self.run.mark != c {
+                self.end_run();
+                self.run = Run { mark: c, length: 0, first: self.blank_line };
+            }
+            self.run.length += 1;
+            self.blank_line = false;
+            return 1;
+        }
+        self.end_run();
+        self.blank_line = c == '\n' || (self.blank_line && c.is_whitespace());
+        match (&mut self.mode, c) {
+            (Mode::Info { tag, first }, '\n' | '{' | '[' | '"' | '`') => {
+                let meaning = Tag::of(tag.trim().split(' ').next().unwrap_or_default());
+                let code = c == '`' || *first || meaning != Tag::Other;
+                self.fence = code.then_some(if c == '`' { Tag::Other } else { meaning });
+                self.mode = Mode::Prose;
+                return 0;
+            }
+            (Mode::Info { tag, .. }, _) if tag.len() < LONGEST_TAG => tag.push(c),
+            (_, '\n') => self.after_json = false,
+            (Mode::Prose, '{' | '[') => {
+                self.after_json = true;
+                if self.starts(c) {
+                    self.json = Some(Found { push: JsonPush::at(self.at), rank: self.rank() });
+                    self.mode = Mode::Json;
+                    return 0;
+                }
+            }
+            (Mode::Prose, '"') => self.after_json = true,
+            (mode, '<') if *mode == Mode::Reasoning || !self.after_json => self.tag = Some("<".to_owned()),
+            _ => {}
+        }
+        c.len_utf8()
+    }
+
+    /// Continues a possible reasoning tag; false when `c` is not part of it.
+    fn in_tag(&mut self, c: char) -> bool {
+        let Some(mut tag) = self.tag.take() else { return false };
+        if !(c.is_ascii_alphabetic() || c == '/' && tag == "<" || c == '>') {
+            return false;
+        }
+        tag.push(c);
+        if c != '>' {
+            self.tag = (tag.len() <= LONGEST_TAG).then_some(tag);
+            return true;
+        }
+        let name = tag.trim_matches(['<', '>', '/']);
+        if reasoning::TAGS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            let closing = tag.starts_with("</");
+            if closing && self.mode != Mode::Reasoning {
+                // The opening tag was the template's: all before was thinking aloud.
+                self.json = None;
+                self.fence = None;
+            }
+            self.mode = if closing { Mode::Prose } else { Mode::Reasoning };
+        }
+        true
+    }
+
+    /// A run of fence characters is over: three or more open or close a fence (tildes only at the start of a line).
+    fn end_run(&mut self) {
+        let Run { mark, length, first } = std::mem::take(&mut self.run);
+        if length >= 3 && self.mode == Mode::Prose && (mark == '`' || first) && self.fence.take().is_none() {
+            self.mode = Mode::Info { tag: String::new(), first };
+        }
+    }
+
+    /// Does JSON that is to be shown start with this bracket?
+    fn starts(&self, bracket: char) -> bool {
+        let fits = bracket == '{' || matches!(self.want, Want::List | Want::Any);
+        let better = match &self.json {
+            None => true,
+            Some(found) => found.push.phase() == Phase::Failed || self.rank() > found.rank,
+        };
+        fits && better && self.fence != Some(Tag::Other)
+    }
+
+    fn rank(&self) -> Rank {
+        match self.fence {
+            Some(Tag::Json) => Rank::JsonFence,
+            Some(Tag::Untagged) => Rank::Fence,
+            Some(Tag::Other) | None => Rank::Prose,
+        }
+    }
+}
+
+/// Nothing was read behind the bracket.
+fn is_empty(json: &crate::value::Json) -> bool {
+    json.items().is_some_and(<[_]>::is_empty) || json.members().is_some_and(<[_]>::is_empty)
+}

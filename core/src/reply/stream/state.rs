@@ -1,0 +1,112 @@
+//! What a growing JSON text looks like from outside: phase, open places, the token being written, the tree so far.
+
+use crate::text::Span;
+use crate::value::Json;
+
+/// How far a JSON text has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing but white space so far.
+    Empty,
+    /// Begun, not complete.
+    Open,
+    /// The value is complete.
+    Complete,
+    /// It is not JSON; reading stopped.
+    Failed,
+}
+
+/// A token that is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// A key of an object.
+    Key,
+    /// A string value.
+    String,
+    /// A number; withheld until what follows shows that it is whole.
+    Number,
+    /// true, false or null.
+    Word,
+}
+
+/// One step of the way to an open place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The member with this key.
+    Key(&'a str),
+    /// The item with this index, from 0.
+    Index(usize),
+}
+
+/// A summary for a screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State<'a> {
+    /// How far it has come.
+    pub phase: Phase,
+    /// Open objects and lists.
+    pub depth: usize,
+    /// Keys of the outermost object whose values are complete.
+    pub keys: Vec<&'a str>,
+    /// Complete items of the outermost list.
+    pub items: usize,
+    /// The kind of the outermost value, once it is known.
+    pub outer: Option<Outer>,
+    /// The way to the value that is being written.
+    pub path: Vec<Step<'a>>,
+    /// The token that is being written.
+    pub token: Option<Token>,
+}
+
+/// The kind of the outermost value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outer {
+    /// An object.
+    Object,
+    /// A list.
+    List,
+    /// A single value.
+    Scalar,
+}
+
+impl State<'_> {
+    /// A line such as `object open, 1 of 2 fields, string unfinished`; `fields` is how many are expected, if known.
+    pub fn describe(&self, fields: Option<usize>) -> String {
+        let phase = match self.phase {
+            Phase::Empty => return "nothing yet".to_owned(),
+            Phase::Open => "open",
+            Phase::Complete => "complete",
+            Phase::Failed => "broken",
+        };
+        let mut line = match self.outer {
+            Some(Outer::Object) => {
+                let count = self.keys.len();
+                let total = fields.map(|total| format!(" of {total}")).unwrap_or_default();
+                format!("object {phase}, {count}{total} {}", plural("field", fields.unwrap_or(count)))
+            }
+            Some(Outer::List) => format!("list {phase}, {} {}", self.items, plural("item", self.items)),
+            Some(Outer::Scalar) | None => format!("value {phase}"),
+        };
+        if let Some(token) = self.token {
+            line.push_str(match token {
+                Token::Key => ", key unfinished",
+                Token::String => ", string unfinished",
+                Token::Number => ", number unfinished",
+                Token::Word => ", word unfinished",
+            });
+        }
+        line
+    }
+}
+
+fn plural(word: &str, count: usize) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+/// The tree so far: complete parts, and the string that is being written as far as it has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partial {
+    /// The tree; open objects and lists end where the text ends.
+    pub json: Json,
+    /// The span of the unfinished string, if the text ends inside one; its node has the same span.
+    pub unfinished: Option<Span>,
+}

@@ -1,0 +1,217 @@
+//! Growing replies: any split equals the whole, and what the states say on the way.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::reply::Want;
+use crate::reply::tests::properties::{any_json, reply_like};
+use crate::text::Span;
+use crate::value::Json;
+use crate::value::json::parse;
+
+/// What can be seen of a reader.
+fn seen(push: &JsonPush) -> String {
+    format!("{:?} {:?} {:?} {:?}", push.state(), push.value(), push.complete(), push.error())
+}
+
+fn read(pieces: &[&str]) -> JsonPush {
+    let mut push = JsonPush::default();
+    for piece in pieces {
+        push.push(piece);
+    }
+    push
+}
+
+fn read_reply(pieces: &[&str]) -> ReplyPush {
+    let mut push = ReplyPush::new(Want::Object);
+    for piece in pieces {
+        push.push(piece);
+    }
+    push
+}
+
+/// `text` in pieces of `size` characters.
+fn pieces(text: &str, size: usize) -> Vec<&str> {
+    let mut rest = text;
+    std::iter::from_fn(|| {
+        let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
+    .collect()
+}
+
+#[test]
+fn a_growing_object_says_how_far_it_is() {
+    let steps = [
+        ("", "nothing yet"),
+        ("{", "object open, 0 of 2 fields"),
+        ("{\"na", "object open, 0 of 2 fields, key unfinished"),
+        ("{\"name\": \"An", "object open, 0 of 2 fields, string unfinished"),
+        ("{\"name\": \"Ann\", ", "object open, 1 of 2 fields"),
+        ("{\"name\": \"Ann\", \"age\": 4", "object open, 1 of 2 fields, number unfinished"),
+        ("{\"name\": \"Ann\", \"age\": 42}", "object complete, 2 of 2 fields"),
+        ("{\"name\": Ann", "object broken, 0 of 2 fields"),
+    ];
+    for (text, line) in steps {
+        assert_eq!(read(&[text]).state().describe(Some(2)), line, "{text}");
+    }
+    assert_eq!(read(&["[1, 2, tr"]).state().describe(None), "list open, 2 items, word unfinished");
+}
+
+#[test]
+fn the_tree_so_far_holds_complete_parts_and_the_unfinished_string() {
+    let shown = |text: &str| read(&[text]).value().map(|partial| (partial.json.to_text(), partial.unfinished));
+    assert_eq!(shown("{\"a\": 1, \"b"), Some(("{\"a\":1}".to_owned(), None)));
+    assert_eq!(shown("{\"a\": [1, 2"), Some(("{\"a\":[1]}".to_owned(), None)));
+    assert_eq!(
+        shown("{\"a\": [1, {\"b\": \"x\\ny"),
+        Some(("{\"a\":[1,{\"b\":\"x\\ny\"}]}".to_owned(), Some(Span::new(16, 21))))
+    );
+    assert_eq!(shown("{\"a\": tru"), Some(("{}".to_owned(), None)));
+    assert_eq!(shown("  "), None);
+}
+
+#[test]
+fn the_path_leads_to_what_is_being_written() {
+    let push = read(&["{\"rows\": [{\"n\": 1}, {\"n\": \"x"]);
+    assert_eq!(push.state().path, [Step::Key("rows"), Step::Index(1), Step::Key("n")]);
+    assert_eq!(push.state().depth, 3);
+}
+
+#[test]
+fn a_number_is_withheld_until_it_is_whole() {
+    let mut push = read(&["4", "2"]);
+    assert_eq!((push.phase(), push.value()), (Phase::Open, None));
+    push.finish();
+    assert_eq!(push.complete().map(Json::to_text).as_deref(), Some("42"));
+}
+
+#[test]
+fn what_follows_the_value_is_not_taken() {
+    let mut push = JsonPush::default();
+    assert_eq!(push.push("{\"a\": 1} and {"), 8);
+    assert_eq!(push.push("more"), 0);
+    assert_eq!(push.phase(), Phase::Complete);
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    let push = read(&["[".repeat(100_000).as_str()]);
+    assert!(push.error().is_some_and(|error| error.message.contains("512 levels")));
+}
+
+#[test]
+fn the_json_of_a_growing_reply_is_found() {
+    let cases = [
+        ("<think>{\"a\": 0}</think>\n{\"a\": 1}", "{\"a\":1}"),
+        ("Sure, {name}: {\"a\": 1} bye", "{\"a\":1}"),
+        ("```json\n{\"a\": 1}\n```", "{\"a\":1}"),
+        ("Not {\"a\": 0} but:\n```json\n{\"a\": 1}\n```\nnor {\"a\": 2}", "{\"a\":1}"),
+        ("See [1] and ```json {\"a\": 1} ```", "{\"a\":1}"),
+        ("```python\nx = {\"a\": 0}\n```\n{\"a\": 1}", "{\"a\":1}"),
+        ("hm {\"a\": 0}\n</think>\n{\"a\": 1}", "{\"a\":1}"),
+        ("Use ``` here: {\"a\": 1}", "{\"a\":1}"),
+        ("{\"h\": \"<think>\", \"a\": \"x", "{\"h\":\"<think>\",\"a\":\"x\"}"),
+    ];
+    for (reply, wanted) in cases {
+        let push = read_reply(&[reply]);
+        let shown = push.json().and_then(JsonPush::value).map(|partial| partial.json.to_text());
+        assert_eq!(shown.as_deref(), Some(wanted), "{reply}");
+    }
+}
+
+#[test]
+fn the_stage_of_a_growing_reply_is_known() {
+    for (reply, stage) in [
+        ("Let me", Stage::Prose),
+        ("<think>so", Stage::Reasoning),
+        ("<think>so</think> {\"a\"", Stage::Json),
+        ("{\"a\": 1} done", Stage::Prose),
+        ("```js", Stage::Prose),
+    ] {
+        assert_eq!(read_reply(&[reply]).stage(), stage, "{reply}");
+    }
+}
+
+#[test]
+fn spans_count_in_the_whole_reply() {
+    let reply = "Sure:\n```json\n{\"key\": \"é\"}\n```";
+    let push = read_reply(&pieces(reply, 3));
+    let json = push.json().and_then(JsonPush::complete).expect("an object");
+    assert_eq!(json.span.text(reply), "{\"key\": \"é\"}");
+    assert_eq!(json.get("key").map(|value| value.span.text(reply)), Some("\"é\""));
+}
+
+#[test]
+fn small_pieces_cost_hardly_more_looks_than_one() {
+    let rows = "{\"name\": \"some text here\", \"n\": [1, 2.5, true, null]},\n".repeat(20_000);
+    let text = format!("[{rows}]");
+    let (whole, split) = (read(&[&text]), read(&pieces(&text, 16)));
+    assert_eq!(whole.phase(), Phase::Complete);
+    assert_eq!(whole.complete(), split.complete());
+    assert!(split.looked() < 2 * whole.looked(), "{} and {}", split.looked(), whole.looked());
+    assert!(whole.looked() < 3 * text.len());
+}
+
+proptest! {
+    #[test]
+    fn every_split_of_json_equals_the_whole(json in any_json(), size in 1usize..9, pretty in any::<bool>()) {
+        let text = if pretty { json.to_pretty() } else { json.to_text() };
+        let mut push = read(&pieces(&text, size));
+        push.finish();
+        prop_assert_eq!(push.complete(), Some(&json));
+        prop_assert_eq!(push.complete().cloned(), parse(&text).ok());
+    }
+
+    #[test]
+    fn every_split_of_any_text_equals_the_whole(text in reply_like(), size in 1usize..9) {
+        prop_assert_eq!(seen(&read(&[&text])), seen(&read(&pieces(&text, size))));
+        let (whole, split) = (read_reply(&[&text]), read_reply(&pieces(&text, size)));
+        prop_assert_eq!(whole.json().map(seen), split.json().map(seen));
+        prop_assert_eq!(whole.stage(), split.stage());
+    }
+
+    #[test]
+    fn escapes_split_anywhere_read_as_in_the_strict_reader(
+        parts in prop::collection::vec(prop::sample::select(vec!["\\ud83d", "\\ude00", "\\u0041", "\\n", "\\\\", "x", "é"]), 0..12),
+        size in 1usize..5,
+    ) {
+        let text = format!("\"{}\"", parts.concat());
+        prop_assert_eq!(read(&pieces(&text, size)).complete().cloned(), parse(&text).ok());
+    }
+
+    #[test]
+    fn a_prefix_shows_nothing_that_the_whole_does_not_have(json in any_json(), cut in any::<prop::sample::Index>()) {
+        let text = Json::object([("only", json)]).to_text();
+        let mut at = cut.index(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let push = read(&[&text[..at]]);
+        prop_assert!(push.phase() != Phase::Failed && push.phase() != Phase::Complete);
+        if let Some(partial) = push.value() {
+            prop_assert!(within(&partial.json, &parse(&text).expect("valid"), partial.unfinished));
+        }
+    }
+}
+
+/// Is everything in `part` in `whole`, except that the string at `unfinished` may go on?
+fn within(part: &Json, whole: &Json, unfinished: Option<Span>) -> bool {
+    use crate::value::json::Node;
+    match (&part.node, &whole.node) {
+        (Node::List(part), Node::List(whole)) => {
+            part.len() <= whole.len() && part.iter().zip(whole).all(|(part, whole)| within(part, whole, unfinished))
+        }
+        (Node::Object(part), Node::Object(whole)) => {
+            part.len() <= whole.len()
+                && part
+                    .iter()
+                    .zip(whole)
+                    .all(|(part, whole)| part.key == whole.key && within(&part.value, &whole.value, unfinished))
+        }
+        (Node::Str(text), Node::Str(whole)) if unfinished == Some(part.span) => whole.starts_with(text),
+        (part, whole) => part == whole,
+    }
+}
