@@ -101,6 +101,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 /// Ends the program; runs are stopped first, so that their ends are recorded.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     model.quitting = true;
+    model.workbench.keep_at_ms = None;
     vec![Effect::Cancel(Slot::Workbench), Effect::Cancel(Slot::Viewer), Effect::Forget]
 }
 
