@@ -1,6 +1,6 @@
 //! Arguments → configuration → workbench or command; error → exit code. Nothing else.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
@@ -42,12 +42,24 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         .build()
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     let code = match &arguments.command {
-        Some(command) => runtime.block_on(cli::run(command, arguments, &workbench)),
+        Some(command) => {
+            let draw = |screen: &str, size| draw(&workbench, screen, size);
+            runtime.block_on(cli::run(command, arguments, &workbench, &draw))
+        }
         None => open(arguments, workbench, &runtime)?,
     };
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// A screen with the first example agent and its recorded run, as SVG.
+fn draw(workbench: &Workbench, screen: &str, size: (u16, u16)) -> Result<String, String> {
+    let agent = cli::agent_source(BUNDLED[0].name).map_err(|error| error.0)?;
+    let examples = Folders::at(PathBuf::new(), Path::new(""), Some(Path::new("")));
+    let workbench = Workbench::new(workbench.config.clone(), examples);
+    let live = Live::new(workbench, &agent, None);
+    Ok(tui::screenshot(&mut tui::scene(&live, screen, size)?, size))
 }
 
 /// Opens the workbench with an agent file, an example or a session.

@@ -13,6 +13,7 @@ mod printer;
 mod prompt;
 mod replay;
 mod run;
+mod screenshot;
 mod sessions;
 mod signature;
 mod source;
@@ -22,6 +23,7 @@ use std::io::Write;
 use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
+pub use screenshot::Draw;
 pub use source::{SourceError, agent_source};
 
 use crate::workbench::Workbench;
@@ -52,8 +54,8 @@ impl<E: std::fmt::Display> From<E> for UsageError {
     }
 }
 
-/// Runs a command and returns its exit code. Errors are told on stderr.
-pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench) -> u8 {
+/// Runs a command and returns its exit code. Errors are told on stderr. `draw` makes the picture of `screenshot`.
+pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, draw: Draw<'_>) -> u8 {
     let done = match command {
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
@@ -62,7 +64,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Models => models::models(workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
-        Command::Screenshot(_) => Err(UsageError("the screenshot is drawn by the interface".to_owned())),
+        Command::Screenshot(flags) => screenshot::screenshot(flags, draw),
     };
     done.unwrap_or_else(|error| {
         tell_error(&error.0);

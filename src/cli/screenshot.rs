@@ -1,0 +1,45 @@
+//! `screenshot`: a screen of the interface as an SVG file. Who draws is the caller's business.
+
+use super::arguments::ScreenshotFlags;
+use super::{UsageError, exit, tell};
+
+/// Draws a screen by name at a size in columns and rows, as SVG. Errors name the known screens.
+pub type Draw<'a> = &'a dyn Fn(&str, (u16, u16)) -> Result<String, String>;
+
+/// Largest picture, in columns and rows.
+const LARGEST: (u16, u16) = (400, 200);
+
+pub(super) fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Result<u8, UsageError> {
+    let size = size(&flags.size)?;
+    let svg = draw(&flags.screen, size).map_err(UsageError)?;
+    std::fs::write(&flags.output, svg)
+        .map_err(|error| UsageError(format!("{}: cannot be written: {error}", flags.output.display())))?;
+    tell(&format!("{} drawn into {}", flags.screen, flags.output.display()));
+    Ok(exit::OK)
+}
+
+fn size(text: &str) -> Result<(u16, u16), UsageError> {
+    let parts = text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    match parts {
+        Some((columns, rows)) if (1..=LARGEST.0).contains(&columns) && (1..=LARGEST.1).contains(&rows) => {
+            Ok((columns, rows))
+        }
+        _ => Err(UsageError(format!(
+            "--size {text}: write columns and rows, such as 120x40, up to {}x{}",
+            LARGEST.0, LARGEST.1
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_bounded() {
+        assert_eq!(size("120x40").ok(), Some((120, 40)));
+        for wrong in ["120", "x", "0x10", "401x10", "10x201", "ax b", "-1x5"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}
