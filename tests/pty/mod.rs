@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod panics;
 mod terminal;
 
 use std::process::{Command, Stdio};
