@@ -6,10 +6,13 @@
 )]
 
 mod agent;
+mod cli;
 mod config;
 mod engine;
 mod openai;
 mod pages;
 mod pty;
+mod replay;
+mod session;
 mod tidy;
 mod tui;

@@ -50,20 +50,17 @@ fn change(text: &mut dyn TableLike, before: &dyn TableLike, after: &dyn TableLik
 
 /// Sets a key; a comment behind or above the old value stays.
 fn put(text: &mut dyn TableLike, key: &str, now: &Item) {
-    match (text.get_mut(key), now) {
-        (Some(Item::Value(written)), Item::Value(now)) => {
-            let decor = written.decor().clone();
-            *written = now.clone();
-            *written.decor_mut() = decor;
-        }
-        _ => {
-            let mut item = now.clone();
-            if let Item::Table(table) = &mut item {
-                unplaced(table);
-            }
-            text.insert(key, item);
-        }
+    if let (Some(Item::Value(written)), Item::Value(now)) = (text.get_mut(key), now) {
+        let decor = written.decor().clone();
+        *written = now.clone();
+        *written.decor_mut() = decor;
+        return;
     }
+    let mut item = now.clone();
+    if let Item::Table(table) = &mut item {
+        unplaced(table);
+    }
+    text.insert(key, item);
 }
 
 /// A table that came from another document takes its place behind the others.

@@ -66,10 +66,10 @@ pub struct AgentFlags {
     #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
     pub agent: Option<String>,
     /// Instead of a file: the prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
     /// With --prompt: the signature
-    #[arg(long, value_name = "SIGNATURE", requires = "prompt")]
+    #[arg(long, value_name = "SIGNATURE", requires = "prompt", allow_hyphen_values = true)]
     pub signature: Option<String>,
     /// Mode: `ptc_lisp`, json, text, `json_loop`
     #[arg(long, value_name = "MODE")]
@@ -148,16 +148,19 @@ pub enum SignatureCommand {
     /// Is it right? Prints it in its canonical form
     Check {
         /// The signature
+        #[arg(allow_hyphen_values = true)]
         signature: String,
     },
     /// The JSON Schema of its answers
     Schema {
         /// The signature
+        #[arg(allow_hyphen_values = true)]
         signature: String,
     },
     /// Generated data: `{inputs, output}`
     Sample {
         /// The signature
+        #[arg(allow_hyphen_values = true)]
         signature: String,
         /// Seed of the data
         #[arg(long, default_value_t = 0)]

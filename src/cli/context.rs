@@ -17,7 +17,7 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
         return Ok(None);
     }
     let mut context = match &flags.context {
-        Some(text) => given(text, agent)?,
+        Some(text) => given(text, &flags.set, agent)?,
         None => agent.context.clone().into(),
     };
     for pair in &flags.set {
@@ -30,13 +30,14 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
 }
 
 /// `--context JSON|@FILE`
-fn given(text: &str, agent: &Agent) -> Result<Context, UsageError> {
+fn given(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageError> {
     let (name, text) = match text.strip_prefix('@') {
         Some(file) => (file.to_owned(), read(file)?),
         None => ("--context".to_owned(), text.to_owned()),
     };
-    let json = json::parse(&text).map_err(|error| {
-        UsageError(format!("{name}: {}: the context is not JSON: {}", error.line_col(&text), error.message))
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let json = json::parse(text).map_err(|error| {
+        UsageError(format!("{name}: {}: the context is not JSON: {}", error.line_col(text), error.message))
     })?;
     if json.members().is_none() {
         return Err(UsageError(format!("{name}: the context must be a JSON object")));
@@ -46,8 +47,9 @@ fn given(text: &str, agent: &Agent) -> Result<Context, UsageError> {
         Some(step) => {
             let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
             let signature = signature.unwrap_or(signature::Signature { params: None, output: None });
-            Context::chained(&step, &signature)
-                .map_err(|error| UsageError(format!("{name}: {}: {}", error.reason, error.message)))
+            // What --set gives need not come from the step; the check of the context finds what is missing then.
+            let chain = if set.is_empty() { Context::chained } else { Context::from_step };
+            chain(&step, &signature).map_err(|error| UsageError(format!("{name}: {}: {}", error.reason, error.message)))
         }
     }
 }
@@ -103,7 +105,7 @@ fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
     };
     match field.ty.base() {
         Type::String | Type::Keyword | Type::Datetime | Type::Enum(_) => Ok((field.name.clone(), Json::str(text))),
-        _ => json::parse(text.trim()).map(|json| (field.name.clone(), json)).map_err(|error| {
+        _ => json::parse(&text).map(|json| (field.name.clone(), json)).map_err(|error| {
             let ty = field.ty.render();
             UsageError(format!("--set {name}: {}: {} (the parameter is {ty})", error.line_col(&text), error.message))
         }),

@@ -31,7 +31,7 @@ pub(super) fn step(step: &Step) -> Json {
 /// The text for stdout: every character that a terminal could act on is escaped.
 pub(super) fn printable(json: &Json) -> String {
     let plain = json.to_pretty();
-    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     if !plain.contains(acts) {
         return plain;
     }

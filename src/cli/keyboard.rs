@@ -1,48 +1,63 @@
 //! The person at the keyboard: sees the prompt on stderr and types the reply on stdin, line by line.
+//!
+//! In: a question from the desk. Out: its answer, or nothing when nobody is there. It must never read ahead of a reply's end.
 
 use std::io::{BufRead, IsTerminal};
 
-use futures::future::BoxFuture;
-use tokio_util::sync::CancellationToken;
-
 use super::{safe, tell};
-use crate::port::{Human, Question};
+use crate::workbench::Asked;
 
 /// A reply ends with a line that holds only this.
 const END: &str = ".";
 
-/// A person at a terminal, or a pipe with replies in it.
-#[derive(Debug, Default)]
-pub(super) struct Keyboard;
+/// Shows the question and reads its answer on a thread of its own: a person may take any time.
+pub(super) fn ask(asked: Asked) {
+    tell(&safe(asked.question.text.trim_end()));
+    tell(&format!("[your reply for {}; end it with a line that holds only {END}]", asked.question.address));
+    tokio::task::spawn_blocking(move || {
+        let stdin = std::io::stdin();
+        let reply = read_reply(&mut stdin.lock()).or_else(|| stdin.is_terminal().then(String::new));
+        // Without a reply the question is dropped, which says that nobody answers; a run that was stopped takes none.
+        reply.map(|reply| asked.answer.send(reply))
+    });
+}
 
-impl Human for Keyboard {
-    fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async move {
-            tell(&safe(question.text.trim_end()));
-            tell(&format!("[your reply for {}; end it with a line that holds only {END}]", question.address));
-            let line = tokio::task::spawn_blocking(reply);
-            tokio::select! {
-                reply = line => reply.ok().flatten(),
-                () = cancel.cancelled() => None,
+/// The lines of one reply, joined; `None` when the input had already ended. Bytes that are no text become U+FFFD.
+fn read_reply(input: &mut impl BufRead) -> Option<String> {
+    let (mut reply, mut line) = (None::<String>, Vec::new());
+    loop {
+        line.clear();
+        match input.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return reply,
+            Ok(_) => {}
+        }
+        let read = String::from_utf8_lossy(&line);
+        let text = read.strip_suffix('\n').map_or(read.as_ref(), |line| line.strip_suffix('\r').unwrap_or(line));
+        if text == END {
+            return Some(reply.unwrap_or_default());
+        }
+        match &mut reply {
+            Some(reply) => {
+                reply.push('\n');
+                reply.push_str(text);
             }
-        })
+            None => reply = Some(text.to_owned()),
+        }
     }
 }
 
-/// Lines up to the end mark or the end of input. Nobody is there when the input had already ended and is no terminal.
-fn reply() -> Option<String> {
-    let stdin = std::io::stdin();
-    let mut text = String::new();
-    let mut ended = true;
-    for line in stdin.lock().lines().map_while(Result::ok) {
-        ended = false;
-        if line == END {
-            break;
-        }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&line);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_ends_with_a_dot_alone_or_with_the_input() {
+        let mut input: &[u8] = b"{\"a\":\r\n1}\r\n.\n\nx\n. \n.\n.\nlast \xff";
+        let mut next = || read_reply(&mut input);
+        assert_eq!(next().as_deref(), Some("{\"a\":\n1}"));
+        assert_eq!(next().as_deref(), Some("\nx\n. "));
+        assert_eq!(next().as_deref(), Some(""));
+        assert_eq!(next().as_deref(), Some("last \u{fffd}"));
+        assert_eq!(next(), None);
     }
-    (!ended || stdin.is_terminal()).then_some(text)
 }

@@ -56,8 +56,8 @@ impl<E: std::fmt::Display> From<E> for UsageError {
 pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench) -> u8 {
     let done = match command {
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
-        Command::Replay(flags) => replay::replay(flags, workbench).await,
-        Command::Sessions { command } => sessions::sessions(command, workbench),
+        Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
+        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Models => models::models(workbench).await,

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use ptc_core::text::SafeText;
 
+use crate::agent::Step;
 use crate::event::{Envelope, Event, IssueRecord, PartKind, ReplyEnd, ReplyStatus, RunEnd, RunStart, Source, TurnEnd};
 
 /// Marks in front of lines.
@@ -23,13 +24,14 @@ pub(super) struct Printer<W: Write> {
     started_ms: i64,
     in_reply: Option<(u32, PartKind)>,
     at_line_start: bool,
+    ended: bool,
 }
 
 impl<W: Write> Printer<W> {
     /// Prints with marks, or with words when `plain`.
     pub(super) fn new(out: W, plain: bool) -> Self {
         let marks = if plain { &WORDS } else { &SIGNS };
-        Self { out, marks, started_ms: 0, in_reply: None, at_line_start: true }
+        Self { out, marks, started_ms: 0, in_reply: None, at_line_start: true, ended: false }
     }
 
     fn line(&mut self, text: &str) {
@@ -42,6 +44,19 @@ impl<W: Write> Printer<W> {
             _ = writeln!(self.out);
         }
         self.at_line_start = true;
+    }
+
+    /// Prints these events.
+    pub(super) fn print_all<'e>(&mut self, events: impl IntoIterator<Item = &'e Envelope>) {
+        events.into_iter().for_each(|envelope| self.print(envelope));
+    }
+
+    /// Nothing follows: says how the run ended when its events could not (they were not taken any more).
+    pub(super) fn close(&mut self, step: &Step) {
+        self.end_reply();
+        if let Some(fail) = step.fail.as_ref().filter(|_| !self.ended) {
+            self.failure(&format!("{}: {}", fail.reason, fail.message), fail.hint.as_deref());
+        }
     }
 
     /// Prints one event.
@@ -79,7 +94,18 @@ impl<W: Write> Printer<W> {
             Event::Notice(notice) => self.line(&format!("  {} {}", self.marks.warning, notice.text)),
             Event::TurnEnd(end) => self.turn_end(end),
             Event::RunEnd(end) => self.run_end(end, envelope.at_ms),
+            Event::Unknown(unknown) => {
+                let known = "which this program does not know";
+                self.line(&format!("  {} an event of the kind {:?}, {known}", self.marks.warning, unknown.kind));
+            }
             _ => {}
+        }
+    }
+
+    fn failure(&mut self, said: &str, hint: Option<&str>) {
+        self.line(&format!("{} {said}", self.marks.bad));
+        if let Some(hint) = hint {
+            self.line(&format!("  {hint}"));
         }
     }
 
@@ -127,6 +153,7 @@ impl<W: Write> Printer<W> {
     }
 
     fn run_end(&mut self, end: &RunEnd, at_ms: i64) {
+        self.ended = true;
         let seconds =
             std::time::Duration::from_millis(u64::try_from(at_ms - self.started_ms).unwrap_or_default()).as_secs_f64();
         let turns = match end.usage.totals.turns {
@@ -136,13 +163,8 @@ impl<W: Write> Printer<W> {
         match &end.fail {
             None => self.line(&format!("{} returned after {turns}, {seconds:.1} s", self.marks.good)),
             Some(fail) => {
-                self.line(&format!(
-                    "{} {} after {turns}, {seconds:.1} s: {}",
-                    self.marks.bad, fail.reason, fail.message
-                ));
-                if let Some(hint) = &fail.hint {
-                    self.line(&format!("  {hint}"));
-                }
+                let said = format!("{} after {turns}, {seconds:.1} s: {}", fail.reason, fail.message);
+                self.failure(&said, fail.hint.as_deref());
             }
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn prompt(flags: &PromptFlags, workbench: &Workbench) -> Result<u8, U
         other => UsageError(other.to_string()),
     })?;
     for warning in &preview.warnings {
-        tell(&format!("warning: {}{}", place(&agent, warning), safe(&warning.message)));
+        tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
     out(&json::printable(&preview.to_json()));
     Ok(exit::OK)

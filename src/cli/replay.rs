@@ -8,16 +8,16 @@ use super::{UsageError, exit, json, out, safe, tell};
 use crate::replay::Outcome;
 use crate::workbench::Workbench;
 
-pub(super) async fn replay(flags: &ReplayFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
+    let report = workbench.replay(&session).await?;
     if let Some(damage) = session.damage_report() {
         tell(&format!("warning: {}", safe(&damage)));
     }
     if !flags.check && !flags.json {
-        let mut printer = Printer::new(std::io::stderr(), false);
+        let mut printer = Printer::new(std::io::stderr(), plain);
         session.events().for_each(|envelope| printer.print(&envelope));
     }
-    let report = workbench.replay(&session).await?;
     let compared = format!("{} derived events compared", report.compared);
     let (code, name, said) = match &report.outcome {
         Outcome::Identical => (exit::OK, "identical", format!("identical: {compared}")),

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 
 use super::arguments::RunFlags;
-use super::keyboard::Keyboard;
+use super::keyboard;
 use super::printer::Printer;
 use super::source::{described, in_file, place};
 use super::{UsageError, exit, json, out, safe, tell};
 use crate::agent::Step;
-use crate::port::Stop;
-use crate::workbench::{RunSpec, Running, StartError, Workbench};
+use crate::port::{Human, Stop};
+use crate::workbench::{Desk, RunSpec, Running, StartError, Workbench};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let (agent, context) = described(&flags.agent)?;
+    let desk = Arc::new(Desk::default());
     let spec = RunSpec {
         agent: agent.clone(),
         model: flags.agent.model.clone(),
         context,
-        person: Arc::new(Keyboard),
+        person: Arc::clone(&desk) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
     };
@@ -28,23 +29,29 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         other => UsageError(other.to_string()),
     })?;
     for warning in &running.warnings {
-        tell(&format!("warning: {}{}", place(&agent, warning), safe(&warning.message)));
+        tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
     let session = running.session.clone();
-    let step = watch(running, plain).await?;
+    let step = watch(running, &desk, plain).await?;
     if flags.json {
         out(&json::printable(&json::step(&step)));
     } else if let Some(answer) = &step.answer {
         out(&json::printable(answer));
     }
-    if let Some(session) = session {
-        tell(&format!("saved as {session}"));
+    match (session, reason(&step)) {
+        (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
+        (Some(session), _) => tell(&format!("saved as {session}")),
+        (None, _) => {}
     }
     Ok(code(&step))
 }
 
+fn reason(step: &Step) -> Option<Reason> {
+    step.fail.as_ref().and_then(|fail| Reason::from_name(&fail.reason))
+}
+
 fn code(step: &Step) -> u8 {
-    match step.fail.as_ref().and_then(|fail| Reason::from_name(&fail.reason)) {
+    match reason(step) {
         _ if step.fail.is_none() => exit::OK,
         Some(Reason::Cancelled) => exit::CANCELLED,
         Some(Reason::Suspended) => exit::WAITING,
@@ -52,21 +59,27 @@ fn code(step: &Step) -> u8 {
     }
 }
 
-/// Prints events until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
-async fn watch(running: Running, plain: bool) -> Result<Step, UsageError> {
+/// Prints events and asks the person until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
+async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
     let Running { feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);
     let signals = tokio::spawn(stop_on_signal(stop));
     let step = loop {
         tokio::select! {
             biased;
-            () = feed.changed() => feed.drain().iter().for_each(|envelope| printer.print(envelope)),
+            () = feed.changed() => printer.print_all(&feed.drain()),
+            Some(asked) = desk.next() => {
+                printer.print_all(&feed.drain());
+                keyboard::ask(asked);
+            }
             step = &mut task => break step,
         }
     };
-    feed.drain().iter().for_each(|envelope| printer.print(envelope));
+    printer.print_all(&feed.drain());
     signals.abort();
-    step.map_err(|error| UsageError(format!("the run broke: {error}")))
+    let step = step.map_err(|error| UsageError(format!("the run broke: {error}")))?;
+    printer.close(&step);
+    Ok(step)
 }
 
 async fn stop_on_signal(stop: Stop) {

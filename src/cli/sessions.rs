@@ -15,10 +15,10 @@ use crate::workbench::Workbench;
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
 
-pub(super) fn sessions(command: &SessionsCommand, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::List { json } => list(&workbench.sessions(), *json),
-        SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json),
+        SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json, plain),
     }
     Ok(exit::OK)
 }
@@ -55,9 +55,9 @@ fn list(sessions: &[Summary], as_json: bool) {
         };
         out(&format!(
             "{}  {}  {}  {}  {:>3}  {:>7}  {mark} {}",
-            summary.id,
+            safe_line(&summary.id),
             width::pad(&safe_line(&summary.agent), 14),
-            width::pad(&summary.mode, 9),
+            width::pad(&safe_line(&summary.mode), 9),
             width::pad(&safe_line(&summary.model), 14),
             summary.turns,
             tokens,
@@ -77,15 +77,24 @@ fn state(state: RunState) -> &'static str {
     }
 }
 
-fn show(session: &Session, as_json: bool) {
+fn show(session: &Session, as_json: bool, plain: bool) {
     if let Some(damage) = session.damage_report() {
         tell(&format!("warning: {}", safe_line(&damage)));
+    }
+    match session.len() - session.events().count() {
+        0 => {}
+        unread => {
+            let all = session.len();
+            tell(&format!(
+                "warning: the data of {unread} of {all} events cannot be read by this program; it is left out"
+            ));
+        }
     }
     if as_json {
         out(&json::printable(&Json::list(steps(session).iter().map(json::step))));
         return;
     }
-    let mut printer = Printer::new(std::io::stdout(), false);
+    let mut printer = Printer::new(std::io::stdout(), plain);
     session.events().for_each(|envelope| printer.print(&envelope));
 }
 

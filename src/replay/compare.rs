@@ -42,7 +42,8 @@ impl Layer {
 
     fn of(event: &Event) -> Self {
         match event {
-            Event::Message(message) if message.source == Source::Feedback => Self::Feedback,
+            // The reply quoted as a message goes back together with the feedback.
+            Event::Message(message) if message.source != Source::Prompt => Self::Feedback,
             Event::Message(_) => Self::Prompt,
             Event::RequestMade(_) => Self::Request,
             Event::Extract(_) => Self::Extraction,
@@ -108,7 +109,7 @@ impl<'a> Comparer<'a> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if event.class() == Class::Derived {
             let recorded = state.recorded.get_mut(address).and_then(std::collections::VecDeque::pop_front);
-            state.compared += 1;
+            state.compared += usize::from(recorded.is_some());
             if let Some(outcome) = self.judge(address, recorded.as_ref(), event) {
                 state.outcome = outcome;
                 return Err(SinkError::Diverged);

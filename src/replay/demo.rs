@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 
 use super::Recording;
 use super::difference::first_message_difference;
-use super::ports::{Pace, tell};
+use super::ports::{Telling, tell};
 use super::recorded::{sent, spoken};
 use crate::event::{Address, ModelRecord};
 use crate::model::{Call, ErrorClass, Model, ModelError, ModelEvent, Reply, Request};
@@ -77,7 +77,7 @@ impl Model for Demo {
             {
                 call.tell(ModelEvent::Notice(format!("recorded for another prompt: {difference}"))).await;
             }
-            let reply = tell(recording, &at, call, Pace::AsRecorded).await?;
+            let reply = tell(recording, &at, call, Telling::AsRecorded).await?;
             Ok(Reply { structured_by: None, requests: 0, ..reply })
         })
     }

@@ -89,6 +89,9 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
             break;
         }
     }
+    if report.steps.is_empty() {
+        report.outcome = Outcome::Unfinished { at: Address::run(0) };
+    }
     Ok(report)
 }
 

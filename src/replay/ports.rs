@@ -40,34 +40,38 @@ impl Model for RecordedPorts {
             if let Some(interrupt) = self.recording.interrupt(&request.address) {
                 self.stop.now(&interrupt.reason, &interrupt.by);
             }
-            tell(&self.recording, &request.address, call, Pace::AtOnce).await
+            tell(&self.recording, &request.address, call, Telling::Replay).await
         })
     }
 }
 
-/// How fast a recorded reply is told.
+/// How a recorded reply is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// Without waiting.
+pub(super) enum Telling {
+    /// Everything that was recorded, without waiting.
+    Replay,
+    /// The reply, without waiting. Nothing leaves the machine, so nothing says that it did.
     AtOnce,
-    /// With the recorded times.
+    /// The reply with the recorded times.
     AsRecorded,
 }
 
 /// Tells the reply recorded at a turn again, attempts and waits included, and ends as it ended.
-pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, pace: Pace) -> Result<Reply, ModelError> {
+pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: Telling) -> Result<Reply, ModelError> {
     let mut text = String::new();
     let mut attempt_start = Instant::now();
     for envelope in recording.at(at) {
         match &envelope.event {
             Event::Sent(sent) => {
                 attempt_start = Instant::now();
-                call.tell(ModelEvent::Sent(sent.clone())).await;
+                if how == Telling::Replay {
+                    call.tell(ModelEvent::Sent(sent.clone())).await;
+                }
             }
-            Event::Wire(wire) => call.tell(ModelEvent::Wire(wire.clone())).await,
+            Event::Wire(wire) if how == Telling::Replay => call.tell(ModelEvent::Wire(wire.clone())).await,
             Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
             Event::ReplyPart(part) => {
-                deltas(part, attempt_start, call, pace).await?;
+                deltas(part, attempt_start, call, how).await?;
                 if part.kind == crate::event::PartKind::Text {
                     text.push_str(&part.text);
                 }
@@ -83,13 +87,13 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, pace:
     Err(ModelError::new(ErrorClass::Miss, format!("the recording {} has no reply for {at}", recording.id)))
 }
 
-async fn deltas(part: &ReplyPart, start: Instant, call: &Call, pace: Pace) -> Result<(), ModelError> {
+async fn deltas(part: &ReplyPart, start: Instant, call: &Call, how: Telling) -> Result<(), ModelError> {
     let mut from = 0;
     for (length, ms) in part.lens.iter().zip(&part.ms) {
         let to = from + *length as usize;
         let Some(text) = part.text.get(from..to) else { break };
         from = to;
-        if pace == Pace::AsRecorded {
+        if how == Telling::AsRecorded {
             tokio::select! {
                 () = sleep_until(start + Duration::from_millis(u64::from(*ms))) => {}
                 () = call.cancel.cancelled() => return Err(ModelError::cancelled()),

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 
 use super::Recording;
 use super::difference::first_message_difference;
-use super::ports::{Pace, tell};
+use super::ports::{Telling, tell};
 use crate::event::SentMessage;
 use crate::event::{Address, ModelRecord};
 use crate::model::{Call, ErrorClass, Model, ModelError, Reply, Request};
@@ -71,7 +71,7 @@ impl Model for Recorded {
             if recorded.as_ref() != Some(&spoken(request)) {
                 return Err(self.miss(request));
             }
-            let reply = tell(&self.recording, &request.address, call, Pace::AtOnce).await?;
+            let reply = tell(&self.recording, &request.address, call, Telling::AtOnce).await?;
             Ok(Reply { structured_by: None, requests: 0, ..reply })
         })
     }

@@ -21,9 +21,9 @@ pub struct Recording {
 impl Recording {
     /// Reads all events of a session. Damage other than a torn end makes it unusable; the text says what could be read.
     pub fn of(session: &Session) -> Result<Self, String> {
-        if let Some(damage) = session.damage.iter().find(|damage| !damage.torn) {
+        if session.damage.iter().any(|damage| !damage.torn) {
             let report = session.damage_report().unwrap_or_default();
-            return Err(format!("{} is damaged at line {}: {report}", session.path.display(), damage.line));
+            return Err(format!("{} is damaged and cannot be replayed: {report}", session.path.display()));
         }
         let mut recording = Self {
             id: session.header.id.to_string(),
@@ -33,7 +33,8 @@ impl Recording {
         };
         for place in 0..session.len() {
             let envelope = session.event(place).ok_or_else(|| {
-                format!("{}: event {} cannot be read by this program", session.path.display(), place + 1)
+                let event = place + 1;
+                format!("{}: the data of event {event} cannot be read by this program", session.path.display())
             })?;
             if matches!(envelope.event, Event::RunStart(_)) {
                 recording.runs.push(envelope.address.clone());

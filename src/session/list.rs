@@ -32,6 +32,12 @@ pub struct Summary {
     pub damage: Option<String>,
 }
 
+/// What names the newest session.
+const LAST: &str = "last";
+
+/// Sessions named when a beginning is not unique, newest first.
+const NAMED: usize = 5;
+
 /// Why no session was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FindError {
@@ -54,13 +60,22 @@ pub enum FindError {
 impl std::fmt::Display for FindError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::None { name, dir } if name == LAST => {
+                write!(
+                    f,
+                    "there is no last session: {} holds none (`ptc-workbench run sentiment` makes one)",
+                    dir.display()
+                )
+            }
             Self::None { name, dir } => write!(
                 f,
                 "no session {name:?}: it is neither a file nor the beginning of an id in {} (`ptc-workbench sessions list` shows them)",
                 dir.display()
             ),
             Self::Several { name, ids } => {
-                write!(f, "{name:?} is the beginning of {} sessions: {}", ids.len(), ids.join(", "))
+                let newest: Vec<_> = ids.iter().rev().take(NAMED).map(String::as_str).collect();
+                let more = if ids.len() > NAMED { ", …" } else { "" };
+                write!(f, "{name:?} is the beginning of {} sessions: {}{more}", ids.len(), newest.join(", "))
             }
         }
     }
@@ -138,7 +153,7 @@ pub fn find(dir: &Path, name: &str) -> Result<PathBuf, FindError> {
     }
     let none = || FindError::None { name: name.to_owned(), dir: dir.to_owned() };
     let all = ids(dir);
-    if name == "last" {
+    if name == LAST {
         return all.last().map(|id| dir.join(id.file_name())).ok_or_else(none);
     }
     let fits: Vec<_> = all.iter().filter(|id| !name.is_empty() && id.as_str().starts_with(name)).collect();

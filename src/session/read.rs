@@ -5,10 +5,8 @@ use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use serde::Deserialize;
-
 use super::header::{FORMAT, Header, VERSION};
-use crate::event::Envelope;
+use crate::event::{Envelope, Line};
 
 /// Why a session cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,9 +72,13 @@ impl Source {
     }
 }
 
-#[derive(Deserialize)]
-struct Seq {
-    s: u64,
+/// Where the numbering of events stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    /// Number of the last event read.
+    last: u64,
+    /// Lines after it that are no events, and may have been.
+    unread: u64,
 }
 
 impl Session {
@@ -113,19 +115,19 @@ impl Session {
         let header = read_header(&line).map_err(fail)?;
         let mut session =
             Self { path: path.to_owned(), header, damage: Vec::new(), source: Mutex::new(source), lines: Vec::new() };
-        let (mut number, mut last) = (1, 0);
+        let (mut number, mut count) = (1, Count::default());
         loop {
             let length = next(&mut line)?;
             if length == 0 {
                 return Ok(session);
             }
             number += 1;
-            session.take(&line, at, number, &mut last);
+            session.take(&line, at, number, &mut count);
             at += length as u64;
         }
     }
 
-    fn take(&mut self, line: &[u8], at: u64, number: usize, last: &mut u64) {
+    fn take(&mut self, line: &[u8], at: u64, number: usize, count: &mut Count) {
         let Some(body) = line.strip_suffix(b"\n") else {
             self.damage.push(Damage {
                 line: number,
@@ -135,17 +137,23 @@ impl Session {
             });
             return;
         };
-        match serde_json::from_slice::<Seq>(body) {
-            Ok(Seq { s }) => {
-                if s != *last + 1 {
+        match serde_json::from_slice::<Line<'_>>(body) {
+            Ok(Line { s, .. }) => {
+                let Count { last, unread } = *count;
+                if s != last + 1 && s != last + 1 + unread {
                     let message = format!("event {s} follows event {last}: what stood between them is missing");
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
-                *last = s;
+                *count = Count { last: s, unread: 0 };
                 self.lines.push((at, body.len()));
             }
             Err(error) => {
-                self.damage.push(Damage { line: number, torn: false, message: format!("it is not an event: {error}") });
+                count.unread += 1;
+                self.damage.push(Damage {
+                    line: number,
+                    torn: false,
+                    message: format!("it is not an event: {}", words(&error)),
+                });
             }
         }
     }
@@ -179,13 +187,25 @@ impl Session {
             1 => String::new(),
             n => format!(" (and {} more)", n - 1),
         };
-        Some(format!("{} events could be read; line {}: {}{more}", self.len(), first.line, first.message))
+        let read = match self.len() {
+            1 => "1 event".to_owned(),
+            n => format!("{n} events"),
+        };
+        Some(format!("{read} could be read; line {}: {}{more}", first.line, first.message))
     }
 }
 
+/// What a reader says about a line, without its own count of lines.
+fn words(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}
+
 fn read_header(line: &[u8]) -> Result<Header, String> {
+    if line.is_empty() {
+        return Err("the file is empty; there is no session in it".to_owned());
+    }
     let header: Header = serde_json::from_slice(line)
-        .map_err(|error| format!("line 1 is not a session header ({error}); nothing could be read"))?;
+        .map_err(|error| format!("line 1 is not a session header ({}); nothing could be read", words(&error)))?;
     if header.format != FORMAT {
         return Err(format!("line 1 names the format {:?}, expected {FORMAT:?}", header.format));
     }

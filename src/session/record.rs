@@ -31,7 +31,7 @@ impl std::fmt::Display for RecorderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "cannot write the session {}: {} (choose another folder with --sessions, or run with --no-save)",
+            "cannot write sessions to {}: {} (choose another folder with --sessions, or run with --no-save)",
             self.path.display(),
             self.error
         )
@@ -58,8 +58,12 @@ impl Recorder {
     /// Creates `<dir>/<id>.jsonl`, takes its lock and writes the header. The folder is made when it does not exist.
     pub fn create(dir: &Path, header: &Header, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let path = dir.join(header.id.file_name());
+        let folder = || match std::fs::create_dir_all(dir) {
+            Err(_) if dir.exists() => Err(std::io::Error::other("this is no folder")),
+            made => made,
+        };
+        folder().map_err(|error| RecorderError { path: dir.to_owned(), error })?;
         let open = || -> std::io::Result<File> {
-            std::fs::create_dir_all(dir)?;
             let mut file = OpenOptions::new().append(true).create_new(true).open(&path)?;
             file.try_lock().map_err(std::io::Error::other)?;
             let mut line = serde_json::to_string(header)?;
@@ -107,7 +111,8 @@ impl Sink for Recorder {
             *next += 1;
             drop(next);
             if waits {
-                done.await.map_err(|_| gone())?.map_err(SinkError::Storage)?;
+                let failed = |error| SinkError::Storage(format!("{} cannot be written: {error}", self.path.display()));
+                done.await.map_err(|_| gone())?.map_err(failed)?;
             }
             Ok(envelope)
         })

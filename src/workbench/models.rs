@@ -8,10 +8,9 @@ use ptc_core::reasons::Reason;
 use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::config::{ConfigError, HttpModel, ModelChoice};
-use crate::model::{FAULTS, HumanModel, Model, OpenAi, Sample};
+use crate::model::{FAULTS, HumanModel, Model, ModelError, OpenAi, Sample};
 use crate::port::Human;
 use crate::replay::{Recorded, Recording};
-use crate::session::{Session, find};
 
 /// Can a model be used now?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,13 +62,16 @@ impl Workbench {
             }
             ModelChoice::Human => Arc::new(HumanModel::new(person)),
             ModelChoice::Recorded(name) => {
-                let path = find(&self.folders.sessions_dir, &name)
-                    .map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
-                let session = Session::open(&path).map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
+                let session =
+                    self.open_session(&name).map_err(|error| unusable(Reason::LlmNotFound, error.to_string()))?;
                 let recording = Recording::of(&session).map_err(|error| unusable(Reason::LlmNotFound, error))?;
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
-            ModelChoice::Http(model) => Arc::new(http(*model)?),
+            ModelChoice::Http(model) => {
+                let adapter = http(*model)?;
+                adapter.check_key().map_err(unusable_model)?;
+                Arc::new(adapter)
+            }
         })
     }
 
@@ -127,13 +129,12 @@ impl Workbench {
     }
 }
 
-/// The adapter for a provider's model. A missing key is found before the run starts.
+/// The adapter for a provider's model; its key is not looked at.
 pub(super) fn http(model: HttpModel) -> Result<OpenAi, StartError> {
-    let unusable = |error: crate::model::ModelError| {
-        let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        StartError::Model { reason: error.class.reason(), message: format!("{}{hint}", error.message) }
-    };
-    let adapter = OpenAi::new(model.into()).map_err(unusable)?;
-    adapter.check_key().map_err(unusable)?;
-    Ok(adapter)
+    OpenAi::new(model.into()).map_err(unusable_model)
+}
+
+fn unusable_model(error: ModelError) -> StartError {
+    let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    StartError::Model { reason: error.class.reason(), message: format!("{}{hint}", error.message) }
 }

@@ -114,12 +114,15 @@ impl Workbench {
             seed: spec.seed,
         };
         let warnings = plan.warnings.clone();
+        tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
         let task = tokio::spawn(async move {
             let ports = Ports { model: &*model, clock: &SystemClock, events: &events, stop: task_stop };
             let step = engine::run(&plan, input, &ports).await;
             drop(events);
+            let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());
+            tracing::info!(session = task_session, turns = step.turns.len(), reason, "run ended");
             Step { session: task_session, ..step }
         });
         Ok(Running { session, path, feed, stop, warnings, task })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Workbench, example_sessions};
 use crate::replay::{Recording, Report, replay};
-use crate::session::{Session, Summary, find, list, summarize};
+use crate::session::{FindError, Session, Summary, find, list, summarize};
 
 /// Why a session cannot be opened or replayed; the text says what could be read and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,7 @@ impl Workbench {
     pub fn open_session(&self, name: &str) -> Result<Session, OpenError> {
         match find(&self.folders.sessions_dir, name) {
             Ok(path) => Session::open(&path).map_err(|error| OpenError(error.to_string())),
+            Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
                 let fits = |session: &Session| !name.is_empty() && session.header.id.as_str().starts_with(name);
                 let mut examples = example_sessions().into_iter().filter(fits);

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Asked, ask, ask_until, request, request_json};
 
 /// A running aimock; ends with the test.
-struct Peer {
+pub(crate) struct Peer {
     process: Child,
-    base_url: String,
+    pub(crate) base_url: String,
 }
 
 impl Drop for Peer {
@@ -28,6 +28,11 @@ impl Drop for Peer {
 impl Peer {
     /// Starts it and waits until it listens; `None` when it is not installed.
     async fn start() -> Option<Self> {
+        Self::start_with("tests/peers/fixtures").await
+    }
+
+    /// The same with the fixtures of this folder.
+    pub(crate) async fn start_with(fixtures: &str) -> Option<Self> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let peers = std::env::var_os("PEERS").map_or_else(|| root.join("target/peers"), PathBuf::from);
         if !peers.join("node_modules/@copilotkit/aimock/dist/cli.js").is_file() {
@@ -38,6 +43,7 @@ impl Peer {
         let process = Command::new(root.join("tests/peers/aimock.sh"))
             .args([port.to_string().as_str(), "attached"])
             .env("PEERS", peers)
+            .env("FIXTURES", root.join(fixtures))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()

@@ -4,11 +4,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
-mod aimock;
+pub(crate) mod aimock;
 mod faults;
 mod replies;
 mod secrets;
-mod server;
+pub(crate) mod server;
 mod structure;
 
 use std::sync::OnceLock;

@@ -10,27 +10,27 @@ use tokio::sync::mpsc;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub(super) struct Received {
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Received {
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Received {
     /// The value of a header, empty when it is missing.
-    pub(super) fn header(&self, name: &str) -> String {
+    pub(crate) fn header(&self, name: &str) -> String {
         let wanted = format!("{name}:");
         let line = self.head.lines().find(|line| line.to_ascii_lowercase().starts_with(&wanted));
         line.and_then(|line| line.split_once(':')).map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
     }
 
-    pub(super) fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
 /// What the server does with one request.
 #[derive(Debug, Clone)]
-pub(super) enum Play {
+pub(crate) enum Play {
     /// Bytes, each item written on its own; then the connection closes.
     Bytes(Vec<Vec<u8>>),
     /// Bytes, then silence until the client hangs up.
@@ -48,33 +48,33 @@ fn chunk(piece: &[u8]) -> Vec<u8> {
 
 impl Play {
     /// A whole JSON answer.
-    pub(super) fn json(status: &str, body: impl Into<String>) -> Self {
+    pub(crate) fn json(status: &str, body: impl Into<String>) -> Self {
         Self::page(status, "content-type: application/json\r\n", body)
     }
 
     /// A whole answer with these header lines.
-    pub(super) fn page(status: &str, headers: &str, body: impl Into<String>) -> Self {
+    pub(crate) fn page(status: &str, headers: &str, body: impl Into<String>) -> Self {
         let body = body.into();
         let headers = format!("{headers}content-length: {}\r\n", body.len());
         Self::Bytes(vec![head(status, &headers), body.into_bytes()])
     }
 
     /// A stream of events in these pieces, properly ended.
-    pub(super) fn events<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
+    pub(crate) fn events<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
         let mut bytes = Self::begun(pieces);
         bytes.push(b"0\r\n\r\n".to_vec());
         Self::Bytes(bytes)
     }
 
     /// A stream whose connection is dropped after these pieces, inside a chunk.
-    pub(super) fn cut<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
+    pub(crate) fn cut<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
         let mut bytes = Self::begun(pieces);
         bytes.push(b"ff\r\ndata: {\"cho".to_vec());
         Self::Bytes(bytes)
     }
 
     /// A stream that falls silent after these pieces.
-    pub(super) fn silent<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
+    pub(crate) fn silent<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Self {
         Self::Stall(Self::begun(pieces))
     }
 
@@ -86,14 +86,14 @@ impl Play {
 }
 
 /// The event of a chunk with this text.
-pub(super) fn delta(text: &str) -> String {
+pub(crate) fn delta(text: &str) -> String {
     let chunk = serde_json::json!({"id": "c", "object": "chat.completion.chunk", "model": "m-answering",
         "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]});
     format!("data: {chunk}\n\n")
 }
 
 /// The events that end a stream: finish reason, token counts, end mark.
-pub(super) fn ending(finish: &str) -> String {
+pub(crate) fn ending(finish: &str) -> String {
     let last = serde_json::json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]});
     let usage = serde_json::json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 7,
         "prompt_tokens_details": {"cached_tokens": 4}}});
@@ -101,28 +101,28 @@ pub(super) fn ending(finish: &str) -> String {
 }
 
 /// A stream with this text and a proper end.
-pub(super) fn answer(text: &str) -> Play {
+pub(crate) fn answer(text: &str) -> Play {
     Play::events([delta(text), ending("stop")])
 }
 
 /// A running server; it ends with its runtime.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     /// Where the API begins.
-    pub(super) base_url: String,
+    pub(crate) base_url: String,
     received: Arc<Mutex<Vec<Received>>>,
     hung_up: mpsc::UnboundedReceiver<usize>,
 }
 
 impl Server {
     /// Plays these one after the other; the last one repeats.
-    pub(super) async fn play(plays: impl IntoIterator<Item = Play>) -> Self {
+    pub(crate) async fn play(plays: impl IntoIterator<Item = Play>) -> Self {
         let plays: Vec<Play> = plays.into_iter().collect();
         Self::script(move |number, _| plays[number.min(plays.len() - 1)].clone()).await
     }
 
     /// Plays what `script` says for the request with this number, from 0.
-    pub(super) async fn script(script: impl Fn(usize, &Received) -> Play + Send + Sync + 'static) -> Self {
+    pub(crate) async fn script(script: impl Fn(usize, &Received) -> Play + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
@@ -142,12 +142,12 @@ impl Server {
     }
 
     /// Every request so far.
-    pub(super) fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
     /// Waits until a client leaves a silent reply; returns the number of its request.
-    pub(super) async fn client_hung_up(&mut self) -> usize {
+    pub(crate) async fn client_hung_up(&mut self) -> usize {
         self.hung_up.recv().await.unwrap()
     }
 }

@@ -1,3 +1,5 @@
+//! How services put their refusals, and what becomes of each.
+
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 

@@ -1,3 +1,5 @@
+//! Which failures are tried again, how long is waited, and what is told meanwhile.
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::sync::mpsc;

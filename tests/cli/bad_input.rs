@@ -1,0 +1,129 @@
+//! The exact words for input that cannot be used.
+
+use insta::assert_snapshot;
+
+use super::program::Program;
+
+/// What is said about an agent file of this text; the run is refused.
+fn refused(text: &str) -> String {
+    let program = Program::new();
+    program.file("agent.toml", text);
+    let done = program.run(["run", "agent.toml", "--model", "sample"]);
+    assert_eq!((done.exits(2).stdout.as_str(), program.session_files().len()), ("", 0));
+    done.told()
+}
+
+/// What is said about these arguments; the run is refused.
+fn refused_with(arguments: &[&str]) -> String {
+    let program = Program::new();
+    let done = program.run(["run", "sentiment"].iter().chain(arguments));
+    assert_eq!((done.exits(2).stdout.as_str(), program.session_files().len()), ("", 0));
+    done.told()
+}
+
+#[test]
+fn an_agent_file_that_is_not_toml() {
+    assert_snapshot!(refused("name = \"a\"\nprompt = \"p\nmode = \"json\"\n"), @r#"error: agent.toml:2:12: not TOML: invalid basic string, expected `"`"#);
+    assert_snapshot!(refused("name = \"a\"\nname = \"b\"\n"), @"error: agent.toml:2:1: not TOML: duplicate key");
+}
+
+#[test]
+fn an_agent_file_with_an_unknown_key() {
+    assert_snapshot!(refused("name = \"a\"\npromt = \"p\"\n"), @"error: agent.toml:2:1: unknown key `promt`; did you mean `prompt`?");
+    assert_snapshot!(refused("prompt = \"p\"\n\n[model_options]\n  temprature = 1\n"), @"error: agent.toml:4:3: unknown key `temprature` in [model_options]; did you mean `temperature`?");
+    assert_snapshot!(refused("prompt = \"p\"\nmax_turns = \"3\"\n"), @r#"error: agent.toml:2:13: `max_turns` must be a whole number of turns, found text"#);
+}
+
+#[test]
+fn an_agent_file_that_cannot_be_read() {
+    let program = Program::new();
+    program.file("latin.toml", b"name = \"caf\xe9\"\n");
+    let told = |name: &str| program.run(["run", name]).exits(2).told();
+    assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean sentiment? (example agents: sentiment, extract)");
+    assert_snapshot!(told("."), @"error: .: cannot be read: Is a directory (os error 21)");
+    assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: stream did not contain valid UTF-8");
+    assert_snapshot!(refused(""), @r"
+    error: agent.toml: prompt: the prompt is empty; write what the model is to do
+    error: agent.toml: signature: json mode needs a signature that says what comes out, such as `(text :string) -> {sentiment :string, score :float}`, or a schema
+    ");
+}
+
+#[test]
+fn a_signature_that_cannot_be_read() {
+    let agent = "mode = \"json\"\nprompt = \"{{a}}\"\nsignature = \"(a :string) -> {b :integer}\"\n";
+    assert_snapshot!(refused(agent), @r#"error: agent.toml: signature, line 1, column 19: unknown type :integer; did you mean :int?; types: :string, :int, :float, :number, :bool, :boolean, :keyword, :any, :map, :datetime, :enum["a" "b"], [:int] for a list, {name :string} for a map, ? after a type makes it optional"#);
+    let agent = "mode = \"json\"\nprompt = \"{{a}}\"\nsignature = \"(a :string -> :int\"\n";
+    assert_snapshot!(refused(agent), @r#"error: agent.toml: signature, line 1, column 12: expected "," or ")" after the parameter "a", found "->""#);
+}
+
+#[test]
+fn a_template_that_cannot_be_read_or_filled() {
+    let agent = "mode = \"json\"\nprompt = \"\"\"\nAll:\n{{#items}} - {{name}}\"\"\"\nsignature = \"(items [{name :string}]) -> {b :int}\"\n";
+    assert_snapshot!(refused(agent), @r"error: agent.toml: prompt, line 2, column 1: this section is never closed; write `{{/items}}` where it ends");
+    let agent = "mode = \"json\"\nprompt = \"Hello {{nmae}}\"\nsignature = \"(name :string) -> {b :int}\"\n";
+    assert_snapshot!(refused(agent), @r"error: agent.toml: prompt, line 1, column 7: `nmae` is not a parameter; did you mean `name`?");
+}
+
+#[test]
+fn a_context_that_is_not_json() {
+    assert_snapshot!(refused_with(&["--context", "{\"text\": \"a\",\n \"n\": oops}"]), @"error: --context: line 2, column 7: the context is not JSON: expected a JSON value, found 'o'");
+    assert_snapshot!(refused_with(&["--context", "[1]"]), @"error: --context: the context must be a JSON object");
+    assert_snapshot!(refused_with(&["--context", ""]), @r"error: --context: line 1, column 1: the context is not JSON: expected a JSON value, found the end of the text");
+    assert_snapshot!(refused_with(&["--context", "@none.json"]), @"error: none.json: cannot be read: No such file or directory (os error 2)");
+    let program = Program::new();
+    program.file("cut.json", "{\n  \"text\": \"a");
+    assert_snapshot!(program.run(["run", "sentiment", "--context", "@cut.json"]).exits(2).told(), @r#"error: cut.json: line 2, column 13: the context is not JSON: expected '"' to close the string, found the end of the text"#);
+}
+
+#[test]
+fn a_model_that_does_not_exist() {
+    assert_snapshot!(refused_with(&["--model", "sonet"]), @"error: no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists what can be used)");
+    assert_snapshot!(refused_with(&["--model", "opnai:gpt"]), @"error: unknown provider `opnai`; did you mean `openai`?");
+    assert_snapshot!(refused_with(&["--model", "sample:mising_field"]), @"error: unknown fault \"mising_field\"; did you mean missing_field? (faults: bad_json, missing_field, wrong_type, prose, two_blocks, endless_loop, cut_reply, slow, provider_error; also seed=N and every)");
+    assert_snapshot!(refused_with(&["--model", ""]), @r"error: no model is named; Set model in the agent file, default_model in the configuration, or --model.");
+    assert_snapshot!(refused_with(&["--model", "recorded"]), @"error: write the recording's session, as in `recorded:last`");
+    assert_snapshot!(refused_with(&["--model", "recorded:last"]), @"error: there is no last session: sessions holds none (`ptc-workbench run sentiment` makes one)");
+    assert_snapshot!(refused_with(&["--mode", "jsn"]), @r#"error: unknown mode "jsn"; did you mean json? (modes: ptc_lisp, json, text, json_loop)"#);
+}
+
+#[test]
+fn a_key_that_is_missing() {
+    assert_snapshot!(refused_with(&["--model", "openai:gpt-4.1"]), @"error: no API key: environment variable OPENAI_API_KEY is not set; set it with: export OPENAI_API_KEY=…");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached() {
+    // A port that was free a moment ago: nothing listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let program = Program::new();
+    let provider = format!("[providers.off]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n");
+    program.file("config.toml", format!("{provider}[retry]\nmax_attempts = 1\n"));
+    let done = program.run(["--config", "config.toml", "run", "sentiment", "--model", "off:m"]);
+    assert_snapshot!(done.exits(1).told().replace(&port.to_string(), "<port>"), @r"
+    sentiment · json · off:m
+    turn 1
+      ✗ llm_error: cannot connect to off at http://127.0.0.1:<port>/v1/chat/completions: connection refused
+    ✗ llm_error after 1 turn, <time> s: cannot connect to off at http://127.0.0.1:<port>/v1/chat/completions: connection refused
+      is the server running? check with: curl http://127.0.0.1:<port>/v1/models
+    saved as <id>
+    ");
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used() {
+    let program = Program::new();
+    program.file("config.toml", "default_modle = \"demo\"\n");
+    let told = |config: &str| program.run(["--config", config, "models"]).exits(2).told();
+    assert_snapshot!(told("config.toml"), @r"error: config.toml:1:1: unknown key `default_modle`; did you mean `default_model`?");
+    assert_snapshot!(told("none.toml"), @"error: none.toml: cannot be read: No such file or directory (os error 2)");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written() {
+    let program = Program::new();
+    program.file("sessions", "");
+    let done = program.run(["run", "sentiment", "--model", "sample"]);
+    assert_snapshot!(done.exits(2).told(), @"error: cannot write sessions to sessions: this is no folder (choose another folder with --sessions, or run with --no-save)");
+    program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
+}

@@ -1,0 +1,151 @@
+//! The commands beside `run`, the flags that all share, and their exit codes.
+
+use serde_json::{Value, json};
+
+use super::program::{Program, keys};
+
+#[test]
+fn usage_errors_end_with_2_and_help_with_0() {
+    let program = Program::new();
+    let wrong: [&[&str]; 8] = [
+        &["run"],
+        &["run", "sentiment", "--prompt", "x"],
+        &["run", "--signature", "() -> :int"],
+        &["run", "sentiment", "--no-such-flag"],
+        &["no-such-command", "x"],
+        &["sessions"],
+        &["signature", "sample", "() -> :int", "--seed", "x"],
+        &["replay"],
+    ];
+    for arguments in wrong {
+        let done = program.run(arguments);
+        assert_eq!((done.exits(2).stdout.as_str(), done.stderr.is_empty()), ("", false), "{arguments:?}");
+    }
+    for arguments in [&["--help"][..], &["run", "--help"], &["--version"]] {
+        assert!(!program.run(arguments).exits(0).stdout.is_empty(), "{arguments:?}");
+    }
+    program.run(["sentiment", "models"]).exits(2).tells("`sentiment` stands before a command");
+}
+
+#[test]
+fn signatures_are_checked_turned_into_schemas_and_sampled() {
+    let program = Program::new();
+    let checked = program.run(["signature", "check", "(a :string,b :int?)->{c [:float]}"]);
+    assert_eq!(checked.exits(0).stdout, "(a :string, b :int?) -> {c [:float]}\n");
+    program.run(["signature", "check", "-> [:int]"]).exits(0);
+    let schema = program.run(["signature", "schema", "() -> {c :int, d :string?}"]).exits(0).json();
+    assert_eq!(schema["properties"]["c"], json!({"type": "integer"}));
+    assert_eq!(schema["required"], json!(["c"]));
+    let sample =
+        |seed: &str| program.run(["signature", "sample", "(a :int) -> {c :string}", "--seed", seed]).exits(0).json();
+    assert_eq!((keys(&sample("1")), sample("7")), (vec!["inputs", "output"], sample("7")));
+    let wrong = program.run(["signature", "check", "(a :string) -> {b :in}"]);
+    wrong.exits(2).tells("error: signature_error: line 1, column 19: unknown type :in; did you mean :int?");
+}
+
+#[test]
+fn the_prompt_command_shows_what_a_run_sends_and_needs_no_key() {
+    let program = Program::new();
+    let sent = program.run(["prompt", "sentiment", "--model", "openai:m", "--set", "text=abc"]).exits(0).json();
+    assert_eq!(keys(&sent), ["request", "body"]);
+    assert_eq!(sent["body"]["model"], "m");
+    assert_eq!(sent["body"]["messages"], sent["request"]["messages"]);
+    assert!(program.session_files().is_empty());
+
+    let run = program.run(["run", "sentiment", "--model", "sample", "--set", "text=abc", "--json"]).exits(0).json();
+    assert_eq!(run["turns"][0]["messages"][0], sent["request"]["messages"][1]);
+    assert_eq!(run["turns"][0]["system_prompt"], sent["request"]["messages"][0]["content"]);
+}
+
+#[test]
+fn sessions_are_listed_and_shown_as_text_and_as_json() {
+    let program = Program::new();
+    let empty = program.run(["sessions", "list", "--json"]).exits(0).json();
+    let examples = empty.as_array().unwrap().len();
+    assert!(examples >= 2);
+    let step = program.run(["run", "sentiment", "--model", "sample:bad_json", "--json"]).exits(0).json();
+    program.run(["run", "sentiment", "--model", "sample:bad_json,every"]).exits(1);
+    let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
+    let lines = listed.as_array().unwrap();
+    assert_eq!(lines.len(), examples + 2);
+    let facts = |line: &Value| (line["state"].clone(), line["turns"].clone(), line["model"].clone());
+    assert_eq!(facts(&lines[0]), (json!("failed"), json!(3), json!("sample:bad_json,every")));
+    assert_eq!(facts(&lines[1]), (json!("returned"), json!(2), json!("sample:bad_json")));
+    assert_eq!(lines[1]["result"], step["return"].to_string());
+
+    let shown = program.run(["sessions", "show", step["session"].as_str().unwrap()]);
+    let first = "sentiment · json · sample:bad_json\nturn 1\n  | {\"answer\" ]: ,,, {{ broken on purpose\n  ✗ json_parse_error: ";
+    assert!(shown.exits(0).stdout.starts_with(first), "{}", shown.stdout);
+    // The Step of the file is the Step of the run.
+    let from_file = program.run(["sessions", "show", step["session"].as_str().unwrap(), "--json"]).exits(0).json();
+    assert_eq!(from_file[0].to_string(), step.to_string());
+}
+
+#[test]
+fn the_doctor_finds_what_works_and_what_does_not() {
+    let program = Program::new();
+    let done = program.run(["doctor"]);
+    let lines = [
+        "✓ sessions folder",
+        "✓ drafts folder",
+        "– configuration",
+        "– key for openai",
+        "server ollama",
+        "✓ example sessions",
+    ];
+    for words in lines {
+        assert!(done.exits(0).stdout.contains(words), "{words}: {}", done.stdout);
+    }
+    program.file("no-folder", "");
+    let done = program.run(["--sessions", "no-folder", "doctor"]);
+    assert_eq!(done.code, Some(2), "the flag is given twice");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ptc-workbench"));
+    program.surround(&mut command);
+    let done = program.done(command.args(["doctor", "--sessions", "no-folder"]).output().unwrap());
+    assert!(done.exits(1).stdout.contains("✗ sessions folder"), "{}", done.stdout);
+    assert!(done.stdout.contains("choose another with --sessions"), "{}", done.stdout);
+}
+
+#[test]
+fn a_configuration_is_read_from_the_home_or_from_a_flag() {
+    let program = Program::new();
+    std::fs::create_dir_all(program.dir().join("home/.config/ptc-workbench")).unwrap();
+    program.file("home/.config/ptc-workbench/config.toml", "default_model = \"sample:seed=3\"\n");
+    program.file("other.toml", "default_model = \"sample:seed=4\"\n");
+    program.file("agent.toml", "prompt = \"x\"\nmode = \"json\"\nsignature = \"() -> {a :int}\"\n");
+    for (config, model) in [(&[][..], "sample:seed=3"), (&["--config", "other.toml"], "sample:seed=4")] {
+        let done = program.run(["run", "agent.toml"].iter().chain(config));
+        done.exits(0).tells(&format!("· {model}\n"));
+    }
+}
+
+#[test]
+fn the_log_says_what_ran_and_holds_no_text_of_the_run() {
+    let program = Program::new();
+    let done = program.run([
+        "run",
+        "sentiment",
+        "--model",
+        "sample:bad_json,every",
+        "--log",
+        "log.txt",
+        "--set",
+        "text=abc-secret",
+    ]);
+    done.exits(1);
+    program.run(["run", "sentiment", "--model", "sample", "--log", "log.txt"]).exits(0);
+    let log = std::fs::read_to_string(program.dir().join("log.txt")).unwrap();
+    assert_eq!(log.matches("run started").count(), 2, "{log}");
+    assert!(log.contains("json_parse_error") && log.contains("returned") && !log.contains("abc-secret"), "{log}");
+    program
+        .run(["models", "--log", "no/such/folder/log.txt"])
+        .exits(2)
+        .tells("no/such/folder/log.txt: cannot be written");
+}
+
+#[test]
+fn everything_works_without_a_home() {
+    let program = Program::new();
+    let mut command = program.command(["run", "sentiment", "--model", "sample"]);
+    program.done(command.env_remove("HOME").output().unwrap()).exits(0);
+}

@@ -1,0 +1,117 @@
+//! `--context` and `--set`: types, files, an earlier step, and who wins.
+
+use serde_json::{Value, json};
+
+use super::program::Program;
+
+const AGENT: &str = r#"
+name = "echo"
+mode = "json"
+model = "sample"
+prompt = "{{text}} {{n}} {{flag}}"
+signature = "(text :string, n :int?, flag :bool?, tags [:string]?) -> {a :string}"
+[context]
+text = "own"
+n = 1
+"#;
+
+/// The context that a run of these arguments was started with.
+fn context(program: &Program, arguments: &[&str]) -> Value {
+    let before = program.session_files();
+    program.run(["run", "echo.toml"].iter().chain(arguments)).exits(0);
+    let file = program.session_files().into_iter().find(|file| !before.contains(file)).unwrap();
+    let text = std::fs::read_to_string(file).unwrap();
+    let start: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    start["d"]["context"].clone()
+}
+
+#[test]
+fn set_beats_context_which_beats_the_agents_own() {
+    let program = Program::new();
+    program.file("echo.toml", AGENT);
+    program.file("given.json", "\u{feff}{\"text\": \"file\", \"n\": 3}");
+    assert_eq!(context(&program, &[]), json!({"text": "own", "n": 1}));
+    assert_eq!(context(&program, &["--context", r#"{"text": "given"}"#]), json!({"text": "given"}));
+    assert_eq!(context(&program, &["--context", "@given.json"]), json!({"text": "file", "n": 3}));
+    assert_eq!(context(&program, &["--set", "text=set"]), json!({"n": 1, "text": "set"}));
+    let both = ["--context", "@given.json", "--set", "text=set", "--set", "text=last"];
+    assert_eq!(context(&program, &both), json!({"n": 3, "text": "last"}));
+}
+
+#[test]
+fn a_value_takes_the_type_of_its_parameter() {
+    let program = Program::new();
+    program.file("echo.toml", AGENT);
+    program.file("note.txt", "line one\nline = two @x\n");
+    program.file("tags.json", "[\"a\", \"b\"]\n");
+    let sets = ["--set", "text=42", "--set", "n= 7", "--set", "flag=true", "--set", "tags=@tags.json"];
+    assert_eq!(context(&program, &sets), json!({"text": "42", "n": 7, "flag": true, "tags": ["a", "b"]}));
+    assert_eq!(context(&program, &["--set", "text=@note.txt"])["text"], "line one\nline = two @x\n");
+    assert_eq!(context(&program, &["--set", "text=a=b"])["text"], "a=b");
+    assert_eq!(context(&program, &["--set", "text="])["text"], "");
+    let errors = [
+        ("n=seven", "error: --set n: line 1, column 1: "),
+        ("n=  1 2", "error: --set n: line 1, column 5: "),
+        ("txt=a", "error: --set txt: no such parameter; did you mean text? (parameters: text, n, flag, tags)"),
+        ("text", "error: --set text: write it as NAME=VALUE or NAME=@FILE"),
+        ("text=@none.txt", "error: none.txt: cannot be read: No such file or directory"),
+        ("text=@.", "error: .: cannot be read: Is a directory"),
+    ];
+    for (set, message) in errors {
+        program.run(["run", "echo.toml", "--set", set]).exits(2).tells(message);
+    }
+}
+
+#[test]
+fn digits_of_a_whole_number_are_bounded_in_contexts() {
+    // Limit json_digits.
+    let program = Program::new();
+    program.file("echo.toml", AGENT);
+    program.file("most.txt", "9".repeat(10_000));
+    program.file("more.txt", "9".repeat(10_001));
+    let most = program.run(["prompt", "echo.toml", "--set", "n=@most.txt"]);
+    assert!(most.exits(0).stdout.contains(&"9".repeat(10_000)));
+    let more = program.run(["prompt", "echo.toml", "--set", "n=@more.txt"]);
+    more.exits(2).tells("--set n: line 1, column 1: a whole number of more than 10000 digits");
+}
+
+#[test]
+fn the_output_of_a_run_is_the_context_of_the_next() {
+    let program = Program::new();
+    program.file(
+        "next.toml",
+        "name = \"next\"\nmode = \"json\"\nmodel = \"sample\"\nprompt = \"{{sentiment}}\"\n\
+        signature = \"(sentiment :string) -> {a :int}\"\n",
+    );
+    let step = program.run(["run", "sentiment", "--model", "sample", "--json"]);
+    program.file("step.json", &step.exits(0).stdout);
+    let sent = program.run(["prompt", "next.toml", "--context", "@step.json"]).exits(0).json();
+    let message = sent["request"]["messages"][1]["content"].as_str().unwrap();
+    assert!(message.contains("positive") && message.contains("the attitude of the writer"), "{message}");
+    program.run(["run", "next.toml", "--context", "@step.json"]).exits(0);
+
+    let failed = program.run(["run", "sentiment", "--model", "sample:bad_json,every", "--json"]);
+    program.file("failed.json", &failed.exits(1).stdout);
+    let refused = program.run(["run", "next.toml", "--context", "@failed.json"]);
+    refused.exits(2).tells("failed.json: chained_failure: the earlier step `sentiment` failed with json_parse_error");
+
+    program.file(
+        "other.toml",
+        "name = \"other\"\nmode = \"json\"\nmodel = \"sample\"\nprompt = \"{{who}} {{sentiment}}\"\n\
+        signature = \"(who :string, sentiment :string) -> {a :int}\"\n",
+    );
+    let refused = program.run(["run", "other.toml", "--context", "@step.json"]);
+    refused
+        .exits(2)
+        .tells("step.json: chain_error: the earlier step `sentiment` returned `sentiment`, `score`; missing: `who`");
+    program.run(["run", "other.toml", "--context", "@step.json", "--set", "who=me"]).exits(0);
+}
+
+#[test]
+fn a_context_that_does_not_fit_fails_before_the_model_is_asked() {
+    let program = Program::new();
+    let done = program.run(["run", "sentiment", "--model", "sample", "--context", r#"{"text": 5}"#, "--json"]);
+    let step = done.exits(1).json();
+    assert_eq!((&step["fail"]["reason"], &step["turns"]), (&json!("invalid_context"), &json!([])));
+    program.run(["replay", "last", "--check"]).exits(0);
+}

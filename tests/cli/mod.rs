@@ -1,0 +1,11 @@
+//! The command line as a script sees it: the real binary with an empty home, its stdout, stderr, files and exit codes.
+
+mod bad_input;
+mod commands;
+mod context;
+mod faults;
+mod models;
+pub(crate) mod program;
+mod run;
+mod safety;
+mod signals;

@@ -1,0 +1,114 @@
+//! The models that need no network: `human`, `recorded`, `demo`, and what is said about those that do not exist.
+
+use serde_json::json;
+
+use super::program::{Done, Program};
+
+#[test]
+fn a_person_answers_on_standard_input_line_by_line() {
+    let program = Program::new();
+    let replies = "{\"sentiment\": \"positive\"}\n.\n{\"sentiment\":\n\"positive\", \"score\": 1}\n";
+    let done = program.fed(["run", "sentiment", "--model", "human", "--json"], replies);
+    let step = done.exits(0).json();
+    assert_eq!(step["return"], json!({"sentiment": "positive", "score": 1}));
+    assert_eq!(step["turns"][1]["raw_response"], "{\"sentiment\":\n\"positive\", \"score\": 1}");
+    // What is asked stands between the turn it belongs to and the reply.
+    let told = done.told();
+    let places =
+        ["turn 1", "[your reply for r0/t1; end", "feedback sent", "turn 2", "Your answer could not be used", "r0/t2;"];
+    let found: Vec<_> = places.iter().map(|words| told.find(words).unwrap()).collect();
+    assert!(found.is_sorted(), "{told}");
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn a_reply_may_be_empty_or_no_text_at_all() {
+    let program = Program::new();
+    let done =
+        program.fed(["run", "sentiment", "--model", "human", "--json"], b".\n\xff\xfe\n.\n{\"a\": \"\x1b]0;t\x07\"}");
+    let step = done.exits(1).json();
+    let replies: Vec<_> = step["turns"].as_array().unwrap().iter().map(|turn| turn["raw_response"].clone()).collect();
+    assert_eq!(replies, ["", "\u{fffd}\u{fffd}", "{\"a\": \"\u{1b}]0;t\u{7}\"}"]);
+}
+
+#[test]
+fn without_anybody_to_answer_the_run_waits() {
+    let program = Program::new();
+    let done = program.run(["run", "sentiment", "--model", "human", "--json"]);
+    let step = done.exits(4).json();
+    assert_eq!(step["fail"]["reason"], "suspended");
+    done.tells("run it in a terminal, open the workbench, or give the replies on standard input");
+    program.run(["replay", "last", "--check"]).exits(0);
+    // One reply of two: the second question finds nobody.
+    let done = program.fed(["run", "sentiment", "--model", "human", "--json"], "{}\n.\n");
+    assert_eq!(done.exits(4).json()["turns"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_recording_answers_exactly_its_own_requests() {
+    let program = Program::new();
+    let first = program.run(["run", "sentiment", "--model", "sample:wrong_type", "--json"]).exits(0).json();
+    let id = first["session"].as_str().unwrap();
+    let again = program.run(["run", "sentiment", "--model", &format!("recorded:{id}"), "--json"]).exits(0).json();
+    assert_eq!(again["return"], first["return"]);
+    assert_eq!(again["turns"][0]["raw_response"], first["turns"][0]["raw_response"]);
+
+    let model = format!("recorded:{id}");
+    let missed = program.run(["run", "sentiment", "--model", &model, "--set", "text=I love this lamp!"]);
+    insta::assert_snapshot!(missed.exits(1).told(), @r#"
+    sentiment · json · recorded:<id>
+    turn 1
+      ✗ llm_not_found: the recording <id> has no answer to this request; nearest is r0/t1: message 2 (user): recorded …"the sentiment of: I love this product!\n\n# Context\n\n- text (s"…, now …"the sentiment of: I love this lamp!\n\n# Context\n\n- text (stri"…
+    ✗ llm_not_found after 1 turn, <time> s: the recording <id> has no answer to this request; nearest is r0/t1: message 2 (user): recorded …"the sentiment of: I love this product!\n\n# Context\n\n- text (s"…, now …"the sentiment of: I love this lamp!\n\n# Context\n\n- text (stri"…
+      use model demo to answer an edited prompt from recordings, or a live model to record anew
+    saved as <id>
+    "#);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn an_example_session_can_be_named_as_a_recording() {
+    let program = Program::new();
+    let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
+    let example = listed.as_array().unwrap().iter().find(|line| line["agent"] == "sentiment").unwrap();
+    let model = format!("recorded:{}", example["id"].as_str().unwrap());
+    let step = program.run(["run", "sentiment", "--model", &model, "--json"]).exits(0).json();
+    assert_eq!(step["turns"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_demo_answers_an_edited_prompt_and_says_so() {
+    let program = Program::new();
+    let done = program.run(["run", "sentiment", "--model", "demo", "--set", "text=I love this lamp!", "--json"]);
+    assert_eq!(done.exits(0).json()["turns"].as_array().unwrap().len(), 2);
+    done.tells("! recorded for another prompt: message 2 (user): recorded …\"the sentiment of: I love this product!");
+    // Nothing left the machine, and the session does not say that it did.
+    let session = std::fs::read_to_string(program.session_file()).unwrap();
+    assert!(!session.contains("\"k\":\"sent\"") && !session.contains("\"k\":\"wire\""), "{session}");
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn the_demo_says_what_it_has_recorded() {
+    let program = Program::new();
+    let source = ["--prompt", "x", "--signature", "() -> {a :int}"];
+    let done: Done = program.run(["run", "--model", "demo", "--json"].into_iter().chain(source));
+    let fail = &done.exits(1).json()["fail"];
+    assert_eq!(fail["reason"], "llm_not_found");
+    let message =
+        "model demo has no recording of the agent \"inline\" in mode json; recorded: extract (json), sentiment (json)";
+    assert_eq!(fail["message"], message);
+    assert_eq!(fail["hint"], "--model sample answers any signature with generated data");
+}
+
+#[test]
+fn the_models_are_listed_with_what_is_missing_for_them() {
+    let program = Program::new().with_env("OPENAI_API_KEY", "sk-0123456789abcdef");
+    let done = program.run(["models"]);
+    let line = |name: &str| done.stdout.lines().find(|line| line.contains(&format!(" {name} "))).unwrap().to_owned();
+    assert!(line("demo").starts_with('✓') && line("human").starts_with('✓'));
+    assert!(line("openai:MODEL").starts_with('✓') && line("openai:MODEL").ends_with("OPENAI_API_KEY is set"));
+    assert!(line("groq:MODEL").starts_with('–') && line("groq:MODEL").ends_with("GROQ_API_KEY is missing"));
+    assert!(line("anthropic:MODEL").starts_with('✗') && line("anthropic:MODEL").ends_with("is not in this build"));
+    assert!(!done.exits(0).stdout.contains("0123456789"));
+}

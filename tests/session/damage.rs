@@ -1,0 +1,177 @@
+//! Damaged session files: what could be read is used, what could not is told, nothing is guessed.
+
+use insta::assert_snapshot;
+
+use crate::cli::program::Program;
+
+/// A session of one turn, as text lines.
+fn lines() -> (Program, Vec<String>) {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample"]).exits(0);
+    let text = std::fs::read_to_string(program.session_file()).unwrap();
+    (program, text.lines().map(ToOwned::to_owned).collect())
+}
+
+/// What `show` and `replay` tell about these lines: stderr of both.
+fn told(program: &Program, text: impl AsRef<[u8]>, show: i32, replay: i32) -> String {
+    program.file("damaged.jsonl", text);
+    let show = program.run(["sessions", "show", "damaged.jsonl"]).exits(show).told();
+    let replay = program.run(["replay", "damaged.jsonl", "--check"]).exits(replay).told();
+    format!("show:\n{show}\nreplay:\n{replay}")
+}
+
+#[test]
+fn a_torn_last_line_is_dropped_with_a_notice() {
+    let (program, lines) = lines();
+    let text = lines.join("\n");
+    assert_snapshot!(told(&program, &text[..text.len() - 5], 0, 0), @r"
+    show:
+    warning: 10 events could be read; line 12: it is not whole, the program stopped while writing it; everything before it is kept
+    replay:
+    warning: 10 events could be read; line 12: it is not whole, the program stopped while writing it; everything before it is kept
+    ");
+}
+
+#[test]
+fn garbage_in_the_middle_is_shown_around_and_not_replayed() {
+    let (program, mut lines) = lines();
+    lines[4] = "}{ garbage".to_owned();
+    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    show:
+    warning: 10 events could be read; line 5: it is not an event: expected value at column 1
+    replay:
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: expected value at column 1
+    ");
+    lines[4] = "{\"s\":4}".to_owned();
+    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    show:
+    warning: 10 events could be read; line 5: it is not an event: missing field `t` at column 7
+    replay:
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: missing field `t` at column 7
+    ");
+    let mut bytes = (lines.join("\n") + "\n").into_bytes();
+    let place = bytes.iter().rposition(|byte| *byte == b'v').unwrap();
+    bytes[place] = 0xff;
+    assert_snapshot!(told(&program, bytes, 0, 2), @r"
+    show:
+    warning: 9 events could be read; line 5: it is not an event: missing field `t` at column 7 (and 1 more)
+    replay:
+    error: damaged.jsonl is damaged and cannot be replayed: 9 events could be read; line 5: it is not an event: missing field `t` at column 7 (and 1 more)
+    ");
+}
+
+#[test]
+fn a_line_that_is_missing_is_noticed() {
+    let (program, mut lines) = lines();
+    lines.remove(4);
+    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    show:
+    warning: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing
+    replay:
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing
+    ");
+}
+
+#[test]
+fn an_event_whose_data_is_unreadable_is_left_out_and_counted() {
+    let (program, mut lines) = lines();
+    lines[4] = lines[4].replace("\"role\"", "\"roll\"");
+    assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
+    show:
+    warning: the data of 1 of 11 events cannot be read by this program; it is left out
+    replay:
+    error: damaged.jsonl: the data of event 4 cannot be read by this program
+    ");
+}
+
+#[test]
+fn a_file_without_a_header_or_from_the_future_is_not_read() {
+    let (program, mut lines) = lines();
+    assert_snapshot!(told(&program, lines[1..].join("\n") + "\n", 2, 2), @r"
+    show:
+    error: damaged.jsonl: line 1 is not a session header (missing field `format` at column 886); nothing could be read
+    replay:
+    error: damaged.jsonl: line 1 is not a session header (missing field `format` at column 886); nothing could be read
+    ");
+    assert_snapshot!(told(&program, "", 2, 2), @r"
+    show:
+    error: damaged.jsonl: the file is empty; there is no session in it
+    replay:
+    error: damaged.jsonl: the file is empty; there is no session in it
+    ");
+    lines[0] =
+        lines[0].replace("\"min_reader\":1", "\"min_reader\":9").replace("ptc-workbench 0.1.0", "ptc-workbench 4.2.0");
+    assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r"
+    show:
+    error: damaged.jsonl: it needs a reader of version 9, this program reads up to 1: use ptc-workbench 4.2.0 or newer
+    replay:
+    error: damaged.jsonl: it needs a reader of version 9, this program reads up to 1: use ptc-workbench 4.2.0 or newer
+    ");
+    lines[0] = lines[0].replace("ptc-workbench-session", "other-session");
+    assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r#"
+    show:
+    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"
+    replay:
+    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"
+    "#);
+    assert_snapshot!(told(&program, [0xff, 0xfe, 0, b'\n'], 2, 2), @r"
+    show:
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); nothing could be read
+    replay:
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); nothing could be read
+    ");
+}
+
+#[test]
+fn the_list_names_what_is_wrong_with_a_file() {
+    let (program, lines) = lines();
+    let dir = program.sessions_dir();
+    std::fs::write(dir.join("2026-01-01T00-00-00Z-00000001.jsonl"), "").unwrap();
+    std::fs::write(dir.join("2026-01-01T00-00-00Z-00000002.jsonl"), lines.join("\n")).unwrap();
+    std::fs::write(dir.join("2026-01-01T00-00-00Z-00000003.jsonl"), lines[0].clone() + "\n").unwrap();
+    std::fs::write(dir.join("marks.jsonl"), "not a session").unwrap();
+    std::fs::create_dir(dir.join("2026-01-01T00-00-00Z-00000004.jsonl")).unwrap();
+    let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
+    let of = |end: &str| {
+        let path = |line: &&serde_json::Value| line["path"].as_str().unwrap().ends_with(&format!("{end}.jsonl"));
+        listed.as_array().unwrap().iter().find(path).map(|line| (line["state"].clone(), line["damage"].clone()))
+    };
+    assert_eq!(of("00000001").unwrap().1, "the file is empty; there is no session in it");
+    assert!(of("00000002").unwrap().1.as_str().unwrap().contains("it is not whole"));
+    assert_eq!(of("00000003").unwrap(), ("open".into(), serde_json::Value::Null));
+    assert!(of("00000004").unwrap().1.as_str().unwrap().contains("cannot be read"));
+    assert_eq!(of("marks"), None);
+}
+
+#[test]
+fn kinds_of_a_later_program_are_kept_shown_and_no_obstacle() {
+    let (program, mut lines) = lines();
+    let last = lines.len();
+    lines.push(format!(r#"{{"s":{last},"t":1,"r":"r0","k":"mood.change","d":{{"to":["glad"]}}}}"#));
+    program.file("later.jsonl", lines.join("\n") + "\n");
+    let shown = program.run(["sessions", "show", "later.jsonl"]);
+    let words = "! an event of the kind \"mood.change\", which this program does not know";
+    assert!(shown.exits(0).stdout.contains(words), "{}", shown.stdout);
+    assert_eq!(shown.stderr, "");
+    program.run(["replay", "later.jsonl", "--check"]).exits(0);
+
+    let session = ptc_workbench::session::Session::open(&program.dir().join("later.jsonl")).unwrap();
+    let event = session.events().last().unwrap();
+    assert_eq!(event.to_line(None).unwrap(), *lines.last().unwrap());
+}
+
+#[test]
+fn a_name_that_fits_no_session_or_several() {
+    let (program, _) = lines();
+    for chance in ["0000000a", "0000000b"] {
+        let name = format!("2026-01-01T00-00-00Z-{chance}.jsonl");
+        std::fs::copy(program.session_files().remove(0), program.sessions_dir().join(name)).unwrap();
+    }
+    let told = |name: &str| program.run(["sessions", "show", name]).exits(2).told();
+    assert_snapshot!(told("nope"), @r#"error: no session "nope": it is neither a file nor the beginning of an id in sessions (`ptc-workbench sessions list` shows them)"#);
+    assert_snapshot!(told(""), @r#"error: no session "": it is neither a file nor the beginning of an id in sessions (`ptc-workbench sessions list` shows them)"#);
+    assert_snapshot!(told("2026-01-01"), @r#"error: "2026-01-01" is the beginning of 2 sessions: <id>, <id>"#);
+    program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b"]).exits(0);
+    program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(2);
+    program.run(["sessions", "show", "sessions/2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(0);
+}

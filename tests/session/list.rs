@@ -1,0 +1,63 @@
+//! Listing and finding: order within one second, `last`, ids and their beginnings, examples behind the user's own.
+
+use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::model::script;
+use ptc_workbench::session::{FindError, find, list};
+use ptc_workbench::workbench::{Workbench, example_sessions};
+
+use super::{recorder, run_into};
+use crate::engine::agent;
+
+/// Sessions made at these times with these ends of their ids.
+async fn sessions(dir: &std::path::Path, made: &[(i64, u32)]) -> Vec<String> {
+    let mut ids = Vec::new();
+    for (created_ms, chance) in made {
+        let recorder = recorder(dir, *created_ms, *chance);
+        run_into(&recorder, &agent("x", "() -> :int"), "{}", &script(["1"])).await;
+        ids.push(recorder.path().file_stem().unwrap().to_str().unwrap().to_owned());
+    }
+    ids
+}
+
+#[tokio::test]
+async fn sessions_of_one_second_are_ordered_by_their_milliseconds() {
+    let dir = tempfile::tempdir().unwrap();
+    // The chance in the ids runs against the time.
+    let ids = sessions(dir.path(), &[(5_900, 1), (5_100, 9), (5_500, 5), (4_000, 7)]).await;
+    let listed: Vec<_> = list(dir.path()).into_iter().map(|summary| summary.id).collect();
+    assert_eq!(listed, [&ids[0], &ids[2], &ids[1], &ids[3]].map(Clone::clone));
+    assert_eq!(find(dir.path(), "last").unwrap().file_stem().unwrap().to_str().unwrap(), ids[0]);
+}
+
+#[tokio::test]
+async fn a_beginning_names_a_session_when_only_one_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let ids = sessions(dir.path(), &[(5_000, 0x1a), (5_000, 0x1b), (66_000, 0x1b)]).await;
+    for (name, id) in [(&ids[0][..], 0), (&ids[2][..18], 2)] {
+        assert_eq!(find(dir.path(), name).unwrap().file_stem().unwrap().to_str().unwrap(), ids[id]);
+    }
+    let several = FindError::Several { name: ids[0][..28].to_owned(), ids: ids[..2].to_vec() };
+    assert_eq!(find(dir.path(), &ids[0][..28]), Err(several));
+    for name in ["", "1971", "Z", "last "] {
+        assert!(matches!(find(dir.path(), name), Err(FindError::None { .. })), "{name:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_example_is_meant_only_when_no_own_session_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let workbench =
+        Workbench::new(Config::built_in().unwrap(), Folders::at(dir.path().into(), dir.path(), Some(dir.path())));
+    let examples = example_sessions();
+    let example = examples[0].header.id.clone();
+    assert_eq!(workbench.open_session(example.as_str()).unwrap().header.id, example);
+    assert!(workbench.open_session("last").is_err());
+    // Own sessions of the same second: the beginning is theirs, and not unique.
+    let ids = sessions(dir.path(), &[(examples[0].header.created_ms, 1), (examples[0].header.created_ms, 2)]).await;
+    assert_eq!(ids[0][..20], example.as_str()[..20]);
+    assert!(workbench.open_session(&ids[0][..20]).unwrap_err().0.contains("is the beginning of 2 sessions"));
+    assert_eq!(workbench.open_session("last").unwrap().header.id.as_str(), ids[1]);
+    let listed = workbench.sessions();
+    assert_eq!(listed.len(), examples.len() + 2);
+    assert_eq!(listed.last().unwrap().id, example.as_str());
+}

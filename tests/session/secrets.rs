@@ -1,0 +1,81 @@
+//! A key from the environment appears nowhere: not in the session, stdout, stderr or the log, whatever the server does with it.
+
+use ptc_workbench::event::Event;
+use ptc_workbench::model::unpack;
+
+use crate::cli::program::{Done, Program};
+use crate::openai::server::{Play, Received, Server, delta, ending};
+
+const KEY: &str = "sk-live-0a1b2c3d4e5f6a7b";
+
+fn echoed(received: &Received) -> String {
+    received.header("authorization").replace("Bearer ", "")
+}
+
+/// Runs `sentiment` against the server and looks for the key in everything that it left behind.
+async fn leaves_no_key(server: &Server) -> (Program, Done) {
+    let provider = format!(
+        "[providers.echo]\nkind = \"openai\"\nbase_url = \"{}\"\napi_key_env = \"ECHO_KEY\"\n",
+        server.base_url
+    );
+    let program = Program::new().with_env("ECHO_KEY", KEY).with_env("RUST_LOG", "trace");
+    program.file("config.toml", format!("{provider}[retry]\nmax_attempts = 2\n"));
+    let ran = tokio::task::spawn_blocking(move || {
+        let arguments =
+            ["--config", "config.toml", "--log", "log.txt", "run", "sentiment", "--model", "echo:m", "--json"];
+        let done = program.run(arguments);
+        (program, done)
+    });
+    let (program, done) = ran.await.unwrap();
+    assert_eq!(server.received().first().map(echoed).as_deref(), Some(KEY));
+    let session = program.session();
+    let mut everything = vec![
+        done.stdout.clone().into_bytes(),
+        done.stderr.clone().into_bytes(),
+        std::fs::read(program.dir().join("log.txt")).unwrap(),
+        std::fs::read(program.session_file()).unwrap(),
+    ];
+    for envelope in session.events() {
+        if let Event::Wire(wire) = &envelope.event {
+            everything.push(unpack(wire).unwrap().into_iter().flat_map(|(_, bytes)| bytes).collect());
+        }
+    }
+    for bytes in &everything {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!text.contains(KEY) && !text.contains(&KEY[..16]), "{text}");
+    }
+    (program, done)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_in_a_reply_is_masked_before_anything_is_written() {
+    let server = Server::script(|_, received| {
+        let key = echoed(received);
+        Play::events([
+            delta("{\"sentiment\": \"positive\", \"score\": 1, \"key\": \""),
+            delta(&key),
+            delta("\"}"),
+            ending("stop"),
+        ])
+    })
+    .await;
+    let (program, done) = leaves_no_key(&server).await;
+    assert_eq!(done.exits(0).json()["return"]["sentiment"], "positive");
+    assert!(done.stdout.contains("[secret]"), "{}", done.stdout);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_in_an_error_is_masked_too() {
+    let server = Server::script(|_, received| {
+        Play::json(
+            "500 Internal Server Error",
+            format!(r#"{{"error":{{"message":"no luck with {}"}}}}"#, echoed(received)),
+        )
+    })
+    .await;
+    let (program, done) = leaves_no_key(&server).await;
+    assert_eq!(done.exits(1).json()["fail"]["reason"], "llm_error");
+    assert!(done.stdout.contains("no luck with [secret]"), "{}", done.stdout);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
