@@ -72,7 +72,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     if let Some(name) = arguments.open.as_deref() {
         match workbench.open_session(name) {
             Ok(session) if Path::new(name).extension().is_none_or(|ending| ending != "toml") => {
-                setup.session = Some(session.header.id.to_string())
+                setup.session = Some(session.header.id.to_string());
             }
             _ => {
                 agent = cli::agent_source(name).map_err(|error| error.0)?;

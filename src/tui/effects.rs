@@ -132,9 +132,9 @@ fn work_in_turn(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static
         {
             tracing::error!(%error, "a piece of background work failed");
         }
-        match tokio::task::spawn_blocking(job).await.map(|result| done.send(result)) {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => tracing::debug!("background work ended after the interface"),
+        match tokio::task::spawn_blocking(job).await.map(|result| done.send(result).is_ok()) {
+            Ok(true) => {}
+            Ok(false) => tracing::debug!("background work ended after the interface"),
             Err(error) => tracing::error!(%error, "a piece of background work failed"),
         }
     }));

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod panics;
 mod terminal;
 
 use std::process::{Command, Stdio};
@@ -182,13 +183,15 @@ fn the_shell_gets_the_terminal_on_ctrl_z_and_gives_it_back() {
     let (home, _) = home("sample");
     let shell = std::path::Path::new("/bin/sh");
     let mut terminal = Start::program(shell, home.path()).args(&["-i"]).env("PS1", "PROMPT> ").spawn();
-    terminal.wait_for("PROMPT>");
+    terminal.wait_for_prompt("PROMPT>");
     terminal.send(&format!("{} mood.toml{ENTER}", env!("CARGO_BIN_EXE_ptc-workbench")));
     terminal.wait_for("✓ 2 fields");
     terminal.send(CTRL_Z);
     terminal.wait_for("Stopped");
+    terminal.wait_for_prompt("PROMPT>");
     terminal.send(&format!("echo BACK IN THE $((1+1)) SHELL{ENTER}"));
     terminal.wait_for("BACK IN THE 2 SHELL");
+    terminal.wait_for_prompt("PROMPT>");
     terminal.send(&format!("fg{ENTER}"));
     terminal.wait_for("✓ 2 fields");
     terminal.send("Typed after. ");
@@ -196,7 +199,7 @@ fn the_shell_gets_the_terminal_on_ctrl_z_and_gives_it_back() {
     terminal.send(CTRL_Q);
     terminal.wait_for("Unsaved edits");
     terminal.send("d");
-    terminal.wait_for("BACK IN THE 2 SHELL");
+    terminal.wait_for_prompt("PROMPT>");
     terminal.send(&format!("exit{ENTER}"));
     assert_eq!(terminal.exit_code(), 0);
 }

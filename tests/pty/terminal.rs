@@ -123,6 +123,15 @@ impl Terminal {
         self.wait(&format!("{text:?} to go"), |output| !output.parser.screen().contents().contains(text));
     }
 
+    /// Waits until the last line with anything in it is this one: a shell that waits for its next command.
+    pub(crate) fn wait_for_prompt(&self, prompt: &str) {
+        self.wait(&format!("the prompt {prompt:?}"), |output| {
+            let contents = output.parser.screen().contents();
+            !output.parser.screen().alternate_screen()
+                && contents.lines().map(str::trim).rfind(|line| !line.is_empty()) == Some(prompt)
+        });
+    }
+
     /// Waits until the program has written these bytes.
     pub(crate) fn wait_for_bytes(&self, bytes: &[u8]) {
         self.wait(&format!("{bytes:?}"), |output| output.bytes.windows(bytes.len()).any(|window| window == bytes));

@@ -68,7 +68,7 @@ async fn ten_thousand_deltas_in_a_second_give_sixty_frames_and_the_last_shows_th
 async fn nothing_is_drawn_while_nothing_happens() {
     let fake = Arc::new(Fake::default());
     let (_, frames, _) = play(fake, |inputs| async move {
-        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        tokio::time::sleep(Duration::from_hours(1)).await;
         inputs.send(key(KeyCode::Char('q'), KeyModifiers::CONTROL)).unwrap();
     })
     .await;

@@ -73,6 +73,8 @@ pub(crate) struct Fake {
     pub(crate) forgotten: AtomicUsize,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) long_session: Option<usize>,
+    /// Started instead of the scripted run.
+    pub(crate) fatal: Option<Arc<dyn Run>>,
 }
 
 impl Backend for Fake {
@@ -95,7 +97,7 @@ impl Backend for Fake {
 
     fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         self.starts.fetch_add(1, Ordering::SeqCst);
-        Ok(self.run.clone())
+        Ok(self.fatal.clone().unwrap_or_else(|| self.run.clone()))
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {

@@ -2,7 +2,7 @@
 
 mod actions;
 mod drive;
-mod fake;
+pub(crate) mod fake;
 mod pictures;
 mod sizes;
 mod story;

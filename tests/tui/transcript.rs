@@ -9,9 +9,11 @@ use super::story::{NOW_MS, asked, failed, missed, two_turns};
 
 const NOW: i64 = NOW_MS + 1_000;
 
-fn told(events: Vec<Envelope>) -> Transcript {
+fn told(events: impl IntoIterator<Item = Envelope>) -> Transcript {
     let mut transcript = Transcript::default();
-    events.iter().for_each(|event| transcript.apply(event));
+    for event in events {
+        transcript.apply(&event);
+    }
     transcript
 }
 
