@@ -7,7 +7,7 @@ use crate::cli::program::Program;
 /// A session of one turn, as text lines.
 fn lines() -> (Program, Vec<String>) {
     let program = Program::new();
-    program.run(["run", "sentiment", "--model", "sample"]).exits(0);
+    program.fed(["run", "sentiment", "--model", "human"], r#"{"sentiment": "positive", "score": 1}"#).exits(0);
     let text = std::fs::read_to_string(program.session_file()).unwrap();
     (program, text.lines().map(ToOwned::to_owned).collect())
 }
