@@ -14,3 +14,4 @@ mod pages;
 mod replay;
 mod session;
 mod tidy;
+mod tui;

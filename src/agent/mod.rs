@@ -14,6 +14,7 @@ mod fold;
 mod keys;
 mod mode;
 mod plan;
+mod rewrite;
 mod schema;
 mod step;
 mod unbuilt;

@@ -7,11 +7,10 @@ use crate::workbench::{StartError, Workbench};
 
 pub(super) fn prompt(flags: &PromptFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let (agent, context) = described(&flags.agent)?;
-    let preview =
-        workbench.preview(agent.clone(), flags.agent.model.as_deref(), context).map_err(|error| match error {
-            StartError::Agent(findings) => in_file(&flags.agent, &agent, &findings),
-            other => UsageError(other.to_string()),
-        })?;
+    let preview = workbench.preview(&agent, flags.agent.model.as_deref(), context).map_err(|error| match error {
+        StartError::Agent(findings) => in_file(&flags.agent, &agent, &findings),
+        other => UsageError(other.to_string()),
+    })?;
     for warning in &preview.warnings {
         tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }

@@ -80,5 +80,9 @@ fn typed(output: &Type, json: &Json, recovery: Recovery) -> Result<Trial, Issue>
         issues.extend(signature::check_json(&value));
     }
     let fits = issues.iter().all(|issue| !issue.is_error());
+    if !fits {
+        // Next to a missing field, a field nobody asked for is often its misspelt name.
+        issues.extend(signature::undeclared(output, &value));
+    }
     Ok(Trial { issues, value: fits.then(|| Json::in_order_of(&value, inner)) })
 }

@@ -139,7 +139,7 @@ impl Driver {
         let mut answer = None;
         tokio::select! {
             biased;
-            next = stage.input() => {
+            next = stage.input(), if !model.quitting => {
                 match next {
                     Some(next) => input = Some(next),
                     None => return Ok(Some(Exit::Hangup)),

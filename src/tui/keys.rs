@@ -196,11 +196,10 @@ fn is_text(chord: KeyCombination) -> bool {
 
 /// The name of a chord on screen.
 pub fn name(chord: KeyCombination) -> String {
-    let name = KeyCombinationFormat::default().with_implicit_shift().to_string(chord);
-    let name = name.replace("BackTab", "Shift-Tab");
-    let shifted = chord.modifiers.contains(KeyModifiers::SHIFT)
-        && !matches!(chord.codes.first(), KeyCode::Char(_) | KeyCode::BackTab);
-    let name = if shifted { format!("Shift-{name}") } else { name };
+    let letter = matches!(chord.codes.first(), KeyCode::Char(_));
+    let format = KeyCombinationFormat::default();
+    let format = if letter { format.with_implicit_shift() } else { format };
+    let name = format.to_string(chord).replace("BackTab", "Shift-Tab");
     match name.rsplit_once('-') {
         Some((before, letter)) if letter.len() == 1 => format!("{before}-{}", letter.to_ascii_uppercase()),
         _ => name,

@@ -57,10 +57,12 @@ pub enum Theme {
 impl Theme {
     /// The style of a role.
     pub fn style(self, role: Role) -> Style {
-        let style = Style::new().add_modifier(modifiers(role));
+        let modifiers = modifiers(role);
+        // What lies below must not shine through, so everything is said.
+        let style = Style::new().add_modifier(modifiers).remove_modifier(Modifier::all().difference(modifiers));
         match (self, color(role)) {
             (Self::Ansi, Some(color)) => style.fg(color),
-            _ => style,
+            _ => style.fg(Color::Reset),
         }
     }
 }

@@ -25,9 +25,9 @@ pub struct Preview {
 
 impl Workbench {
     /// The first request of a run of this agent.
-    pub fn preview(&self, agent: Agent, model: Option<&str>, context: Option<Context>) -> Result<Preview, StartError> {
-        let choice = self.choose(&self.model_name(model, &agent))?;
-        let agent = with_options(agent, &choice);
+    pub fn preview(&self, agent: &Agent, model: Option<&str>, context: Option<Context>) -> Result<Preview, StartError> {
+        let choice = self.choose(&self.model_name(model, agent))?;
+        let agent = with_options(agent.for_mode(agent.mode).map_err(StartError::Agent)?, &choice);
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = context.unwrap_or_else(|| agent.context.clone().into());
         let (request, warnings) = engine::preview(&plan, &context).map_err(StartError::Agent)?;

@@ -92,7 +92,8 @@ impl Workbench {
     pub fn start(&self, spec: RunSpec) -> Result<Running, StartError> {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
         let choice = self.choose(&name)?;
-        let agent = with_options(spec.agent, &choice);
+        let agent = spec.agent.for_mode(spec.agent.mode).map_err(StartError::Agent)?;
+        let agent = with_options(agent, &choice);
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
         let (recorder, session) = if spec.save {

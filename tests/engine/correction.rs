@@ -119,3 +119,15 @@ async fn quoted_data_cannot_close_its_tag() {
     let feedback = ran.step.turns[0].feedback.clone().unwrap();
     assert_eq!(feedback.matches("</answer>").count(), 1, "{feedback}");
 }
+
+#[tokio::test]
+async fn fields_that_nobody_asked_for_are_told_beside_an_error_and_kept_out_of_the_feedback() {
+    let (model, _) =
+        recorded_script(&[r#"{"feeling": "good", "score": 1}"#, r#"{"sentiment": "good", "score": 1, "more": 2}"#]);
+    let ran = run(&agent("{{text}}", SENTIMENT), r#"{"text":"x"}"#, &model).await;
+    let told: Vec<_> =
+        ran.step.turns[0].issues.iter().map(|i| format!("{} {}: {}", i.severity, i.path, i.message)).collect();
+    assert_eq!(told, ["error sentiment: expected field, got nil", "warning feeling: not in the signature"]);
+    assert!(!ran.step.turns[0].feedback.as_ref().unwrap().contains("not in the signature"));
+    assert!(ran.step.turns[1].issues.is_empty(), "extra fields of an answer that fits are no news");
+}

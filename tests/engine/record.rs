@@ -129,3 +129,16 @@ async fn deltas_are_merged_and_nothing_is_lost() {
         assert!(part.text.len() <= ptc_workbench::engine::PART_BYTES);
     }
 }
+
+#[tokio::test]
+async fn the_preview_is_the_first_request_byte_for_byte() {
+    let mut subject = agent("Go {{t}}, {{t}}", "(t :string, extra :int) -> {a :int}");
+    subject.context_descriptions = vec![("extra".to_owned(), "a number".to_owned())];
+    let context = r#"{"t":"now","extra":7}"#;
+    let (model, requests) = recorded_script(&[r#"{"a":1}"#]);
+    run(&subject, context, &model).await;
+    let plan = Plan::new(&subject).unwrap();
+    let (preview, findings) = engine::preview(&plan, &parsed(context).into()).unwrap();
+    assert_eq!(findings, []);
+    assert_eq!(preview, requests.lock().unwrap()[0]);
+}

@@ -80,6 +80,16 @@ struct Search<'a> {
     visited: usize,
 }
 
+/// Where brackets are looked for.
+#[derive(Clone, Copy)]
+struct Region {
+    span: Span,
+    /// What the end of the span means.
+    edge: Edge,
+    /// Where the part around it ends.
+    outer: usize,
+}
+
 impl Search<'_> {
     /// Tries the candidates in order; returns the reasoning parts.
     fn run(&mut self) -> Vec<Span> {
@@ -143,11 +153,11 @@ impl Search<'_> {
             let content = reasoning::trim(self.reply, content);
             if !self.whole(rule, content) {
                 let stop = self.strict_error(content);
-                self.fault(rule, content.start, stop);
+                self.fault(rule, content, stop);
             }
         } else if scan::next_start(self.reply, Span::new(first.start, self.reply.len())).is_some() {
             let stop = self.strict_error(*first);
-            self.fault(Rule::Whole, first.start, stop);
+            self.fault(Rule::Whole, *first, stop);
         }
     }
 
@@ -165,25 +175,25 @@ impl Search<'_> {
     /// Standard and lenient: everything outside the reasoning parts.
     fn parts(&mut self, rest: &[Span]) {
         let start = rest.first().and_then(|first| self.start(*first));
-        let mut fences: Vec<Fence> = rest.iter().flat_map(|part| fence::find(self.reply, *part)).collect();
-        fences.retain(|fence| !self.covered(fence.span.start));
+        let parts: Vec<(Span, Vec<Fence>)> = rest.iter().map(|part| (*part, self.fences(*part))).collect();
+        let fences = || parts.iter().flat_map(|(part, fences)| fences.iter().map(|fence| (*part, *fence)));
         for rule in [Rule::JsonFence, Rule::Fence] {
-            for fence in fences.iter().filter(|fence| fence_rule(fence.tag) == Some(rule)) {
-                self.fence(rule, *fence);
+            for (part, fence) in fences().filter(|(_, fence)| fence_rule(fence.tag) == Some(rule)) {
+                self.fence(rule, fence, part);
             }
         }
         if let Some((at, read)) = start {
             match read {
                 Ok(read) => self.offer(Rule::Start, at, read),
-                Err(stop) => self.fault(Rule::Start, at, stop),
+                Err(stop) => self.fault(Rule::Start, Span::new(at, self.reply.len()), stop),
             }
         }
-        for part in rest {
-            self.between(*part, &fences);
+        for (part, fences) in &parts {
+            self.between(*part, fences);
         }
-        for fence in fences.iter().filter(|fence| fence.tag == Tag::Other) {
-            if !self.covered(fence.span.start) {
-                self.brackets(Rule::OtherFence, fence.content, self.fence_edge(*fence));
+        for (part, fence) in fences().filter(|(_, fence)| fence.tag == Tag::Other) {
+            if self.covered(fence.span.start).is_none() {
+                self.brackets(Rule::OtherFence, self.inside(fence, part));
             }
         }
         if let [only] = rest {
@@ -191,10 +201,17 @@ impl Search<'_> {
                 self.scalar(Rule::Scalar, *only, self.edge(only.end));
             }
             if self.best.is_none() && self.recovery == Recovery::Lenient && *self.want == Want::List {
-                let content = fences.first().map_or(*only, |fence| fence.content);
+                let content = fences().next().map_or(*only, |(_, fence)| fence.content);
                 self.records(content);
             }
         }
+    }
+
+    /// The fences of a part, without those inside the value at its start.
+    fn fences(&self, part: Span) -> Vec<Fence> {
+        let mut fences = fence::find(self.reply, part);
+        fences.retain(|fence| self.covered(fence.span.start).is_none());
+        fences
     }
 
     /// Reads the JSON at the start of the reply, without offering it yet.
@@ -217,74 +234,68 @@ impl Search<'_> {
     }
 
     /// A JSON or untagged fence.
-    fn fence(&mut self, rule: Rule, fence: Fence) {
-        if self.covered(fence.span.start) {
+    fn fence(&mut self, rule: Rule, fence: Fence, part: Span) {
+        if self.covered(fence.span.start).is_some() {
             return;
         }
+        let region = self.inside(fence, part);
         let content = reasoning::trim(self.reply, fence.content);
-        let edge = self.fence_edge(fence);
-        let text = content.text(self.reply);
-        if text.starts_with('"') && !self.want.admits_scalar() {
-            match self.attempt(content.start, content.start, fence.content.end, edge) {
-                Ok(read) => return self.offer(rule, content.start, read),
-                Err(stop) => self.fault(rule, content.start, stop),
-            }
+        let string = content.text(self.reply).starts_with('"') && !self.want.admits_scalar();
+        if string && let Ok(read) = self.attempt(content.start, content.start, content.end, region.edge) {
+            return self.offer(rule, content.start, read);
         }
         let before = self.candidates.len() + self.unlisted;
-        if scan::looks_like_json(self.reply, content) && edge == Edge::Closed {
-            // A mark inside a string may have ended the fence too early.
-            let read = match self.attempt(content.start, content.start, fence.content.end, edge) {
-                Err(stop) if stop.resume.is_none() && stop.error.incomplete => {
-                    let wide =
-                        self.attempt(content.start, content.start, self.reply.len(), self.edge(self.reply.len()));
-                    wide.or(Err(stop))
-                }
-                read => read,
-            };
-            match read {
-                Ok(read) => self.offer(rule, content.start, read),
-                Err(stop) => self.fault(rule, content.start, stop),
-            }
-        }
-        self.brackets(rule, fence.content, edge);
+        self.brackets(rule, region);
         if self.candidates.len() + self.unlisted > before {
             return;
         }
-        if self.want.admits_scalar() && self.scalar(rule, content, edge) {
+        if self.want.admits_scalar() && self.scalar(rule, content, region.edge) {
             return;
         }
         if rule == Rule::JsonFence {
             let stop = self.strict_error(content);
-            self.fault(rule, content.start, stop);
+            self.fault(rule, content, stop);
         }
+    }
+
+    /// The content of a fence as a region.
+    fn inside(&self, fence: Fence, part: Span) -> Region {
+        let edge = match fence.end {
+            End::Closed => Edge::Closed,
+            End::Open => self.edge(fence.content.end),
+        };
+        Region { span: fence.content, edge, outer: self.limit(part) }
     }
 
     /// Brackets outside fences.
     fn between(&mut self, part: Span, fences: &[Fence]) {
+        let outer = self.limit(part);
         let mut at = part.start;
-        for fence in fences.iter().filter(|fence| fence.span.start >= part.start && fence.span.end <= part.end) {
-            if fence.span.start >= at && !self.covered(fence.span.start) {
-                let end = fence.span.start;
-                self.brackets(Rule::Bracket, Span::new(at, end), self.edge(end));
+        for fence in fences {
+            if fence.span.start >= at && self.covered(fence.span.start).is_none() {
+                let span = Span::new(at, fence.span.start);
+                self.brackets(Rule::Bracket, Region { span, edge: self.edge(span.end), outer });
                 at = fence.span.end;
             }
         }
-        self.brackets(Rule::Bracket, Span::new(at, self.limit(part).max(at)), self.edge(part.end));
+        let span = Span::new(at, outer.max(at));
+        self.brackets(Rule::Bracket, Region { span, edge: self.edge(part.end), outer });
     }
 
-    /// All values that start with a bracket in `range`, in order.
-    fn brackets(&mut self, rule: Rule, range: Span, edge: Edge) {
-        let mut at = range.start;
-        while let Some(start) = scan::next_start(self.reply, Span::new(at, range.end)) {
+    /// All values that start with a bracket in a region, in order.
+    fn brackets(&mut self, rule: Rule, region: Region) {
+        let end = region.span.end;
+        let mut at = region.span.start;
+        while let Some(start) = scan::next_start(self.reply, Span::new(at, end)) {
             self.visited += start - at;
-            if let Some(next) = self.tried.get(&start) {
-                at = *next;
+            if let Some(behind) = self.covered(start) {
+                at = behind;
                 continue;
             }
-            if self.visited > WORK_PER_BYTE * self.reply.len() + FREE_WORK {
+            if self.is_exhausted() {
                 return;
             }
-            match self.attempt(start, start, range.end, edge) {
+            match self.attempt_in(start, region) {
                 Ok(read) => {
                     at = read.end;
                     let link = self.reply[at..].starts_with('(') && read.json.items().is_some();
@@ -293,16 +304,33 @@ impl Search<'_> {
                     }
                 }
                 Err(stop) => {
-                    let resume = stop.resume;
-                    self.fault(rule, start, stop);
-                    match resume {
-                        Some(resume) => at = resume.max(start + 1),
-                        None => return,
-                    }
+                    self.fault(rule, Span::new(start, end), stop);
+                    at = self.covered(start).unwrap_or(end);
                 }
             }
+            if at >= end {
+                return;
+            }
         }
-        self.visited += range.end.saturating_sub(at);
+        self.visited += end.saturating_sub(at);
+    }
+
+    /// Reads the value at `start`. When the region ends inside it, a fence mark in one of its strings may be why: then it
+    /// may reach out of the region, though not over values that were read before.
+    fn attempt_in(&mut self, start: usize, region: Region) -> Result<Read, Stop> {
+        let near = self.attempt(start, start, region.span.end, region.edge);
+        match near {
+            Err(stop) if stop.error.incomplete && region.span.end < region.outer && !self.is_exhausted() => {
+                let far = self.attempt(start, start, region.outer, self.edge(region.outer));
+                let over = |end: usize| self.tried.range(start + 1..end).next().is_some();
+                far.ok().filter(|read| !over(read.end)).ok_or(stop)
+            }
+            near => near,
+        }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.visited > WORK_PER_BYTE * self.reply.len() + FREE_WORK
     }
 
     /// A single value, or one of the expected words, and nothing else. Was there one?
@@ -324,7 +352,7 @@ impl Search<'_> {
         if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
             let message = "the reply was cut behind this value".to_owned();
             let cut = stop(JsonError { message, offset: span.end, incomplete: true });
-            self.fault(rule, span.start, cut);
+            self.fault(rule, span, cut);
         } else {
             self.offer(rule, span.start, read);
         }
@@ -409,11 +437,11 @@ impl Search<'_> {
         self.list(candidate);
     }
 
-    /// Notes a value that could not be read.
-    fn fault(&mut self, rule: Rule, start: usize, stop: Stop) {
-        self.tried.insert(start, stop.resume.unwrap_or(self.reply.len()).max(start + 1));
+    /// Notes that no value could be read at the start of `span`; without a better place, a scan goes on behind it.
+    fn fault(&mut self, rule: Rule, span: Span, stop: Stop) {
+        self.tried.insert(span.start, stop.resume.unwrap_or(span.end).max(span.start + 1));
         self.error.get_or_insert_with(|| stop.error.clone());
-        let span = Span::new(start, stop.error.offset.max(start));
+        let span = Span::new(span.start, stop.error.offset.max(span.start));
         self.list(Candidate { rule, span, fixes: Vec::new(), verdict: Verdict::Unreadable(stop.error) });
     }
 
@@ -425,9 +453,9 @@ impl Search<'_> {
         }
     }
 
-    /// Does `at` lie inside a value that was read?
-    fn covered(&self, at: usize) -> bool {
-        self.tried.range(..at).next_back().is_some_and(|(_, end)| at < *end)
+    /// When `at` lies in what was read before: where a scan goes on behind that.
+    fn covered(&self, at: usize) -> Option<usize> {
+        self.tried.range(..=at).next_back().map(|(_, end)| *end).filter(|end| at < *end)
     }
 
     /// Where readings in a part end: the last part reaches to the end of the reply.
@@ -436,7 +464,7 @@ impl Search<'_> {
     }
 
     fn is_last(&self, end: usize) -> bool {
-        self.reply[end..].trim().is_empty()
+        self.reply[end..].trim_start().is_empty()
     }
 
     /// What `end` means when it is the end of what is read.
@@ -444,13 +472,6 @@ impl Search<'_> {
         match self.finish {
             Finish::Truncated if self.is_last(end) => Edge::Cut,
             _ => Edge::Reply,
-        }
-    }
-
-    fn fence_edge(&self, fence: Fence) -> Edge {
-        match fence.end {
-            End::Closed => Edge::Closed,
-            End::Open => self.edge(fence.content.end),
         }
     }
 }

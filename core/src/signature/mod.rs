@@ -15,6 +15,7 @@ mod parse;
 mod render;
 mod sample;
 mod types;
+mod undeclared;
 mod words;
 
 #[cfg(test)]
@@ -31,3 +32,4 @@ pub use parse::{SignatureError, parse, parse_inputs};
 pub use render::render_inventory;
 pub use sample::{sample, sample_inputs};
 pub use types::{Field, Signature, Type};
+pub use undeclared::undeclared;

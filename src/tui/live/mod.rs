@@ -54,7 +54,7 @@ impl Backend for Live {
 
     fn preview(&self, texts: &DraftTexts) -> Preview {
         let Ok(agent) = Self::agent(texts) else { return Preview::default() };
-        let plan = Plan::new(&agent).ok();
+        let plan = agent.for_mode(agent.mode).ok().and_then(|agent| Plan::new(&agent).ok());
         let fields = plan.as_ref().and_then(|plan| plan.signature.output.as_ref()).map(|output| match output {
             Type::Record { fields, .. } => fields.len(),
             _ => 1,
@@ -67,7 +67,7 @@ impl Backend for Live {
             fields,
             ..Preview::default()
         };
-        if let Ok(made) = self.workbench.preview(agent, None, None) {
+        if let Ok(made) = self.workbench.preview(&agent, None, None) {
             let section =
                 |role, name: &str, text: String| SentMessage { role, sections: vec![(name.to_owned(), text)] };
             let system = made.request.system.into_iter().map(|text| section(Role::System, "card", text));
@@ -118,7 +118,9 @@ impl Backend for Live {
                 ..ErrorRecord::default()
             })
         })?;
-        files::save(path, &agent.to_toml(), known, overwrite)
+        // Comments and layout of the file that is replaced stay.
+        let original = std::fs::read_to_string(path).unwrap_or_default();
+        files::save(path, &agent.rewrite(&original, &path.display().to_string()), known, overwrite)
     }
 
     fn recoveries(&self) -> Vec<Recovery> {

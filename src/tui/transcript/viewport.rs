@@ -21,8 +21,8 @@ pub(super) struct Viewport {
     /// First visible cell and its first visible line.
     anchor: (usize, usize),
     free: bool,
-    /// Rows there were when the reader left the end.
-    left_at: usize,
+    /// Cells there were when the reader left the end, and the version of the last.
+    left_at: (usize, u32),
     selected: Option<usize>,
     /// The selection must be brought into view.
     reveal: bool,
@@ -218,9 +218,15 @@ impl Transcript {
         !self.viewport.free
     }
 
-    /// Rows that came below since the reader left the end.
+    /// Cards that came or grew below since the reader left the end.
     pub fn new_below(&self) -> usize {
-        if self.viewport.free { self.heights.total().saturating_sub(self.viewport.left_at) } else { 0 }
+        if !self.viewport.free {
+            return 0;
+        }
+        let (cells, version) = self.viewport.left_at;
+        let grew =
+            cells.checked_sub(1).and_then(|last| self.cells.get(last)).is_some_and(|last| last.version != version);
+        usize::from(grew) + (cells..self.cells.len()).filter(|index| self.heights.get(*index) > 0).count()
     }
 
     /// Is there anything below the visible rows?
@@ -282,7 +288,7 @@ impl Transcript {
     fn leave_end(&mut self) {
         if !self.viewport.free {
             self.viewport.free = true;
-            self.viewport.left_at = self.heights.total();
+            self.viewport.left_at = (self.cells.len(), self.cells.last().map_or(0, |last| last.version));
         }
     }
 

@@ -6,7 +6,7 @@ use crate::agent::Place;
 use crate::tui::model::{PLACES, Pane, TWO_COLUMNS};
 
 /// Shares of the four editors in their column.
-const SHARES: [u16; 4] = [4, 2, 2, 3];
+const SHARES: [u16; 4] = [4, 2, 3, 3];
 /// Rows that four editors need to be open at the same time: rule and text for each.
 const OPEN_ROWS: u16 = 12;
 

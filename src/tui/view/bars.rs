@@ -43,6 +43,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     row.draw(area, buffer, model.theme);
 }
 
+/// Columns that the heading of a rule keeps beside a long mark.
+const SHORTEST_HEADING: usize = 11;
+
 /// A rule with a title on the left and a mark on the right; heavy where the focus is.
 pub(super) fn rule(area: Rect, heading: &str, focused: bool, mark: Vec<Piece>, buffer: &mut Buffer, theme: Theme) {
     let area = area.intersection(buffer.area);
@@ -53,7 +56,9 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mark: Vec<Piece>, b
     buffer.set_string(area.x, area.y, dash.repeat(usize::from(area.width)), theme.style(border));
     let title = if focused { Role::Title } else { Role::Text };
     let heading = if heading.is_empty() { String::new() } else { format!(" {heading} ") };
+    let wanted: usize = mark.iter().map(|piece| width(&piece.text)).sum();
     let room = usize::from(area.width).saturating_sub(2);
+    let room = room.min(room.saturating_sub(wanted + 7).max(SHORTEST_HEADING));
     let heading = ptc_core::text::width::truncate(&heading, room).into_owned();
     buffer.set_stringn(area.x + 1, area.y, &heading, room, theme.style(title));
     let left = width(&heading) + 2;
@@ -142,10 +147,10 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     let reserved = help.as_ref().map_or(0, wide);
     let columns = usize::from(area.width);
     let mut used = 1;
-    let mut pieces = vec![Piece::literal(Role::Text, " ")];
+    let mut pieces = Vec::new();
     for row in rows.iter().filter(|row| row.action != Action::Help) {
         let label = label(row);
-        if used + wide(&label) + reserved <= columns + 3 {
+        if used + wide(&label) + reserved <= columns + 2 {
             used += wide(&label);
             push_label(&mut pieces, &label);
         }
@@ -157,8 +162,9 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 fn push_label(pieces: &mut Vec<Piece>, (key, title): &(String, &str)) {
+    pieces.push(Piece::literal(Role::Text, if pieces.is_empty() { " " } else { "   " }));
     pieces.push(Piece::new(Role::Key, key));
-    pieces.push(Piece::new(Role::Dim, &format!(" {title}   ")));
+    pieces.push(Piece::new(Role::Dim, &format!(" {title}")));
 }
 
 /// The chord of exactly this row.

@@ -143,11 +143,8 @@ fn visible(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize)
     rows
 }
 
-/// Colours, then places of findings, then the selection on top.
+/// Colours, over them the places of findings, over them the selection.
 fn paint(widget: &mut TextArea<'_>, rows: &[(usize, Shown)], draft: &Draft, looks: &Looks<'_>) {
-    let mut mark = |row: usize, part: Range<usize>, role: Role, priority: u8| {
-        widget.custom_highlight(((row, part.start), (row, part.end)), looks.theme.style(role), priority);
-    };
     let mut coloured: (usize, Vec<(Range<usize>, Role)>) = (usize::MAX, Vec::new());
     for (at, (line, row)) in rows.iter().enumerate() {
         let text = draft.line(*line);
@@ -155,20 +152,30 @@ fn paint(widget: &mut TextArea<'_>, rows: &[(usize, Shown)], draft: &Draft, look
             coloured = (*line, colours(looks.language, text));
         }
         let start = draft.line_range(*line).start;
-        for (range, role) in coloured.1.iter().filter(|_| coloured.0 == *line) {
-            if let Some(part) = row.part(&(start + range.start..start + range.end)) {
-                mark(at, part, *role, 1);
+        let mut roles = vec![Role::Text; row.text.len()];
+        let mut mark = |range: &Range<usize>, role| {
+            if let Some(part) = row.part(range) {
+                roles[part].fill(role);
             }
+        };
+        for (range, role) in coloured.1.iter().filter(|_| coloured.0 == *line) {
+            mark(&(start + range.start..start + range.end), *role);
         }
         for finding in looks.findings.iter().rev() {
             let Some(span) = finding.span else { continue };
             let role = if finding.severity == Severity::Error { Role::ErrorPlace } else { Role::WarnPlace };
-            if let Some(part) = row.part(&(span.start..span.end.max(span.start + 1))) {
-                mark(at, part, role, 2);
-            }
+            mark(&(span.start..span.end.max(span.start + 1)), role);
         }
-        if let Some(part) = draft.selection().and_then(|range| row.part(&range)) {
-            mark(at, part, Role::Selected, 3);
+        if let Some(range) = draft.selection() {
+            mark(&range, Role::Selected);
+        }
+        let mut from = 0;
+        for run in roles.chunk_by(|one, next| one == next) {
+            let to = from + run.len();
+            if run[0] != Role::Text {
+                widget.custom_highlight(((at, from), (at, to)), looks.theme.style(run[0]), 1);
+            }
+            from = to;
         }
     }
 }

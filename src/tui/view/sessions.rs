@@ -76,7 +76,9 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
         }
         None => draw_list(model, screen, buffer),
     };
-    bars::footer(model, areas(screen).footer, buffer);
+    if model.popups.is_empty() {
+        bars::footer(model, areas(screen).footer, buffer);
+    }
     cursor
 }
 
@@ -197,6 +199,7 @@ fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mu
 /// Which columns there is room for.
 struct Columns {
     agent: usize,
+    turns: bool,
     mode: bool,
     model: bool,
     tokens: bool,
@@ -205,8 +208,14 @@ struct Columns {
 
 impl Columns {
     fn of(width: u16) -> Self {
+        let agent = match width {
+            0..60 => 9,
+            60..100 => 12,
+            _ => 16,
+        };
         Self {
-            agent: if width < 100 { 12 } else { 16 },
+            agent,
+            turns: width >= 60,
             mode: width >= 70,
             model: width >= 90,
             tokens: width >= 60,
@@ -263,14 +272,16 @@ impl Columns {
             left(model, 12);
         }
         let mut right = |text: &str, columns: usize| pieces.push(Piece::new(role, &format!("{text:>columns$} ")));
-        right(turns, 5);
+        if self.turns {
+            right(turns, 5);
+        }
         if self.tokens {
             right(tokens, 8);
         }
         if self.cost {
             right(cost, 8);
         }
-        pieces.push(Piece::literal(Role::Text, "  "));
+        pieces.push(Piece::literal(Role::Text, if self.turns { "  " } else { "" }));
         pieces.extend(result);
         Row::new(pieces)
     }

@@ -92,7 +92,9 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
         draw_divider(model, divider, areas.rule, buffer);
     }
     bars::status(model, areas.status, buffer);
-    bars::footer(model, areas.footer, buffer);
+    if model.popups.is_empty() {
+        bars::footer(model, areas.footer, buffer);
+    }
     cursor
 }
 

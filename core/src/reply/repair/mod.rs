@@ -245,6 +245,9 @@ impl<'a> Reader<'a> {
                 self.fix(FixKind::Parentheses, Span::new(start, start + 1))?;
                 self.nested(b'(')?
             }
+            Some(b'.') if !self.bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => {
+                return Err(self.error("expected a JSON value"));
+            }
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place)?,
             Some(_) if self.quote_here() => Node::Str(self.text_value(place)?),
             Some(_) => self.word(place)?,

@@ -134,16 +134,16 @@ impl Sloppy {
             Node::Str(text) => self.string(text),
             Node::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
             Node::Null => "None".to_owned(),
-            Node::List(items) => self.inside('[', ']', items.iter().map(|item| self.write(item)).collect()),
+            Node::List(items) => self.inside('[', ']', &items.iter().map(|item| self.write(item)).collect::<Vec<_>>()),
             Node::Object(members) => {
                 let write = |member: &Member| format!("{}: {}", self.key(&member.key), self.write(&member.value));
-                self.inside('{', '}', members.iter().map(write).collect())
+                self.inside('{', '}', &members.iter().map(write).collect::<Vec<_>>())
             }
             _ => json.to_text(),
         }
     }
 
-    fn inside(&self, open: char, close: char, parts: Vec<String>) -> String {
+    fn inside(&self, open: char, close: char, parts: &[String]) -> String {
         let last = if parts.is_empty() { "" } else { self.last };
         format!("{open}{}{last}{close}", parts.join(self.comma))
     }

@@ -8,7 +8,7 @@ use crate::event::ErrorRecord;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::wrapped::{Look, Wrapped, pieces};
 use ptc_core::text::width::{width, wrap};
 
 /// Moves rows to the right.
@@ -41,12 +41,16 @@ pub(super) fn prose(first: Vec<Piece>, text: &str, role: Role, columns: usize) -
 
 /// An error: reason and message, then what to do.
 pub(super) fn error(record: &ErrorRecord, columns: usize) -> Vec<Row> {
-    let mut rows = prose(
-        vec![Piece::literal(Role::Bad, "✗ "), Piece::new(Role::Bad, &format!("{}  ", record.reason))],
-        &record.message,
-        Role::Text,
-        columns,
-    );
+    let text = SafeText::multi_line(&format!("{}  {}", record.reason, record.message));
+    let reason = [(0..record.reason.len(), Role::Bad)];
+    let mut mark = Some(Piece::literal(Role::Bad, "✗ "));
+    let mut rows: Vec<Row> = wrap(&text, columns.saturating_sub(2).max(1))
+        .into_iter()
+        .map(|range| {
+            let mark = mark.take().unwrap_or(Piece::literal(Role::Text, "  "));
+            Row::new(std::iter::once(mark).chain(pieces(&text, range, &reason)))
+        })
+        .collect();
     if let Some(next) = advice(record) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "→ ")], next, Role::Text, columns));
     }

@@ -38,7 +38,7 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
         }
     }
     if frame.open {
-        rows.push(Row::new([Piece::new(Role::Dim, &usage(card))]).indented(3));
+        rows.extend(indent(prose(Vec::new(), &usage(card), Role::Dim, frame.body()), 3));
     }
     rows
 }

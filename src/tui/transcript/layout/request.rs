@@ -45,7 +45,10 @@ pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
 
 fn summary(card: &RequestCard) -> String {
     let mut parts: Vec<String> =
-        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{} tok", count(*tokens))).collect();
+        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
+    if let Some(last) = parts.last_mut() {
+        last.push_str(" tok");
+    }
     if let Some(schema) = &card.schema {
         parts.push(format!("schema {}", size(schema.as_str().len() as u64)));
     }

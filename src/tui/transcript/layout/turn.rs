@@ -11,6 +11,7 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Attempt, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, duration, plural, running};
+use crate::tui::transcript::wrapped::Wrapped;
 use ptc_core::text::width::width;
 
 pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
@@ -98,12 +99,12 @@ fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let title = format!("attempt {} discarded ({class})  ", attempt.number);
     let mut rows =
         prose(vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
-    if !attempt.text.is_empty() {
-        let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
-        let text = frame.text(&attempt.text, Language::Plain);
-        rows.extend(text.into_iter().take(limit).map(|row| Row { left: dimmed(row.left), right: Vec::new() }));
-        return std::iter::once(rows.remove(0).indented(3)).chain(rows).collect();
-    }
+    let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
+    let text = Wrapped::of(&attempt.text, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
+    rows.extend(text.into_iter().take(limit).map(|row| {
+        let rule = Piece::literal(Role::Border, "│ ");
+        Row::new(std::iter::once(rule).chain(dimmed(row.left)))
+    }));
     indent(rows, 3)
 }
 

@@ -1,0 +1,128 @@
+//! Writing an agent back into its file: only what changed is touched; comments, order and layout of the rest stay.
+//!
+//! In: the file's text as it was read, the agent as it is now. Out: the file's new text. It must never lose a comment.
+
+use toml_edit::{DocumentMut, Item, Table, TableLike};
+
+use super::Agent;
+
+impl Agent {
+    /// The text of an agent file with this definition. Where `original` is an agent file, everything that means the same as
+    /// before stays as it was written; otherwise the whole definition is written anew.
+    pub fn rewrite(&self, original: &str, file: &str) -> String {
+        let now = self.to_toml();
+        if original.trim().is_empty() {
+            return now;
+        }
+        let before = Self::from_toml(original, file).map(|agent| agent.to_toml());
+        let (Ok(before), Ok(mut text)) = (before, original.parse::<DocumentMut>()) else { return now };
+        let (Ok(before), Ok(after)) = (before.parse::<DocumentMut>(), now.parse::<DocumentMut>()) else { return now };
+        change(text.as_table_mut(), before.as_table(), after.as_table());
+        let text = text.to_string();
+        // Whatever could not be changed in place must not change what the file means.
+        match Self::from_toml(&text, file) {
+            Ok(written) if written.to_toml() == now => text,
+            _ => now,
+        }
+    }
+}
+
+/// Applies the differences between two definitions to the table as it was written.
+fn change(text: &mut dyn TableLike, before: &dyn TableLike, after: &dyn TableLike) {
+    for (key, _) in before.iter() {
+        if after.get(key).is_none() {
+            text.remove(key);
+        }
+    }
+    for (key, now) in after.iter() {
+        let was = before.get(key);
+        if was.is_some_and(|was| means(was) == means(now)) {
+            continue;
+        }
+        let both = text.get_mut(key).and_then(Item::as_table_like_mut).zip(now.as_table_like());
+        if let (Some((written, now)), Some(was)) = (both, was.and_then(Item::as_table_like)) {
+            change(written, was, now);
+            continue;
+        }
+        put(text, key, now);
+    }
+}
+
+/// Sets a key; a comment behind or above the old value stays.
+fn put(text: &mut dyn TableLike, key: &str, now: &Item) {
+    if let (Some(Item::Value(written)), Item::Value(now)) = (text.get_mut(key), now) {
+        let decor = written.decor().clone();
+        *written = now.clone();
+        *written.decor_mut() = decor;
+        return;
+    }
+    let mut item = now.clone();
+    if let Item::Table(table) = &mut item {
+        unplaced(table);
+    }
+    text.insert(key, item);
+}
+
+/// A table that came from another document takes its place behind the others.
+fn unplaced(table: &mut Table) {
+    table.set_position(None);
+    for (_, item) in table.iter_mut() {
+        if let Item::Table(table) = item {
+            unplaced(table);
+        }
+    }
+}
+
+/// What an item means, without its layout.
+fn means(item: &Item) -> String {
+    match item {
+        Item::Value(value) => {
+            let mut bare = value.clone();
+            bare.decor_mut().clear();
+            bare.to_string()
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "# my agent\nname = \"a\"   # short\nprompt = \"Say {{x}}\"\n\n# in and out\nsignature = \"(x :string) -> {y :int}\"\nmax_turns = 2 # enough\n\n[context] # what is tried\nx = \"one\"\nn = 1\n";
+
+    fn agent() -> Agent {
+        Agent::from_toml(FILE, "a.toml").unwrap()
+    }
+
+    #[test]
+    fn an_unchanged_agent_leaves_the_file_as_it_is() {
+        assert_eq!(agent().rewrite(FILE, "a.toml"), FILE);
+    }
+
+    #[test]
+    fn a_changed_value_keeps_comments_and_order() {
+        let changed = Agent { prompt: "Write {{x}}".to_owned(), max_turns: 4, ..agent() };
+        let expected = FILE.replace("Say", "Write").replace("max_turns = 2", "max_turns = 4");
+        assert_eq!(changed.rewrite(FILE, "a.toml"), expected);
+    }
+
+    #[test]
+    fn new_keys_are_added_and_gone_ones_removed() {
+        let mut changed = agent();
+        changed.token_limit = Some(900);
+        changed.context = ptc_core::value::json::parse(r#"{"x":"two"}"#).unwrap();
+        changed.field_descriptions = vec![("y".to_owned(), "why".to_owned())];
+        let text = changed.rewrite(FILE, "a.toml");
+        assert_eq!(Agent::from_toml(&text, "a.toml").unwrap().to_toml(), changed.to_toml());
+        for kept in ["# my agent", "# short", "# in and out", "# enough", "# what is tried"] {
+            assert!(text.contains(kept), "{kept} is gone:\n{text}");
+        }
+        assert!(!text.contains("n = 1"), "{text}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_agent_is_written_anew() {
+        assert_eq!(agent().rewrite("not toml [", "a.toml"), agent().to_toml());
+    }
+}

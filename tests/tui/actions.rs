@@ -1,0 +1,71 @@
+//! The action table: complete, without duplicates and conflicts, remappable.
+
+use ptc_workbench::tui::actions::{ACTIONS, Action, Context};
+use ptc_workbench::tui::keys::{self, KeyError, Keymap};
+use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::picture;
+
+use super::press;
+use super::story::fresh;
+
+#[test]
+fn every_action_has_a_title_a_help_and_a_name_of_its_own() {
+    for (place, row) in ACTIONS.iter().enumerate() {
+        assert!(!row.title.is_empty() && row.help.ends_with('.'), "{}", row.id);
+        assert!(row.help.len() <= 90, "{} has a long help", row.id);
+        assert!(ACTIONS[place + 1..].iter().all(|other| other.id != row.id), "{} is there twice", row.id);
+        assert!(Context::ALL.iter().any(|(context, _)| *context == row.context), "{} is not in the help", row.id);
+        assert!(row.chords.iter().all(|chord| keys::read(chord).is_some()), "{} has a bad chord", row.id);
+    }
+}
+
+#[test]
+fn the_default_keys_do_not_conflict() {
+    assert_eq!(Keymap::default().conflicts(), []);
+}
+
+#[test]
+fn chords_are_read_and_named() {
+    for (written, named) in [
+        ("f5", "F5"),
+        ("ctrl-s", "Ctrl-S"),
+        ("alt-enter", "Alt-Enter"),
+        ("backtab", "Shift-Tab"),
+        ("shift-tab", "Shift-Tab"),
+        ("shift-g", "G"),
+        ("/", "/"),
+        ("space", "Space"),
+        ("ctrl-shift-left", "Ctrl-Shift-Left"),
+        ("pageup", "PageUp"),
+    ] {
+        assert_eq!(keys::name(keys::read(written).unwrap()), named, "{written}");
+    }
+    assert!(keys::read("hyper-x").is_none());
+}
+
+#[test]
+fn keys_are_remapped_by_action() {
+    let keymap = Keymap::configured([("run.start", &["f9", "ctrl-g"][..])]).unwrap();
+    assert_eq!(keymap.names(Action::Run), ["F9", "Ctrl-G"]);
+    let mut model = Model { keymap, ..fresh((120, 40)) };
+    press(&mut model, "f5");
+    assert!(model.workbench.run.is_none());
+    press(&mut model, "f9");
+    assert!(model.workbench.run.is_some());
+    let buffer = picture(&mut model, (120, 40));
+    let text: String = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
+    assert!(text.contains("F9 stop"), "the footer follows");
+}
+
+#[test]
+fn conflicts_name_both_actions() {
+    let errors = Keymap::configured([("help", &["f5"][..])]).unwrap_err();
+    assert_eq!(errors, [KeyError::Conflict { chord: "F5".to_owned(), first: "help", second: "run.start" }]);
+    assert!(errors[0].to_string().contains("help and run.start"));
+    let errors =
+        Keymap::configured([("rnu.start", &["f5"][..]), ("help", &["x"][..]), ("quit", &["hyper-q"][..])]).unwrap_err();
+    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert!(said[0].contains("did you mean \"run.start\""), "{said:?}");
+    assert!(said[1].contains("\"hyper-q\" is not a key"), "{said:?}");
+    assert!(said[2].contains("needed for typing"), "{said:?}");
+}

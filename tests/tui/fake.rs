@@ -1,0 +1,224 @@
+//! A backend and a stage made of scripts.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
+use ptc_workbench::event::{Address, Envelope, ErrorRecord};
+use ptc_workbench::tui::backend::{
+    AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Preview, Recovery, Run, RunOutline,
+    SaveError, SentMessage, SessionSummary, TurnOutline,
+};
+use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::picture;
+use ptc_workbench::tui::stage::{Input, Stage};
+use tokio::sync::{Notify, mpsc};
+
+use super::story::sentiment;
+
+/// A run that tells what a test gives it.
+#[derive(Default)]
+pub(crate) struct Told {
+    queue: Mutex<VecDeque<Happening>>,
+    changed: Notify,
+    pub(crate) cancelled: AtomicBool,
+    pub(crate) answers: Mutex<Vec<(Address, String)>>,
+}
+
+impl Told {
+    pub(crate) fn tell(&self, happening: Happening) {
+        self.queue.lock().unwrap().push_back(happening);
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn event(&self, envelope: Envelope) {
+        self.tell(Happening::Event(Box::new(envelope)));
+    }
+}
+
+impl Run for Told {
+    fn session(&self) -> Option<String> {
+        Some(super::story::SESSION.to_owned())
+    }
+
+    fn drain(&self) -> Vec<Happening> {
+        self.queue.lock().unwrap().drain(..).collect()
+    }
+
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        self.changed.notified().boxed()
+    }
+
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        self.tell(Happening::Ended(Ended::Run));
+    }
+
+    fn answer(&self, question: &Address, text: String) {
+        self.answers.lock().unwrap().push((question.clone(), text));
+    }
+}
+
+/// A backend that starts one scripted run and remembers what it was asked.
+#[derive(Default)]
+pub(crate) struct Fake {
+    pub(crate) run: Arc<Told>,
+    pub(crate) starts: AtomicUsize,
+    pub(crate) kept: Mutex<Vec<Recovery>>,
+    pub(crate) forgotten: AtomicUsize,
+    pub(crate) recoveries: Vec<Recovery>,
+    pub(crate) long_session: Option<usize>,
+}
+
+impl Backend for Fake {
+    fn opening(&self) -> Opening {
+        Opening { texts: sentiment(), file: None }
+    }
+
+    fn diagnose(&self, _: &DraftTexts) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn preview(&self, _: &DraftTexts) -> Preview {
+        Preview {
+            name: "sentiment".to_owned(),
+            mode: "json".to_owned(),
+            model: "demo".to_owned(),
+            ..Preview::default()
+        }
+    }
+
+    fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+        self.starts.fetch_add(1, Ordering::SeqCst);
+        Ok(self.run.clone())
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {
+        Ok(self
+            .long_session
+            .map(|turns| SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() })
+            .into_iter()
+            .collect())
+    }
+
+    fn open(&self, _: &str) -> Result<OpenSession, ErrorRecord> {
+        Ok(long_session(self.long_session.unwrap_or(1)))
+    }
+
+    fn replay(&self, _: &str) -> Result<Arc<dyn Run>, ErrorRecord> {
+        Ok(self.run.clone())
+    }
+
+    fn save(&self, path: &Path, _: &DraftTexts, _: Option<&AgentFile>, _: Overwrite) -> Result<AgentFile, SaveError> {
+        Ok(AgentFile { path: path.to_owned(), sha: String::new() })
+    }
+
+    fn recoveries(&self) -> Vec<Recovery> {
+        self.recoveries.clone()
+    }
+
+    fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord> {
+        self.kept.lock().unwrap().push(recovery.clone());
+        Ok(())
+    }
+
+    fn forget(&self) {
+        self.forgotten.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn drop_recovery(&self, _: &str) {}
+}
+
+/// A saved session of many turns whose bodies are made when asked for.
+pub(crate) fn long_session(turns: usize) -> OpenSession {
+    let outline = |number: usize| TurnOutline {
+        address: Address::from(format!("r0/t{number}").as_str()),
+        events: number * 10..number * 10 + 10,
+        success: Some(true),
+        reason: None,
+        elapsed_ms: 300,
+        tokens: None,
+    };
+    OpenSession {
+        summary: SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() },
+        runs: vec![RunOutline {
+            head: super::story::Story::new().start().events(),
+            turns: (1..=turns).map(outline).collect(),
+            tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),
+        }],
+        bodies: Arc::new(Made),
+    }
+}
+
+struct Made;
+
+impl Bodies for Made {
+    fn events(&self, places: std::ops::Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
+        let turn = format!("r0/t{}", places.start / 10);
+        let reply = format!("{{\"number\": {}}}", places.start / 10);
+        let story = super::story::Story::new().turn(&turn).reply(&turn, &reply, (1, 1));
+        Ok(story.extract(&turn, "whole", (0, reply.len())).turn_end(&turn, None, (1, 1), (1, 1, 1)).events())
+    }
+
+    fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
+        let sections = vec![("task".to_owned(), format!("the task of {turn}"))];
+        Ok(vec![SentMessage { role: ptc_workbench::event::Role::User, sections }])
+    }
+}
+
+/// A stage that keeps pictures, and takes its input from a channel.
+pub(crate) struct Paper {
+    inputs: mpsc::UnboundedReceiver<Input>,
+    pub(crate) last: Arc<Mutex<String>>,
+    pub(crate) edited: Option<String>,
+}
+
+impl Paper {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedSender<Input>) {
+        let (sender, inputs) = mpsc::unbounded_channel();
+        (Self { inputs, last: Arc::default(), edited: None }, sender)
+    }
+}
+
+impl Stage for Paper {
+    fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        let size = model.size;
+        let buffer = picture(model, size);
+        *self.last.lock().unwrap() = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
+        Ok(())
+    }
+
+    fn redraw(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn edit<'a>(&'a mut self, _: Place, _: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        let edited = self.edited.clone().ok_or_else(|| "there is no editor".to_owned());
+        futures::future::ready(edited).boxed()
+    }
+
+    fn suspend(&mut self) -> Result<(), String> {
+        Err("paper cannot be suspended".to_owned())
+    }
+
+    fn clip(&mut self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn input(&mut self) -> BoxFuture<'_, Option<Input>> {
+        self.inputs.recv().boxed()
+    }
+
+    fn pending(&mut self) -> Option<Input> {
+        self.inputs.try_recv().ok()
+    }
+}

@@ -1,0 +1,27 @@
+//! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
+
+mod actions;
+mod drive;
+mod fake;
+mod pictures;
+mod sizes;
+mod story;
+mod transcript;
+mod updates;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::{keys, update};
+
+/// Presses a chord such as `ctrl-s`.
+fn press(model: &mut Model, chord: &str) -> Vec<Effect> {
+    let chord = keys::read(chord).unwrap();
+    let key = KeyEvent::new(*chord.codes.first(), chord.modifiers);
+    update(model, Msg::Key(key))
+}
+
+/// Types a text.
+fn write(model: &mut Model, text: &str) -> Vec<Effect> {
+    text.chars().flat_map(|c| update(model, Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))).collect()
+}

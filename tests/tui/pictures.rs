@@ -1,0 +1,306 @@
+//! Pictures of the screens at the sizes that matter. Look at each before accepting it: nothing cut, nothing unexplained.
+
+use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
+use ptc_workbench::agent::{Diagnostic, Place};
+use ptc_workbench::event::Tokens;
+use ptc_workbench::tui::backend::{Ended, Question, SessionStatus, SessionSummary};
+use ptc_workbench::tui::message::{Msg, Slot};
+use ptc_workbench::tui::model::Model;
+use ptc_workbench::tui::theme::Theme;
+use ptc_workbench::tui::{ansi, picture, screenshot};
+
+use super::story::{NOW_MS, checked, failed, fresh, ran, streaming, tell, two_turns};
+use super::{press, write};
+
+const SMALL: (u16, u16) = (80, 24);
+const LARGE: (u16, u16) = (120, 40);
+const LOW: (u16, u16) = (40, 12);
+
+/// The rows of a screen without trailing spaces.
+fn rows(model: &mut Model) -> String {
+    let size = model.size;
+    let buffer = picture(model, size);
+    let width = usize::from(size.0);
+    let mut out = String::new();
+    for line in buffer.content().chunks(width) {
+        let mut row = String::new();
+        let mut hidden = 0;
+        for cell in line {
+            if hidden == 0 {
+                row.push_str(cell.symbol());
+                hidden = ptc_core::text::width::width(cell.symbol());
+            }
+            hidden = hidden.saturating_sub(1);
+        }
+        out += row.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// Compares a screen at the given sizes with its pictures.
+fn screens(name: &str, sizes: &[(u16, u16)], scene: impl Fn((u16, u16)) -> Model) {
+    insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        for size in sizes {
+            let mut model = scene(*size);
+            insta::assert_snapshot!(format!("{name}_{}x{}", size.0, size.1), rows(&mut model));
+        }
+    });
+}
+
+#[test]
+fn a_fresh_start() {
+    screens("fresh", &[SMALL, LARGE, LOW], fresh);
+}
+
+fn with_findings(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    press(&mut model, "ctrl-end");
+    write(&mut model, " {{tone}}");
+    let unknown = Diagnostic::error(
+        Place::Prompt,
+        Reason::TemplateError,
+        "{{tone}} is not a parameter of the signature; did you mean {{text}}?",
+    );
+    let comma = Diagnostic::error(
+        Place::Context,
+        Reason::InvalidContext,
+        "the context is not JSON at line 3, column 2: expected nothing more",
+    );
+    let loose = Diagnostic::error(Place::Options, Reason::InvalidAgent, "max_turns is at most 10000").warning();
+    checked(&mut model, vec![unknown.at(Span::new(36, 44)), comma.at(Span::new(34, 35)), loose]);
+    model
+}
+
+#[test]
+fn findings_at_their_places() {
+    screens("findings", &[SMALL, LARGE, LOW], with_findings);
+}
+
+#[test]
+fn a_reply_that_streams() {
+    screens("streaming", &[SMALL, LARGE, LOW], |size| {
+        let mut model = fresh(size);
+        ran(&mut model, streaming(), None);
+        model
+    });
+}
+
+fn finished(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    model
+}
+
+#[test]
+fn a_run_of_two_turns() {
+    screens("finished", &[SMALL, LARGE, LOW], finished);
+}
+
+#[test]
+fn a_run_that_failed() {
+    screens("failed", &[SMALL, LARGE], |size| {
+        let mut model = fresh(size);
+        ran(&mut model, failed(), Some(Ended::Run));
+        model
+    });
+}
+
+#[test]
+fn the_exact_request() {
+    screens("request", &[LARGE], |size| {
+        let mut model = finished(size);
+        press(&mut model, "backtab");
+        picture(&mut model, size);
+        for key in ["home", "down", "enter"] {
+            press(&mut model, key);
+            picture(&mut model, size);
+        }
+        model
+    });
+}
+
+#[test]
+fn the_raw_view() {
+    screens("raw", &[LARGE], |size| {
+        let mut model = finished(size);
+        press(&mut model, "backtab");
+        press(&mut model, "v");
+        model
+    });
+}
+
+fn session(id: &str, age_ms: i64, agent: &str, status: SessionStatus, result: &str) -> SessionSummary {
+    SessionSummary {
+        id: id.to_owned(),
+        started_ms: NOW_MS - age_ms,
+        agent: agent.to_owned(),
+        mode: "json".to_owned(),
+        model: "demo".to_owned(),
+        turns: 2,
+        tokens: Some(Tokens { input: 2_356, output: 50, ..Tokens::default() }),
+        status,
+        result: result.to_owned(),
+        task: "Classify the sentiment of: I love this product!".to_owned(),
+        ..SessionSummary::default()
+    }
+}
+
+fn listed(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    press(&mut model, "f3");
+    let hour = 3_600_000;
+    let fork = SessionSummary {
+        parent: Some(("2026-11-21T20-49-07Z-00000002".to_owned(), "t2".to_owned())),
+        ..session(
+            "2026-11-21T20-50-07Z-00000003",
+            120_000,
+            "sales",
+            SessionStatus::Error,
+            "max_turns_exceeded: 3 turns",
+        )
+    };
+    let damaged = SessionSummary {
+        damage: Some("line 12 is not an event; 11 events could be read".to_owned()),
+        ..session("2026-11-19T08-01-07Z-00000005", 60 * hour, "sales", SessionStatus::Open, "not finished")
+    };
+    let all = vec![
+        session(
+            "2026-11-21T20-52-07Z-00000001",
+            0,
+            "sentiment",
+            SessionStatus::Ok,
+            r#"{"sentiment":"positive","score":0.97}"#,
+        ),
+        session(
+            "2026-11-21T20-49-07Z-00000002",
+            180_000,
+            "sales",
+            SessionStatus::Ok,
+            r#"{"north":48211.5,"south":39120.0}"#,
+        ),
+        fork,
+        session(
+            "2026-11-20T17-03-07Z-00000004",
+            28 * hour,
+            "extract",
+            SessionStatus::Error,
+            "validation_error: items.2.price",
+        ),
+        damaged,
+    ];
+    tell(&mut model, Msg::Listed(Ok(all)));
+    model
+}
+
+#[test]
+fn the_sessions() {
+    screens("sessions", &[SMALL, LARGE, LOW], listed);
+    screens("sessions_filtered", &[LARGE], |size| {
+        let mut model = listed(size);
+        press(&mut model, "/");
+        write(&mut model, "status:error sal");
+        model
+    });
+    screens("sessions_none", &[SMALL], |size| {
+        let mut model = fresh(size);
+        press(&mut model, "f3");
+        tell(&mut model, Msg::Listed(Ok(Vec::new())));
+        model
+    });
+}
+
+#[test]
+fn a_replay_that_is_identical() {
+    screens("replayed", &[LARGE], |size| {
+        let mut model = listed(size);
+        press(&mut model, "r");
+        tell(&mut model, Msg::ReplayStarted(Ok(())));
+        let told = two_turns().into_iter().map(|event| ptc_workbench::tui::backend::Happening::Event(Box::new(event)));
+        let ended = ptc_workbench::tui::backend::Happening::Ended(Ended::Identical(None));
+        tell(&mut model, Msg::Happened(Slot::Viewer, told.chain([ended]).collect()));
+        model
+    });
+}
+
+#[test]
+fn the_help() {
+    screens("help", &[SMALL, LARGE, LOW], |size| {
+        let mut model = fresh(size);
+        press(&mut model, "f1");
+        model
+    });
+}
+
+#[test]
+fn the_palette() {
+    screens("palette", &[SMALL, LARGE, LOW], |size| {
+        let mut model = fresh(size);
+        press(&mut model, "ctrl-p");
+        write(&mut model, "re");
+        model
+    });
+}
+
+#[test]
+fn the_question_before_leaving() {
+    screens("leaving", &[SMALL, LARGE, LOW], |size| {
+        let mut model = fresh(size);
+        write(&mut model, "x");
+        checked(&mut model, Vec::new());
+        press(&mut model, "ctrl-q");
+        model
+    });
+}
+
+#[test]
+fn the_offer_of_kept_drafts() {
+    screens("recovery", &[SMALL], |size| {
+        let mut model = fresh(size);
+        let mut other = fresh(size);
+        write(&mut other, "Again: ");
+        let recovery = other.workbench.recovery(NOW_MS - 300_000);
+        tell(&mut model, Msg::Recoveries(vec![recovery]));
+        model
+    });
+}
+
+#[test]
+fn a_question_to_the_person() {
+    screens("answer", &[SMALL], |size| {
+        let mut model = fresh(size);
+        ran(&mut model, super::story::asked().events(), None);
+        let question = Question {
+            address: ptc_workbench::event::Address::from("r0/t1/q0"),
+            text: "system:\nYou answer with JSON.\n\nuser:\nClassify the sentiment of: I love this product!".to_owned(),
+        };
+        let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
+        tell(&mut model, Msg::Happened(Slot::Workbench, told));
+        write(&mut model, "{\"sentiment\": \"positive\"}");
+        model
+    });
+}
+
+#[test]
+fn a_screen_that_is_too_small() {
+    screens("too_small", &[(39, 10), (30, 5)], fresh);
+}
+
+#[test]
+fn without_colours_every_mark_is_still_there() {
+    let mut model = with_findings(LARGE);
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    model.theme = Theme::Plain;
+    let text = ansi(&picture(&mut model, LARGE));
+    assert!(!text.contains(";3"), "a colour is left");
+    insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("no_color_120x40", text.replace('\x1b', "␛"));
+    });
+}
+
+#[test]
+fn a_screenshot_is_a_picture_of_the_same_screen() {
+    let svg = screenshot(&mut finished(LARGE), LARGE);
+    assert!(svg.starts_with("<svg") && svg.contains("sentiment"), "{svg}");
+}

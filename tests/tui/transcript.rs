@@ -1,0 +1,176 @@
+//! The transcript: what is laid out, where the reader stays, what a fold of events gives.
+
+use proptest::prelude::*;
+use ptc_workbench::event::Envelope;
+use ptc_workbench::tui::transcript::{Scroll, Transcript, View};
+
+use super::fake::long_session;
+use super::story::{NOW_MS, asked, failed, missed, two_turns};
+
+const NOW: i64 = NOW_MS + 1_000;
+
+fn told(events: Vec<Envelope>) -> Transcript {
+    let mut transcript = Transcript::default();
+    events.iter().for_each(|event| transcript.apply(event));
+    transcript
+}
+
+fn rows(transcript: &mut Transcript, columns: usize, height: usize) -> Vec<String> {
+    transcript.prepare(columns, height, NOW);
+    transcript.rows().map(|row| " ".repeat(usize::from(row.indent)) + &row.row.plain()).collect()
+}
+
+#[test]
+fn a_session_of_ten_thousand_turns_lays_out_what_is_seen() {
+    let mut transcript = Transcript::of_session(&long_session(10_000));
+    transcript.prepare(80, 40, NOW);
+    assert!(transcript.laid_out() <= 90, "{} cells at the start", transcript.laid_out());
+    let before = transcript.laid_out();
+    transcript.follow();
+    transcript.prepare(80, 40, NOW);
+    assert!(transcript.laid_out() - before <= 180, "{} cells at the end", transcript.laid_out() - before);
+    let before = transcript.laid_out();
+    for _ in 0..50 {
+        transcript.scroll(Scroll::Lines(-1), NOW);
+        transcript.prepare(80, 40, NOW);
+    }
+    assert!(transcript.laid_out() - before <= 200, "{} cells while scrolling", transcript.laid_out() - before);
+    let before = transcript.laid_out();
+    transcript.prepare(80, 40, NOW);
+    assert_eq!(transcript.laid_out(), before, "a frame without a change lays out nothing");
+}
+
+#[test]
+fn only_the_seen_turns_of_a_session_are_asked_for_and_their_bodies_appear() {
+    let session = long_session(1_000);
+    let mut transcript = Transcript::of_session(&session);
+    transcript.prepare(80, 12, NOW);
+    let unread = transcript.unread();
+    assert!(!unread.is_empty() && unread.len() <= 6, "{unread:?}");
+    for (turn, places) in unread {
+        let events = session.bodies.events(places).unwrap();
+        let request = session.bodies.request(&turn).unwrap();
+        transcript.read_turn(&turn, &events, Some(request));
+    }
+    let seen = rows(&mut transcript, 80, 12).join("\n");
+    assert!(seen.contains("{\"number\": 1}"), "{seen}");
+}
+
+#[test]
+fn the_end_is_followed_until_the_reader_leaves_it() {
+    let mut transcript = told(missed().events());
+    transcript.prepare(60, 6, NOW);
+    assert!(transcript.follows());
+    transcript.scroll(Scroll::Lines(-2), NOW);
+    let before = rows(&mut transcript, 60, 6);
+    for event in two_turns().into_iter().skip(missed().events().len()) {
+        transcript.apply(&event);
+    }
+    assert_eq!(rows(&mut transcript, 60, 6), before, "what comes below does not move the reader");
+    assert!(transcript.new_below() > 0);
+    transcript.go_end();
+    transcript.prepare(60, 6, NOW);
+    assert_eq!(transcript.new_below(), 0);
+    assert!(rows(&mut transcript, 60, 6).join("\n").contains("2 turns"));
+}
+
+#[test]
+fn the_reader_stays_on_the_card_when_the_width_changes() {
+    let mut transcript = told(two_turns());
+    transcript.prepare(70, 8, NOW);
+    transcript.go_top();
+    transcript.scroll(Scroll::Lines(2), NOW);
+    let wide = rows(&mut transcript, 70, 8);
+    let narrow = rows(&mut transcript, 40, 8);
+    assert_eq!(
+        wide[0].split_whitespace().take(3).collect::<Vec<_>>(),
+        narrow[0].split_whitespace().take(3).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn folding_hides_the_body_and_nothing_else() {
+    let mut transcript = told(two_turns());
+    transcript.prepare(80, 60, NOW);
+    let open = rows(&mut transcript, 80, 60);
+    transcript.toggle_all();
+    let folded = rows(&mut transcript, 80, 60);
+    assert!(folded.len() < open.len());
+    assert!(folded.iter().all(|row| row.contains('▸')), "{folded:#?}");
+    transcript.toggle_all();
+    assert!(rows(&mut transcript, 80, 60).len() > open.len(), "requests are unfolded as well");
+}
+
+#[test]
+fn control_characters_vanish_in_the_rich_view_and_show_in_the_raw_one() {
+    let mut transcript = told(asked().part("r0/t1", 1, "a\u{1b}[2Jb\u{202e}c").events());
+    let rich = rows(&mut transcript, 80, 40).join("\n");
+    assert!(rich.contains("abc"), "{rich}");
+    transcript.set_view(View::Raw);
+    let raw = rows(&mut transcript, 80, 40).join("\n");
+    assert!(raw.contains("a␛[2Jb·U+202E·c"), "{raw}");
+}
+
+#[test]
+fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
+    let all = failed();
+    let mut transcript = told(all[..8].to_vec());
+    let waiting = rows(&mut transcript, 100, 40).join("\n");
+    assert!(waiting.contains("before attempt 2") && waiting.contains("as the server asked"), "{waiting}");
+    let mut transcript = told(all);
+    let ended = rows(&mut transcript, 100, 60).join("\n");
+    assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");
+    assert!(ended.contains("json_parse_error") && ended.contains("line 1, column 20"), "{ended}");
+    assert!(ended.contains("max_turns_exceeded") && ended.contains("Raise max_turns"), "{ended}");
+}
+
+proptest! {
+    #[test]
+    fn reply_parts_cut_anywhere_give_the_same_rows(
+        cuts in prop::collection::vec(0_usize..60, 0..8),
+        columns in 5_usize..60,
+        seen_between in any::<bool>(),
+    ) {
+        let reply = "Here:\n```json\n{\"a\": [1, 2, \"日本 text\"],\n \"b\": null}\n```\n";
+        let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| reply.is_char_boundary(*cut) && *cut <= reply.len()).collect();
+        cuts.extend([0, reply.len()]);
+        cuts.sort_unstable();
+        let mut whole = told(asked().part("r0/t1", 1, reply).events());
+        let mut parts = told(asked().events());
+        for pair in cuts.windows(2) {
+            let part = asked().part("r0/t1", 1, &reply[pair[0]..pair[1]]).events().pop().unwrap();
+            parts.apply(&part);
+            if seen_between {
+                parts.prepare(columns, 20, NOW);
+            }
+        }
+        prop_assert_eq!(rows(&mut parts, columns, 100), rows(&mut whole, columns, 100));
+    }
+
+    #[test]
+    fn any_walk_keeps_the_pane_full_and_in_order(
+        steps in prop::collection::vec(0_u8..9, 0..40),
+        columns in 1_usize..90,
+        height in 1_usize..30,
+    ) {
+        let mut transcript = told(two_turns());
+        for step in steps {
+            match step {
+                0 => transcript.step_up(NOW),
+                1 => transcript.step_down(NOW),
+                2 => transcript.scroll(Scroll::Pages(-1), NOW),
+                3 => transcript.scroll(Scroll::Pages(1), NOW),
+                4 => transcript.go_top(),
+                5 => transcript.go_end(),
+                6 => transcript.toggle(),
+                7 => transcript.toggle_all(),
+                _ => transcript.set_view(transcript.view().next()),
+            }
+            transcript.prepare(columns, height, NOW);
+            let seen: Vec<(usize, usize)> = transcript.rows().map(|row| (row.cell, row.line)).collect();
+            prop_assert!(seen.len() <= height);
+            prop_assert!(seen.is_sorted(), "{seen:?}");
+            prop_assert!(!seen.is_empty());
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What messages do to the model, and which effects come of them. No IO.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
+use ptc_workbench::agent::{Diagnostic, Place};
+use ptc_workbench::event::{Address, ErrorRecord};
+use ptc_workbench::tui::backend::{AgentFile, Ended, Happening, Overwrite, Question, SaveError, SessionSummary};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::model::{Model, Pane, Phase, Popup, Screen};
+use ptc_workbench::tui::picture;
+
+use super::story::{NOW_MS, asked, fresh, happened, ran, tell, two_turns};
+use super::{press, write};
+
+const SIZE: (u16, u16) = (120, 40);
+
+fn prompt(model: &Model) -> &str {
+    model.workbench.editor(Place::Prompt).draft.text()
+}
+
+#[test]
+fn typing_changes_the_focused_text_and_asks_for_a_check() {
+    let mut model = fresh(SIZE);
+    let effects = write(&mut model, "Hi ");
+    assert!(prompt(&model).starts_with("Hi Classify"));
+    assert!(matches!(effects.last(), Some(Effect::Check(_, texts)) if texts.prompt.starts_with("Hi ")));
+    assert!(model.workbench.unsaved());
+    press(&mut model, "ctrl-u");
+    press(&mut model, "ctrl-u");
+    assert!(!model.workbench.unsaved());
+}
+
+#[test]
+fn findings_of_older_texts_are_dropped() {
+    let mut model = fresh(SIZE);
+    let old = model.workbench.version();
+    write(&mut model, "x");
+    let finding = Diagnostic::error(Place::Prompt, Reason::TemplateError, "old");
+    tell(&mut model, Msg::Checked(old, vec![finding], Box::default()));
+    assert!(model.workbench.diagnostics.is_empty());
+}
+
+#[test]
+fn tab_goes_through_the_editors_and_the_run_and_back() {
+    let mut model = fresh(SIZE);
+    let order = [Place::Signature, Place::Context, Place::Options].map(Pane::Editor);
+    for pane in order.into_iter().chain([Pane::Run, Pane::Editor(Place::Prompt)]) {
+        press(&mut model, "tab");
+        assert_eq!(model.workbench.focus, pane);
+    }
+    press(&mut model, "backtab");
+    assert_eq!(model.workbench.focus, Pane::Run);
+}
+
+#[test]
+fn f5_starts_and_then_stops() {
+    let mut model = fresh(SIZE);
+    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Start(texts)] if texts.prompt == prompt(&model)));
+    tell(&mut model, Msg::Started(Ok(None)));
+    happened(&mut model, asked().events(), None);
+    assert_eq!(press(&mut model, "f5"), [Effect::Cancel(Slot::Workbench)]);
+    assert_eq!(press(&mut model, "f5"), [], "a second press does not start another run");
+    happened(&mut model, Vec::new(), Some(Ended::Run));
+    assert_eq!(model.workbench.run.as_ref().unwrap().phase, Phase::Done);
+}
+
+#[test]
+fn a_stop_before_the_start_was_heard_is_not_lost() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f5");
+    press(&mut model, "f5");
+    assert_eq!(tell(&mut model, Msg::Started(Ok(None))), [Effect::Cancel(Slot::Workbench)]);
+}
+
+#[test]
+fn escape_closes_the_topmost_and_stops_a_run_only_when_nothing_is_open() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f5");
+    tell(&mut model, Msg::Started(Ok(None)));
+    press(&mut model, "f1");
+    press(&mut model, "ctrl-q");
+    assert_eq!(press(&mut model, "esc"), []);
+    assert!(model.popups.is_empty());
+    press(&mut model, "f3");
+    assert_eq!(press(&mut model, "esc"), []);
+    assert_eq!(model.screen, Screen::Workbench);
+    assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Workbench)]);
+}
+
+#[test]
+fn a_refused_run_leads_to_the_first_error() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f5");
+    let finding = Diagnostic::error(Place::Context, Reason::InvalidContext, "not JSON").at(Span::new(4, 5));
+    tell(&mut model, Msg::Started(Err(vec![finding])));
+    assert_eq!(model.workbench.focus, Pane::Editor(Place::Context));
+    assert_eq!(model.workbench.editor(Place::Context).draft.cursor(), 4);
+    assert!(model.workbench.run.is_none());
+    assert!(model.toast.as_ref().unwrap().text.contains("line 2, column 3: not JSON"), "{:?}", model.toast);
+}
+
+#[test]
+fn on_a_narrow_screen_the_run_page_opens_by_itself_and_f2_switches_back() {
+    let mut model = fresh((80, 24));
+    press(&mut model, "f5");
+    assert_eq!(model.workbench.focus, Pane::Run);
+    press(&mut model, "f2");
+    assert_eq!(model.workbench.focus, Pane::Editor(Place::Prompt));
+    press(&mut model, "f2");
+    assert_eq!(model.workbench.focus, Pane::Run);
+}
+
+#[test]
+fn leaving_asks_only_when_there_are_unsaved_edits() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting);
+
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-q");
+    assert!(!model.quitting && matches!(model.popups.last(), Some(Popup::Leaving)));
+    press(&mut model, "esc");
+    assert!(!model.quitting && model.popups.is_empty(), "stay");
+    press(&mut model, "ctrl-q");
+    assert!(press(&mut model, "d").contains(&Effect::Forget));
+    assert!(model.quitting, "discard");
+}
+
+#[test]
+fn save_and_quit_leaves_only_after_the_file_was_written() {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-q");
+    press(&mut model, "s");
+    let effects = press(&mut model, "enter");
+    let [Effect::Save { path, texts, known: None, overwrite: Overwrite::Unchanged }] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(path, "sentiment.toml");
+    assert!(!model.quitting);
+    let failure = ErrorRecord { message: "disk full".to_owned(), ..ErrorRecord::default() };
+    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Err(SaveError::Failed(failure))));
+    assert!(!model.quitting && model.workbench.unsaved());
+    press(&mut model, "ctrl-q");
+    press(&mut model, "s");
+    press(&mut model, "enter");
+    let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
+    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
+    assert!(model.quitting);
+}
+
+#[test]
+fn another_file_at_the_path_is_overwritten_only_on_demand() {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-s");
+    press(&mut model, "enter");
+    let texts = model.workbench.texts();
+    tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
+    assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
+    let effects = press(&mut model, "o");
+    assert!(matches!(effects.as_slice(), [Effect::Save { overwrite: Overwrite::Always, .. }]));
+}
+
+#[test]
+fn kept_drafts_come_back_with_their_undo() {
+    let mut before = fresh(SIZE);
+    write(&mut before, "Again ");
+    let recovery = before.workbench.recovery(NOW_MS);
+    let mut model = fresh(SIZE);
+    tell(&mut model, Msg::Recoveries(vec![recovery]));
+    let effects = press(&mut model, "r");
+    assert!(matches!(effects.first(), Some(Effect::TakeOver(..))));
+    assert!(prompt(&model).starts_with("Again "));
+    assert!(model.workbench.unsaved());
+    press(&mut model, "ctrl-u");
+    press(&mut model, "ctrl-u");
+    assert!(prompt(&model).starts_with("Classify"));
+}
+
+#[test]
+fn an_external_edit_is_undone_like_any_other() {
+    let mut model = fresh(SIZE);
+    let effects = press(&mut model, "ctrl-e");
+    assert!(matches!(effects.as_slice(), [Effect::Edit(Place::Prompt, _)]));
+    tell(&mut model, Msg::Edited(Place::Prompt, Ok("Other words\n".to_owned())));
+    assert_eq!(prompt(&model), "Other words");
+    press(&mut model, "ctrl-u");
+    assert!(prompt(&model).starts_with("Classify"));
+}
+
+#[test]
+fn a_person_answers_as_the_model() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, asked().events(), None);
+    let question = Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned() };
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
+    write(&mut model, "{}");
+    press(&mut model, "esc");
+    assert!(model.popups.is_empty(), "the question can be put aside");
+    press(&mut model, "f5");
+    write(&mut model, "{}");
+    assert_eq!(press(&mut model, "f5"), [Effect::Answer(question.address, "{}".to_owned())]);
+    assert!(model.popups.is_empty());
+}
+
+#[test]
+fn a_disabled_action_says_why() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-c");
+    assert!(model.toast.as_ref().unwrap().text.contains("nothing is selected"));
+    press(&mut model, "ctrl-u");
+    assert!(model.toast.as_ref().unwrap().text.contains("nothing was changed"));
+}
+
+#[test]
+fn the_palette_does_what_was_picked() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-p");
+    write(&mut model, "sessions");
+    assert_eq!(press(&mut model, "enter"), [Effect::List]);
+    assert_eq!(model.screen, Screen::Sessions);
+}
+
+#[test]
+fn the_filter_takes_words_and_fields() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let session = |id: &str, agent: &str| SessionSummary {
+        id: id.to_owned(),
+        agent: agent.to_owned(),
+        mode: "json".to_owned(),
+        ..SessionSummary::default()
+    };
+    tell(&mut model, Msg::Listed(Ok(vec![session("a", "sales"), session("b", "extract"), session("c", "sales two")])));
+    press(&mut model, "/");
+    write(&mut model, "agent:sales two");
+    let shown: Vec<&str> = model.sessions.shown().map(|session| session.id.as_str()).collect();
+    assert_eq!(shown, ["c"]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Open("c".to_owned())]);
+    press(&mut model, "esc");
+    assert_eq!(model.sessions.shown().count(), 3);
+}
+
+#[test]
+fn a_list_that_is_read_again_keeps_the_selection() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let session = |id: &str| SessionSummary { id: id.to_owned(), ..SessionSummary::default() };
+    tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
+    press(&mut model, "down");
+    tell(&mut model, Msg::Listed(Ok(vec![session("c"), session("b"), session("a")])));
+    assert_eq!(model.sessions.selected.as_deref(), Some("a"));
+}
+
+#[test]
+fn a_click_focuses_and_places_the_cursor_and_the_wheel_scrolls() {
+    let mut model = fresh(SIZE);
+    picture(&mut model, SIZE);
+    let area = model.workbench.editor(Place::Signature).area;
+    let mouse = |kind, column, row| Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    tell(&mut model, mouse(MouseEventKind::Down(MouseButton::Left), area.x + 3, area.y));
+    assert_eq!(model.workbench.focus, Pane::Editor(Place::Signature));
+    assert_eq!(model.workbench.editor(Place::Signature).draft.cursor(), 3);
+    tell(&mut model, mouse(MouseEventKind::Drag(MouseButton::Left), area.x + 6, area.y));
+    assert_eq!(model.workbench.editor(Place::Signature).draft.selected(), Some("xt "));
+
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    model.size = (120, 14);
+    picture(&mut model, (120, 14));
+    let run = model.workbench.run_area;
+    tell(&mut model, mouse(MouseEventKind::ScrollUp, run.x + 1, run.y + 1));
+    assert!(!model.workbench.run.as_ref().unwrap().transcript.follows());
+}
+
+#[test]
+fn toasts_go_away_and_only_then_is_a_frame_needed() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-c");
+    model.dirty = false;
+    let deadline = model.deadline_ms().unwrap();
+    tell(&mut model, Msg::Clock(deadline - 1));
+    assert!(!model.dirty);
+    tell(&mut model, Msg::Clock(deadline));
+    assert!(model.dirty && model.toast.is_none());
+    assert_eq!(model.deadline_ms(), None);
+}
+
+#[test]
+fn a_pasted_megabyte_lands_in_the_editor_as_one_step() {
+    let mut model = fresh(SIZE);
+    let before = prompt(&model).len();
+    tell(&mut model, Msg::Paste("0123456789abcde\n".repeat(65_536)));
+    picture(&mut model, SIZE);
+    assert_eq!(prompt(&model).len(), before + (1 << 20));
+    press(&mut model, "ctrl-u");
+    assert_eq!(prompt(&model).len(), before);
+}
+
+#[test]
+fn below_the_smallest_size_only_leaving_works() {
+    let mut model = fresh((39, 9));
+    write(&mut model, "x");
+    assert!(!model.workbench.unsaved());
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting);
+}
