@@ -59,7 +59,9 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let mut file = None;
     if let Some(name) = arguments.open.as_deref() {
         match workbench.open_session(name) {
-            Ok(session) if !name.ends_with(".toml") => setup.session = Some(session.header.id.to_string()),
+            Ok(session) if Path::new(name).extension().is_none_or(|ending| ending != "toml") => {
+                setup.session = Some(session.header.id.to_string())
+            }
             _ => {
                 agent = cli::agent_source(name).map_err(|error| error.0)?;
                 file = Some(Path::new(name)).filter(|path| path.exists());

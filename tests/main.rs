@@ -11,6 +11,7 @@ mod config;
 mod engine;
 mod openai;
 mod pages;
+mod pty;
 mod replay;
 mod session;
 mod tidy;

@@ -283,6 +283,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::DropKept, "recovery.drop", "discard", "Throws the kept texts away.", &["d"], C::Recovery, 2),
     row(A::ConfirmPath, "save_path.confirm", "save", "Saves to the path.", &["enter"], C::SavePath, 1),
     row(A::ConfirmOverwrite, "overwrite.confirm", "overwrite", "Replaces the file.", &["o"], C::Overwrite, 1),
+    row(A::ReadUp, "answer.up", "scroll up", "Scrolls what is asked up.", &["ctrl-up", "alt-up"], C::Answer, 0),
+    row(A::ReadDown, "answer.down", "scroll", "Scrolls what is asked down.", &["ctrl-down", "alt-down"], C::Answer, 2),
     row(A::SendAnswer, "answer.send", "send reply", "Sends the text as the model's reply.", &["f5", "ctrl-enter", "alt-enter"], C::Answer, 1),
 ];
 

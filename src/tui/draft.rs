@@ -257,9 +257,8 @@ impl Draft {
     fn write(&mut self, range: Range<usize>, text: &str) {
         let first = self.breaks.partition_point(|start| *start <= range.start);
         let last = self.breaks.partition_point(|start| *start <= range.end);
-        let moved = text.len() as isize - range.len() as isize;
         for later in &mut self.breaks[last..] {
-            *later = later.saturating_add_signed(moved);
+            *later = *later - range.len() + text.len();
         }
         let inserted = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| range.start + at + 1);
         self.breaks.splice(first..last, inserted);

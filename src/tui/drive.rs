@@ -76,6 +76,8 @@ pub struct Driver {
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
     pub(super) reading: Vec<crate::event::Address>,
+    /// The last piece of work in turn.
+    pub(super) in_turn: Option<tokio::task::JoinHandle<()>>,
     /// Background work under way.
     pub(super) working: usize,
     clock: Clock,
@@ -105,6 +107,7 @@ impl Driver {
             done,
             answers,
             reading: Vec::new(),
+            in_turn: None,
             working: 0,
             clock,
             limiter: Limiter::default(),
@@ -198,7 +201,7 @@ impl Driver {
             Input::Terminal(Event::FocusGained | Event::FocusLost) => return Ok(None),
             Input::Terminate(signal) => return Ok(Some(Exit::Signal(signal))),
             Input::Stop => {
-                effects::suspend(model, stage);
+                effects::suspend(model, stage).await;
                 Msg::Resumed
             }
             Input::Continue => {

@@ -61,16 +61,16 @@ pub(super) async fn perform(
             let result = save(&*backend, &path, &texts, known.as_ref(), overwrite);
             Done::Msg(Msg::Saved(path, texts, result))
         }),
-        Effect::Keep(recovery) => work(driver, move || Done::Msg(Msg::Kept(backend.keep(&recovery)))),
-        Effect::Forget => work(driver, move || {
+        Effect::Keep(recovery) => work_in_turn(driver, move || Done::Msg(Msg::Kept(backend.keep(&recovery)))),
+        Effect::Forget => work_in_turn(driver, move || {
             backend.forget();
             Done::Msg(Msg::Kept(Ok(())))
         }),
-        Effect::Drop(id) => work(driver, move || {
+        Effect::Drop(id) => work_in_turn(driver, move || {
             backend.drop_recovery(&id);
             Done::Msg(Msg::Kept(Ok(())))
         }),
-        Effect::TakeOver(recovery, id) => work(driver, move || {
+        Effect::TakeOver(recovery, id) => work_in_turn(driver, move || {
             let kept = backend.keep(&recovery);
             if kept.is_ok() {
                 backend.drop_recovery(&id);
@@ -79,14 +79,14 @@ pub(super) async fn perform(
         }),
         Effect::Edit(place, text) => {
             let result = stage.edit(place, &text).await;
-            stage.redraw()?;
+            stage.redraw();
             for effect in update(model, Msg::Edited(place, result)) {
                 Box::pin(perform(driver, model, stage, effect)).await?;
             }
         }
         Effect::Clip(text) => stage.clip(&text)?,
-        Effect::Suspend => suspend(model, stage),
-        Effect::Redraw => stage.redraw()?,
+        Effect::Suspend => suspend(model, stage).await,
+        Effect::Redraw => stage.redraw(),
     }
     Ok(())
 }
@@ -102,8 +102,8 @@ fn save(
 }
 
 /// Gives the terminal to the shell and takes it back.
-pub(super) fn suspend(model: &mut Model, stage: &mut dyn Stage) {
-    if let Err(reason) = stage.suspend() {
+pub(super) async fn suspend(model: &mut Model, stage: &mut dyn Stage) {
+    if let Err(reason) = stage.suspend().await {
         model.say(Tone::Bad, format!("not suspended: {reason}"));
     }
     model.dirty = true;
@@ -119,6 +119,25 @@ fn work(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
             tracing::debug!("background work ended after the interface");
         }
     });
+}
+
+/// The same after all work in turn that was asked for before: what is kept last must stay, what is forgotten last must go.
+fn work_in_turn(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
+    driver.working += 1;
+    let done = driver.done.clone();
+    let before = driver.in_turn.take();
+    driver.in_turn = Some(tokio::spawn(async move {
+        if let Some(before) = before
+            && let Err(error) = before.await
+        {
+            tracing::error!(%error, "a piece of background work failed");
+        }
+        match tokio::task::spawn_blocking(job).await.map(|result| done.send(result)) {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => tracing::debug!("background work ended after the interface"),
+            Err(error) => tracing::error!(%error, "a piece of background work failed"),
+        }
+    }));
 }
 
 /// Asks for kept texts of earlier starts.

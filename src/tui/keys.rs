@@ -73,12 +73,9 @@ impl Default for Keymap {
 
 impl Keymap {
     /// The table's chords with the configuration's in their place: action id and chords.
-    pub fn configured<'a, C: AsRef<str>>(
+    pub fn configured<'a, C: AsRef<str> + 'a>(
         keys: impl IntoIterator<Item = (&'a str, &'a [C])>,
-    ) -> Result<Self, Vec<KeyError>>
-    where
-        C: 'a,
-    {
+    ) -> Result<Self, Vec<KeyError>> {
         let mut map = Self::default();
         let mut errors = Vec::new();
         for (name, chords) in keys {

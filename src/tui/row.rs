@@ -120,7 +120,7 @@ mod tests {
         let row = Row::new([Piece::literal(Role::Title, "Turn 1 "), Piece::literal(Role::Dim, "of a run")])
             .ending([Piece::literal(Role::Good, "✓ ok")]);
         assert_eq!(drawn(&row, 22), "Turn 1 of a run   ✓ ok");
-        assert_eq!(drawn(&row, 16), "Turn 1 of…  ✓ ok");
+        assert_eq!(drawn(&row, 16), "Turn 1 of … ✓ ok");
         assert_eq!(drawn(&row, 4), "✓ ok");
         assert_eq!(drawn(&row, 0), "");
     }

@@ -1,4 +1,4 @@
-//! Pictures of screens: the drawn buffer as text with ANSI colours, and as SVG.
+//! Pictures of screens: the drawn buffer as text with ANSI colours, and as SVG; screens set up for a picture.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,11 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::model::Model;
+use super::backend::{Backend, Ended, OpenSession, SessionStatus, SessionSummary};
+use super::draft::Draft;
+use super::model::{Model, Popup, RunView, Screen};
 use super::theme::sgr_code;
+use crate::event::Envelope;
 
 /// Draws the model at this size.
 pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
@@ -22,6 +25,53 @@ pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
 pub fn screenshot(model: &mut Model, size: (u16, u16)) -> String {
     let buffer = picture(model, size);
     anstyle_svg::Term::new().render_svg(&ansi(&buffer))
+}
+
+/// The screens that [`scene`] can set up.
+pub const SCENES: [&str; 4] = ["workbench", "sessions", "help", "actions"];
+
+/// A model as it looks when a screen is in use: the workbench with the oldest finished session of its agent as its run.
+/// The time of the picture is the session's, so that the same program gives the same picture. Reads files; runs nothing.
+///
+/// Errors: the names of the known screens.
+pub fn scene(backend: &dyn Backend, screen: &str, size: (u16, u16)) -> Result<Model, String> {
+    let mut model = Model::new(backend.opening(), size, 0);
+    let texts = model.workbench.texts();
+    let preview = backend.preview(&texts);
+    let sessions = backend.sessions().unwrap_or_default();
+    let fits = |session: &&SessionSummary| session.agent == preview.name && session.status == SessionStatus::Ok;
+    let session = sessions.iter().rev().find(fits).and_then(|session| backend.open(&session.id).ok());
+    model.workbench.checked = Some(model.workbench.version());
+    model.workbench.diagnostics = backend.diagnose(&texts);
+    model.workbench.preview = preview;
+    if let Some(session) = &session {
+        let view = played(session);
+        model.now_ms = view.transcript.facts.last_ms;
+        model.workbench.run = Some(view);
+    }
+    model.sessions.selected = sessions.first().map(|session| session.id.clone());
+    model.sessions.all = Some(sessions);
+    match screen {
+        "workbench" => {}
+        "sessions" => model.screen = Screen::Sessions,
+        "help" => model.popups.push(Popup::Help { top: 0 }),
+        "actions" => model.popups.push(Popup::Palette { input: Draft::default(), selected: 0 }),
+        other => return Err(format!("there is no screen {other:?}; known: {}", SCENES.join(", "))),
+    }
+    Ok(model)
+}
+
+/// A saved session as if it had just run.
+fn played(session: &OpenSession) -> RunView {
+    let mut view = RunView { session: Some(session.summary.id.clone()), ended: Some(Ended::Run), ..RunView::default() };
+    for run in &session.runs {
+        let turns = run.turns.iter().flat_map(|turn| session.bodies.events(turn.events.clone()).unwrap_or_default());
+        let events: Vec<Envelope> = run.head.iter().cloned().chain(turns).chain(run.tail.iter().cloned()).collect();
+        for event in &events {
+            view.transcript.apply(event);
+        }
+    }
+    view
 }
 
 /// A buffer as lines of text with ANSI colours.

@@ -13,7 +13,7 @@ pub trait Stage: Send {
     fn draw(&mut self, model: &mut Model) -> io::Result<()>;
 
     /// Forgets what is on the screen, so that the next frame draws everything.
-    fn redraw(&mut self) -> io::Result<()>;
+    fn redraw(&mut self);
 
     /// The process was continued: sets everything up again.
     fn resume(&mut self) -> io::Result<()>;
@@ -22,7 +22,7 @@ pub trait Stage: Send {
     fn edit<'a>(&'a mut self, place: Place, text: &'a str) -> BoxFuture<'a, Result<String, String>>;
 
     /// Gives the terminal to the shell until the process is continued. Says why when it cannot.
-    fn suspend(&mut self) -> Result<(), String>;
+    fn suspend(&mut self) -> BoxFuture<'_, Result<(), String>>;
 
     /// Puts a text on the terminal's clipboard.
     fn clip(&mut self, text: &str) -> io::Result<()>;

@@ -9,18 +9,21 @@ use std::thread::ThreadId;
 
 use base64::Engine as _;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, EventStream,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream,
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use futures::{FutureExt as _, StreamExt as _};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::model::Model;
 use super::stage::{Input, Stage};
@@ -67,22 +70,59 @@ impl From<io::Error> for TakeError {
 
 /// The terminal while it is ours.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
-    events: Option<EventStream>,
+    backend: CrosstermBackend<Stdout>,
+    /// What the terminal shows; `None` when nobody knows.
+    shown: Option<Buffer>,
+    keyboard: Option<Keyboard>,
     signals: Signals,
 }
 
+/// Reads the terminal's events in a task of its own, so that they can be taken with and without waiting.
+struct Keyboard {
+    events: mpsc::UnboundedReceiver<Event>,
+    task: JoinHandle<()>,
+}
+
+impl Keyboard {
+    fn listen() -> Self {
+        let (sender, events) = mpsc::unbounded_channel();
+        let task = tokio::spawn(async move {
+            let mut stream = EventStream::new();
+            while let Some(event) = stream.next().await {
+                let told = event.map(|event| sender.send(event));
+                match told {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => return,
+                    Err(error) => {
+                        tracing::error!(%error, "reading the terminal");
+                        return;
+                    }
+                }
+            }
+        });
+        Self { events, task }
+    }
+
+    /// Ends the reading; afterwards no thread takes keys away from others.
+    async fn stop(self) {
+        self.task.abort();
+        if let Err(error) = self.task.await {
+            tracing::trace!(%error, "the keyboard's task has ended");
+        }
+    }
+}
+
 impl Screen {
-    /// Takes the terminal.
+    /// Takes the terminal. Must be called inside a runtime.
     pub fn take() -> Result<Self, TakeError> {
         if !(io::stdin().is_terminal() && stdout().is_terminal()) {
             return Err(TakeError::NoTerminal);
         }
         let signals = Signals::listen()?;
         hook_panics(std::thread::current().id());
-        let mut screen = Self { terminal: Terminal::new(CrosstermBackend::new(stdout()))?, events: None, signals };
+        let mut screen = Self { backend: CrosstermBackend::new(stdout()), shown: None, keyboard: None, signals };
         enter()?;
-        screen.events = Some(EventStream::new());
+        screen.keyboard = Some(Keyboard::listen());
         Ok(screen)
     }
 
@@ -92,20 +132,39 @@ impl Screen {
     }
 
     /// Gives the terminal back for a while and takes it again.
-    fn lend<T>(&mut self, to: impl FnOnce() -> T) -> io::Result<T> {
-        self.events = None;
+    async fn lend<T>(&mut self, to: impl FnOnce() -> T) -> io::Result<T> {
+        if let Some(keyboard) = self.keyboard.take() {
+            keyboard.stop().await;
+        }
         restore();
         let result = to();
         enter()?;
-        self.events = Some(EventStream::new());
-        self.terminal.clear()?;
+        self.keyboard = Some(Keyboard::listen());
+        self.shown = None;
         Ok(result)
+    }
+
+    /// Writes what differs from what the terminal shows.
+    fn show(&mut self, next: Buffer, cursor: Option<Position>) -> io::Result<()> {
+        self.backend.hide_cursor()?;
+        let before = if let Some(shown) = self.shown.take().filter(|shown| shown.area == next.area) {
+            shown
+        } else {
+            execute!(self.backend, Clear(ClearType::All))?;
+            Buffer::empty(next.area)
+        };
+        self.backend.draw(before.diff(&next).into_iter())?;
+        if let Some(cursor) = cursor {
+            self.backend.set_cursor_position(cursor)?;
+            self.backend.show_cursor()?;
+        }
+        self.shown = Some(next);
+        Ok(())
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.events = None;
         restore();
     }
 }
@@ -159,34 +218,34 @@ fn hook_panics(interface: ThreadId) {
 impl Stage for Screen {
     fn draw(&mut self, model: &mut Model) -> io::Result<()> {
         super::layout(model);
-        queue!(stdout(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(|frame| {
-            if let Some(cursor) = super::draw(model, frame.buffer_mut()) {
-                frame.set_cursor_position(cursor);
-            }
-        })?;
-        execute!(stdout(), EndSynchronizedUpdate)
+        let mut next = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+        let cursor = super::draw(model, &mut next);
+        queue!(self.backend, BeginSynchronizedUpdate)?;
+        self.show(next, cursor)?;
+        execute!(self.backend, EndSynchronizedUpdate)
     }
 
-    fn redraw(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+    fn redraw(&mut self) {
+        self.shown = None;
     }
 
     fn resume(&mut self) -> io::Result<()> {
         // The shell may have changed the modes; crossterm would believe that they are still set.
         disable_raw_mode()?;
         enter()?;
-        self.terminal.clear()
+        self.shown = None;
+        Ok(())
     }
 
     fn edit<'a>(&'a mut self, place: Place, text: &'a str) -> BoxFuture<'a, Result<String, String>> {
-        let text = text.to_owned();
-        Box::pin(async move { self.lend(|| external::edit(place, &text)).map_err(|error| error.to_string())? })
+        Box::pin(async move { self.lend(|| external::edit(place, text)).await.map_err(|error| error.to_string())? })
     }
 
-    fn suspend(&mut self) -> Result<(), String> {
-        signals::can_stop()?;
-        self.lend(signals::stop).map_err(|error| error.to_string())?
+    fn suspend(&mut self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            signals::can_stop()?;
+            self.lend(signals::stop).await.map_err(|error| error.to_string())?
+        })
     }
 
     fn clip(&mut self, text: &str) -> io::Result<()> {
@@ -201,23 +260,16 @@ impl Stage for Screen {
 
     fn input(&mut self) -> BoxFuture<'_, Option<Input>> {
         Box::pin(async move {
-            let Some(events) = &mut self.events else { return std::future::pending().await };
+            let Some(keyboard) = &mut self.keyboard else { return std::future::pending().await };
             tokio::select! {
                 biased;
                 signal = self.signals.next() => Some(signal),
-                event = events.next() => match event {
-                    Some(Ok(event)) => Some(Input::Terminal(event)),
-                    Some(Err(error)) => {
-                        tracing::error!(%error, "reading the terminal");
-                        None
-                    }
-                    None => None,
-                },
+                event = keyboard.events.recv() => event.map(Input::Terminal),
             }
         })
     }
 
     fn pending(&mut self) -> Option<Input> {
-        self.input().now_or_never().flatten()
+        self.keyboard.as_mut()?.events.try_recv().ok().map(Input::Terminal)
     }
 }

@@ -193,9 +193,7 @@ impl Stage for Paper {
         Ok(())
     }
 
-    fn redraw(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    fn redraw(&mut self) {}
 
     fn resume(&mut self) -> io::Result<()> {
         Ok(())
@@ -206,8 +204,8 @@ impl Stage for Paper {
         futures::future::ready(edited).boxed()
     }
 
-    fn suspend(&mut self) -> Result<(), String> {
-        Err("paper cannot be suspended".to_owned())
+    fn suspend(&mut self) -> BoxFuture<'_, Result<(), String>> {
+        futures::future::ready(Err("paper cannot be suspended".to_owned())).boxed()
     }
 
     fn clip(&mut self, _: &str) -> io::Result<()> {

@@ -6,7 +6,7 @@
 use super::repair::{is_literal, word_of};
 use crate::text::Span;
 
-/// How many brackets in a row are looked through.
+/// How many brackets (or escaped line breaks) in a row are looked through.
 const LOOK: usize = 8;
 
 /// The first place in `range` where an object or a list could start.
@@ -63,7 +63,8 @@ fn is_check_box(text: &str, at: usize) -> bool {
 /// Is the bracket at `start` followed by an escaped quote, as when JSON was escaped once too often?
 pub(super) fn is_escaped(text: &str, start: usize) -> bool {
     let mut behind = text.get(start + 1..).unwrap_or_default().trim_start();
-    while let Some(rest) = behind.strip_prefix("\\n").or_else(|| behind.strip_prefix(['{', '['])) {
+    for _ in 0..LOOK {
+        let Some(rest) = behind.strip_prefix("\\n").or_else(|| behind.strip_prefix(['{', '['])) else { break };
         behind = rest.trim_start();
     }
     behind.starts_with("\\\"")

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use ptc_core::text::estimate_tokens;
 
+use super::partial::Reading;
 use crate::event::{
     Address, Check, ErrorRecord, Extract, Interrupt, JsonText, Options, ReplyEnd, ReplyStatus, RetryWait, Role, RunEnd,
     RunStart, Sent, StructuredBy, Tokens, TurnEnd, Wire,
@@ -131,6 +132,8 @@ pub struct TurnCard {
     pub started_ms: i64,
     /// Unix time in ms of its last event.
     pub last_ms: i64,
+    /// JSON Schema of the answer.
+    pub schema: Option<JsonText>,
     /// Attempts in order.
     pub attempts: Vec<Attempt>,
     /// What was found in the reply.
@@ -162,6 +165,8 @@ pub struct Attempt {
     pub sent: Option<Sent>,
     /// The answer's text so far.
     pub text: String,
+    /// What the text is so far; `None` before its first piece.
+    pub reading: Option<Reading>,
     /// How it ended.
     pub end: Option<ReplyEnd>,
     /// The raw frames.

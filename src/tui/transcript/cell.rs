@@ -20,6 +20,7 @@ pub enum View {
 
 impl View {
     /// The next view in the cycle.
+    #[must_use]
     pub fn next(self) -> Self {
         match self {
             Self::Rich => Self::Raw,

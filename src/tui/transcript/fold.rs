@@ -1,6 +1,7 @@
 //! Events become cards, one by one, live and from a file alike.
 
 use super::card::{self, Card, EndCard, Messages, TURN_CELLS, TurnCard, turn_cards};
+use super::partial::Reading;
 use super::{Cell, Facts, Transcript};
 use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, Source};
 use crate::tui::backend::{OpenSession, SentMessage, TurnOutline};
@@ -228,9 +229,13 @@ impl TurnCard {
             Event::ReplyPart(part) => {
                 self.wait = None;
                 self.asked = false;
-                let attempt = self.attempt(part.attempt);
                 if part.kind == PartKind::Text {
+                    let begun = self.attempt(part.attempt).reading.take();
+                    let mut reading = begun.unwrap_or_else(|| Reading::new(self.schema.as_ref()));
+                    reading.take(&part.text);
+                    let attempt = self.attempt(part.attempt);
                     attempt.text.push_str(&part.text);
+                    attempt.reading = Some(reading);
                 }
             }
             Event::ReplyEnd(end) => {

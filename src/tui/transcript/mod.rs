@@ -78,6 +78,12 @@ impl Facts {
         Some(amount / 1e6)
     }
 
+    /// The time it took, or the time so far with tenths of seconds.
+    pub fn time(&self, now_ms: i64) -> String {
+        let elapsed_ms = self.elapsed_ms(now_ms);
+        if self.end.is_some() { format::duration(elapsed_ms) } else { format::running(elapsed_ms) }
+    }
+
     /// From the start to the end, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: i64) -> u64 {
         let until = if self.end.is_some() { self.last_ms } else { now_ms.max(self.last_ms) };

@@ -1,58 +1,61 @@
 //! What a reply is so far, in words, while it still arrives.
+//!
+//! In: the pieces of a reply and the schema that was sent. Out: one line. Each piece is read once.
 
-/// The state of an unfinished JSON reply: open containers, and whether a string is unfinished.
-pub fn describe(text: &str) -> String {
-    let mut open: Vec<(char, usize)> = Vec::new();
-    let mut string = false;
-    let mut escaped = false;
-    let mut begun = false;
-    for c in text.chars() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if string => escaped = true,
-            '"' if begun => string = !string,
-            _ if string => {}
-            '{' | '[' => {
-                begun = true;
-                open.push((c, 0));
-            }
-            '}' | ']' => _ = open.pop(),
-            ':' | ',' => {
-                if let Some((kind, count)) = open.last_mut()
-                    && (c == ':') == (*kind == '{')
-                {
-                    *count += 1;
-                }
-            }
-            _ => {}
+use ptc_core::reply::Want;
+use ptc_core::reply::stream::{ReplyPush, Stage};
+
+use crate::event::JsonText;
+
+/// Reads a reply as it grows.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    push: ReplyPush,
+    /// Fields that the schema asks for.
+    fields: Option<usize>,
+}
+
+impl Reading {
+    /// A reading that expects what this schema describes.
+    pub fn new(schema: Option<&JsonText>) -> Self {
+        let schema = schema.map(JsonText::json).unwrap_or_default();
+        let want = match schema.get("type").and_then(|kind| kind.as_str()) {
+            Some("object") => Want::Object,
+            Some("array") => Want::List,
+            _ => Want::Any,
+        };
+        let fields = schema.get("properties").and_then(|fields| fields.members()).map(<[_]>::len);
+        Self { push: ReplyPush::new(want), fields }
+    }
+
+    /// Takes the next piece.
+    pub fn take(&mut self, piece: &str) {
+        self.push.push(piece);
+    }
+
+    /// The reply so far, such as `object open, 1 of 2 fields, string unfinished`.
+    pub fn describe(&self) -> String {
+        match (self.push.stage(), self.push.json()) {
+            (Stage::Reasoning, _) => "thinking".to_owned(),
+            (_, Some(json)) => json.state().describe(self.fields),
+            (_, None) => "no JSON yet".to_owned(),
         }
     }
-    let Some((kind, count)) = open.first() else {
-        return if begun { "JSON closed".to_owned() } else { "no JSON yet".to_owned() };
-    };
-    let outer = match kind {
-        '{' => format!("object open, {} begun", super::format::plural(*count as u64, "field")),
-        _ => format!("list open, {}", super::format::plural(*count as u64 + 1, "item")),
-    };
-    let depth = if open.len() > 1 { format!(", {} levels deep", open.len()) } else { String::new() };
-    let tail = if string { ", string unfinished" } else { "" };
-    format!("{outer}{depth}{tail}")
 }
 
 #[cfg(test)]
 mod tests {
+    use ptc_core::value::json;
+
     use super::*;
 
     #[test]
-    fn the_state_of_a_growing_reply_is_said_in_words() {
-        for (text, said) in [
-            ("Here it is", "no JSON yet"),
-            ("{\"a\": \"x", "object open, 1 field begun, string unfinished"),
-            ("{\"a\": [1, {\"b\"", "object open, 1 field begun, 3 levels deep"),
-            ("[1, 2", "list open, 2 items"),
-            ("{\"a\": \"\\\"}\", \"b\": 2}", "JSON closed"),
-        ] {
-            assert_eq!(describe(text), said, "{text}");
-        }
+    fn a_growing_reply_is_told_in_words() {
+        let schema = json::parse(r#"{"type":"object","properties":{"a":{},"b":{}}}"#).unwrap();
+        let mut reading = Reading::new(Some(&JsonText::of(&schema)));
+        reading.take("Here it is: ");
+        assert_eq!(reading.describe(), "no JSON yet");
+        reading.take("{\"a\": 1, \"b\": \"x");
+        assert_eq!(reading.describe(), "object open, 1 of 2 fields, string unfinished");
     }
 }

@@ -198,7 +198,7 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
 
 /// Scrolls the text of a popup; the view clamps it.
 fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
-    if let Some(Popup::Help { top } | Popup::Text { top, .. }) = model.popups.last_mut() {
+    if let Some(Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. }) = model.popups.last_mut() {
         *top = top.saturating_add_signed(by);
     }
     Vec::new()

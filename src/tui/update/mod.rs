@@ -69,10 +69,9 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     model.dirty |= model.moving() && before / 100 != now_ms / 100;
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
         model.workbench.keep_at_ms = None;
-        return vec![match model.workbench.unsaved() {
-            true => Effect::Keep(Box::new(model.workbench.recovery(now_ms))),
-            false => Effect::Forget,
-        }];
+        let workbench = &model.workbench;
+        let keep = workbench.unsaved().then(|| Effect::Keep(Box::new(workbench.recovery(now_ms))));
+        return vec![keep.unwrap_or(Effect::Forget)];
     }
     Vec::new()
 }

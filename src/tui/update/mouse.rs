@@ -28,7 +28,9 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
 fn wheel(model: &mut Model, at: Position, lines: isize) {
     if let Some(popup) = model.popups.last_mut() {
         match popup {
-            Popup::Help { top } | Popup::Text { top, .. } => *top = top.saturating_add_signed(lines),
+            Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. } => {
+                *top = top.saturating_add_signed(lines);
+            }
             Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
             _ => {}
         }

@@ -155,7 +155,7 @@ fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
         let editor = Box::new(Editor { draft: Draft::default(), ..Editor::default() });
-        model.popups.push(Popup::Answer { question, editor });
+        model.popups.push(Popup::Answer { question, top: 0, editor });
     }
 }
 
@@ -170,7 +170,7 @@ fn drop_question(model: &mut Model) {
 
 /// Sends the person's text as the model's reply.
 pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::Answer { question, editor }) = model.popups.last() else { return Vec::new() };
+    let Some(Popup::Answer { question, editor, .. }) = model.popups.last() else { return Vec::new() };
     let effect = Effect::Answer(question.address.clone(), editor.draft.text().to_owned());
     drop_question(model);
     model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));

@@ -1,6 +1,6 @@
 //! Saving, leaving and recovering: unsaved edits are never lost.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::agent::DraftTexts;
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
@@ -22,7 +22,7 @@ pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
 }
 
 fn write(model: &mut Model, path: String, overwrite: Overwrite) -> Vec<Effect> {
-    let known = model.workbench.file.clone().filter(|file| file.path == PathBuf::from(&path));
+    let known = model.workbench.file.clone().filter(|file| file.path == Path::new(&path));
     vec![Effect::Save { path, texts: model.workbench.texts(), known, overwrite }]
 }
 
@@ -101,6 +101,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 /// Ends the program; runs are stopped first, so that their ends are recorded.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     model.quitting = true;
+    model.workbench.keep_at_ms = None;
     vec![Effect::Cancel(Slot::Workbench), Effect::Cancel(Slot::Viewer), Effect::Forget]
 }
 

@@ -7,7 +7,7 @@ use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::model::{Model, Phase, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::transcript::format::{cost, count, running};
+use crate::tui::transcript::format::{cost, count};
 use ptc_core::text::width::width;
 
 /// Agent, mode, model, turn, and where help is.
@@ -90,8 +90,7 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
                 Some(tokens) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
                 None => "tokens –".to_owned(),
             });
-            let elapsed =
-                if facts.run.is_some() { running(facts.elapsed_ms(model.now_ms)) } else { "starting".to_owned() };
+            let elapsed = if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() };
             parts.push(elapsed);
             if let Some(session) = &run.session {
                 let verb = if run.phase == Phase::Done { "saved" } else { "saving" };

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::{bars, editor, help, is_reading, line_of, scroll_limit};
-use crate::tui::backend::Recovery;
+use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
 use crate::tui::model::{Model, PLACES, Popup, place_name};
 use crate::tui::row::{Piece, Row};
@@ -35,7 +35,11 @@ pub(super) fn layout(model: &mut Model) {
     };
     match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
-        Some(Popup::Answer { editor, .. }) => editor::layout(editor, answer_areas(inner).2),
+        Some(Popup::Answer { question, top, editor }) => {
+            let (asked, _, reply) = answer_areas(inner);
+            *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
+            editor::layout(editor, reply);
+        }
         _ => {}
     }
 }
@@ -81,14 +85,15 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             None
         }
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
-        Popup::Answer { question, editor } => {
-            let (text, rule, area) = answer_areas(inner);
-            let rows = Wrapped::of(&question.text, usize::from(text.width), Look::Rich(Language::Plain));
-            let skip = rows.len().saturating_sub(usize::from(text.height));
-            for (line, row) in rows.iter().skip(skip).enumerate() {
-                row.draw(line_of(text, line), buffer, model.theme);
+        Popup::Answer { question, top, editor } => {
+            let (asked, rule, reply) = answer_areas(inner);
+            let rows = asked_rows(question, asked);
+            for (line, row) in rows.iter().skip(*top).take(usize::from(asked.height)).enumerate() {
+                row.draw(line_of(asked, line), buffer, model.theme);
             }
-            bars::rule(rule, "Your reply", true, Vec::new(), buffer, model.theme);
+            let below = scroll_limit(rows.len(), asked.height).saturating_sub(*top);
+            let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more rows")));
+            bars::rule(rule, "Your reply", true, more.into_iter().collect(), buffer, model.theme);
             let looks = editor::Looks {
                 language: Language::Json,
                 findings: &[],
@@ -96,7 +101,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
                 theme: model.theme,
                 placeholder: "Write what the model would answer.",
             };
-            editor::draw(editor, area, &looks, buffer)
+            editor::draw(editor, reply, &looks, buffer)
         }
         Popup::SavePath { input } => {
             let rows = draw_message(model, popup, inner, buffer);
@@ -244,6 +249,10 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         );
     }
     cursor
+}
+
+fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {
+    Wrapped::of(&question.text, usize::from(area.width), Look::Rich(Language::Plain))
 }
 
 /// What is asked, the rule, the reply.

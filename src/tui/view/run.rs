@@ -10,7 +10,7 @@ use crate::tui::model::{Model, Phase, RunView};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::View;
-use crate::tui::transcript::format::{count, running};
+use crate::tui::transcript::format::count;
 
 /// Columns left of the cards, for the mark of the selected one.
 pub(super) const MARGIN: u16 = 2;
@@ -43,7 +43,7 @@ fn state(model: &Model, view: &RunView) -> Vec<Piece> {
         let text = format!("▼ {} new below  ", count(view.transcript.new_below() as u64));
         pieces.push(Piece::new(Role::Accent, &text));
     }
-    let time = running(facts.elapsed_ms(model.now_ms));
+    let time = facts.time(model.now_ms);
     let (role, text) = match (view.phase, &view.ended, &facts.end) {
         (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
         (_, Some(Ended::Diverged(_)), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),

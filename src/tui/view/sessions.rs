@@ -198,28 +198,19 @@ fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mu
 
 /// Which columns there is room for.
 struct Columns {
-    agent: usize,
-    turns: bool,
-    mode: bool,
-    model: bool,
-    tokens: bool,
-    cost: bool,
+    width: u16,
 }
 
 impl Columns {
     fn of(width: u16) -> Self {
-        let agent = match width {
+        Self { width }
+    }
+
+    fn agent(&self) -> usize {
+        match self.width {
             0..60 => 9,
             60..100 => 12,
             _ => 16,
-        };
-        Self {
-            agent,
-            turns: width >= 60,
-            mode: width >= 70,
-            model: width >= 90,
-            tokens: width >= 60,
-            cost: width >= 100,
         }
     }
 
@@ -264,24 +255,24 @@ impl Columns {
             pieces.push(Piece::new(role, &format!("{text}{}", " ".repeat(gap))));
         };
         left(when, 16);
-        left(agent, self.agent);
-        if self.mode {
+        left(agent, self.agent());
+        if self.width >= 70 {
             left(mode, 9);
         }
-        if self.model {
+        if self.width >= 90 {
             left(model, 12);
         }
         let mut right = |text: &str, columns: usize| pieces.push(Piece::new(role, &format!("{text:>columns$} ")));
-        if self.turns {
+        if self.width >= 60 {
             right(turns, 5);
         }
-        if self.tokens {
+        if self.width >= 60 {
             right(tokens, 8);
         }
-        if self.cost {
+        if self.width >= 100 {
             right(cost, 8);
         }
-        pieces.push(Piece::literal(Role::Text, if self.turns { "  " } else { "" }));
+        pieces.push(Piece::literal(Role::Text, if self.width >= 60 { "  " } else { "" }));
         pieces.extend(result);
         Row::new(pieces)
     }

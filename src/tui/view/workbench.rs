@@ -162,31 +162,25 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
 
 fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
     let focused = model.workbench.focus == Pane::Run;
-    match &model.workbench.run {
-        Some(view) => {
-            run::draw_rule(model, view, rule, focused, buffer);
-            run::draw_rows(model, view, rows, buffer);
-        }
-        None => {
-            bars::rule(rule, "Run", focused, Vec::new(), buffer, model.theme);
-            let key = |action| model.keymap.first_name(action);
-            let preview = &model.workbench.preview;
-            let with = if preview.model.is_empty() { String::new() } else { format!(" with {}", preview.model) };
-            let lines = [
-                (key(Action::Run), format!("runs the draft{with}; every turn appears here")),
-                (key(Action::Preview), "shows what would be sent".to_owned()),
-                (key(Action::Sessions), "opens saved sessions".to_owned()),
-            ];
-            let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
-            for (at, (key, text)) in lines.iter().enumerate() {
-                let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
-                Row::new([key, Piece::new(Role::Dim, text)]).indented(2).draw(
-                    line_of(rows, at + 1),
-                    buffer,
-                    model.theme,
-                );
-            }
-        }
+    if let Some(view) = &model.workbench.run {
+        run::draw_rule(model, view, rule, focused, buffer);
+        run::draw_rows(model, view, rows, buffer);
+        return;
+    }
+    bars::rule(rule, "Run", focused, Vec::new(), buffer, model.theme);
+    let key = |action| model.keymap.first_name(action);
+    let preview = &model.workbench.preview;
+    let with = if preview.model.is_empty() { String::new() } else { format!(" with {}", preview.model) };
+    let lines = [
+        (key(Action::Run), format!("runs the draft{with}; every turn appears here")),
+        (key(Action::Preview), "shows what would be sent".to_owned()),
+        (key(Action::Sessions), "opens saved sessions".to_owned()),
+    ];
+    let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
+    for (at, (key, text)) in lines.iter().enumerate() {
+        let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
+        let row = Row::new([key, Piece::new(Role::Dim, text)]).indented(2);
+        row.draw(line_of(rows, at + 1), buffer, model.theme);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Objects and lists of the tolerant reader: separators, closers, keys, duplicates.
 //!
 //! In: a reader behind an opening bracket. Out: the node, with the reader behind its closer.
+//! Where the reply ends, closers are added only behind a whole value: behind a comma, a colon, a key, inside a string or
+//! a word, or behind a number that touches the end (it could have more digits) the reply was cut, and that is an error.
 
 use std::collections::HashSet;
 

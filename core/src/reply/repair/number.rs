@@ -33,10 +33,16 @@ impl<'a> Reader<'a> {
             (json.node, None)
         } else if let Some(node) = special(token) {
             (node, Some(FixKind::SpecialNumber))
-        } else if let Some(json) = normal_form(token).and_then(|text| parse(&text).ok()) {
-            (json.node, Some(FixKind::NumberForm))
         } else {
-            return self.not_a_number(place, token);
+            match normal_form(token).map(|text| parse(&text)) {
+                Some(Ok(json)) => (json.node, Some(FixKind::NumberForm)),
+                Some(Err(error)) => {
+                    self.at = end;
+                    let error = JsonError { message: error.message, offset: start, incomplete: false };
+                    return Err(Fault { error, resume: Some(end) });
+                }
+                None => return self.not_a_number(place, token),
+            }
         };
         if self.text_goes_on(end) || (place == Place::Member && self.lenient() && self.unit_behind(end)) {
             return self.not_a_number(place, token);
@@ -156,7 +162,10 @@ fn normal_form(token: &str) -> Option<String> {
         Some((whole, fraction)) => (whole, Some(if fraction.is_empty() { "0" } else { fraction })),
         None => (mantissa, None),
     };
-    if mantissa.bytes().all(|b| b == b'.') {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let power = exponent.trim_start_matches(['e', 'E']).trim_start_matches(['+', '-']);
+    let empty = mantissa.bytes().all(|b| b == b'.') || exponent.is_empty() != power.is_empty();
+    if empty || !digits(whole) || !fraction.is_none_or(digits) || !digits(power) {
         return None;
     }
     let whole = whole.trim_start_matches('0');

@@ -137,16 +137,15 @@ impl ReplyPush {
 
     /// Takes one character outside of JSON (a run of plain ones at once).
     fn outside(&mut self, rest: &str) -> usize {
-        let plain = rest
-            .bytes()
-            .position(|b| matches!(b, b'<' | b'>' | b'{' | b'[' | b'"' | b'`' | b'~' | b'\n'))
-            .unwrap_or(rest.len());
-        if plain > 0 && self.tag.is_none() {
+        let special = |b: u8| matches!(b, b'<' | b'>' | b'{' | b'[' | b'"' | b'`' | b'~' | b'\n');
+        if self.tag.is_none() && !rest.starts_with(|c: char| u8::try_from(c).is_ok_and(special)) {
+            let plain = &rest[..rest.bytes().position(special).unwrap_or(rest.len())];
             self.end_run();
-            if !matches!(self.mode, Mode::Info { .. }) {
-                self.blank_line &= rest[..plain].trim_start().is_empty();
-                return plain;
+            match &mut self.mode {
+                Mode::Info { tag, .. } => tag.extend(plain.chars().take(LONGEST_TAG.saturating_sub(tag.len()))),
+                _ => self.blank_line &= plain.trim_start().is_empty(),
             }
+            return plain.len();
         }
         let Some(c) = rest.chars().next() else { return 0 };
         if self.in_tag(c) {

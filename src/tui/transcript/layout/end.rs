@@ -4,41 +4,39 @@ use ptc_core::value::{Json, json::Node};
 
 use super::Frame;
 use super::block::{advice, indent, json_rows, pairs, prose};
+use crate::event::{ErrorRecord, JsonText};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::EndCard;
 use crate::tui::transcript::format::{cost, count, duration, plural};
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
-    let mut rows = Vec::new();
-    match &card.end.fail {
+    let at = Piece::new(Role::Dim, frame.at.as_str());
+    let header = match &card.end.fail {
         Some(fail) => {
-            rows.push(
-                Row::new([
-                    frame.mark(),
-                    Piece::literal(Role::Bad, "✗ Failed    "),
-                    Piece::new(Role::Bad, &fail.reason),
-                ])
-                .ending([Piece::new(Role::Dim, frame.at.as_str())]),
-            );
-            if frame.open {
-                rows.extend(indent(prose(Vec::new(), &fail.message, Role::Text, frame.body()), 3));
-                if let Some(next) = advice(fail) {
-                    let mark = vec![Piece::literal(Role::Accent, "→ ")];
-                    rows.extend(indent(prose(mark, next, Role::Text, frame.body()), 3));
-                }
-            }
+            Row::new([frame.mark(), Piece::literal(Role::Bad, "✗ Failed    "), Piece::new(Role::Bad, &fail.reason)])
         }
-        None => {
-            rows.push(frame.header("Return").ending([Piece::new(Role::Dim, frame.at.as_str())]));
-            if frame.open {
-                let answer = card.end.value.as_ref().map(crate::event::JsonText::json).unwrap_or_default();
-                rows.extend(indent(value(&answer, frame.body()), 3));
-            }
-        }
-    }
+        None => frame.header("Return"),
+    };
+    let mut rows = vec![header.ending([at])];
     if frame.open {
-        rows.extend(indent(prose(Vec::new(), &usage(card), Role::Dim, frame.body()), 3));
+        let columns = frame.body();
+        let body = card.end.fail.as_ref().map_or_else(|| returned(card, columns), |fail| failed(fail, columns));
+        rows.extend(indent(body, 3));
+        rows.extend(indent(prose(Vec::new(), &usage(card), Role::Dim, columns), 3));
+    }
+    rows
+}
+
+fn returned(card: &EndCard, columns: usize) -> Vec<Row> {
+    let answer = card.end.value.as_ref().map(JsonText::json).unwrap_or_default();
+    value(&answer, columns)
+}
+
+fn failed(fail: &ErrorRecord, columns: usize) -> Vec<Row> {
+    let mut rows = prose(Vec::new(), &fail.message, Role::Text, columns);
+    if let Some(next) = advice(fail) {
+        rows.extend(prose(vec![Piece::literal(Role::Accent, "→ ")], next, Role::Text, columns));
     }
     rows
 }

@@ -11,6 +11,7 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Attempt, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, duration, plural, running};
+use crate::tui::transcript::partial::Reading;
 use crate::tui::transcript::wrapped::Wrapped;
 use ptc_core::text::width::width;
 
@@ -162,8 +163,9 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
         Progress::Waiting => Some("waiting for the model".to_owned()),
         Progress::Asked => Some("waiting for you: you are the model".to_owned()),
         Progress::Streaming => {
-            let text = card.reply();
-            Some(format!("{} so far, {}", plural(text.len() as u64, "byte"), super::super::partial::describe(text)))
+            let attempt = card.last_attempt()?;
+            let said = attempt.reading.as_ref().map(Reading::describe).unwrap_or_default();
+            Some(format!("{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
         }
         Progress::Retrying => {
             let (wait, until_ms) = card.wait.as_ref()?;
@@ -194,24 +196,21 @@ fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
         Some(other) => other.replace('_', " "),
         None => "the reply".to_owned(),
     };
-    let mut text = format!("read from: {rule}");
-    if extract.candidates > 1 {
-        text += &format!(" (of {} candidates)", extract.candidates);
-    }
-    if extract.fixes.is_empty() {
-        text += " · no repairs";
-    } else {
-        let fixes: Vec<String> = extract
-            .fixes
-            .iter()
-            .map(|(name, start, _)| {
-                let place = LineCol::of(reply, *start);
-                format!("{} {}:{}", name.replace('_', " "), place.line, place.column)
-            })
-            .collect();
-        text += &format!(" · {}: {}", plural(fixes.len() as u64, "repair"), fixes.join(", "));
-    }
-    prose(Vec::new(), &text, Role::Dim, columns)
+    let others =
+        if extract.candidates > 1 { format!(" (of {} candidates)", extract.candidates) } else { String::new() };
+    let fixes: Vec<String> = extract
+        .fixes
+        .iter()
+        .map(|(name, start, _)| {
+            let place = LineCol::of(reply, *start);
+            format!("{} {}:{}", name.replace('_', " "), place.line, place.column)
+        })
+        .collect();
+    let repairs = match fixes.len() {
+        0 => "no repairs".to_owned(),
+        number => format!("{}: {}", plural(number as u64, "repair"), fixes.join(", ")),
+    };
+    prose(Vec::new(), &format!("read from: {rule}{others} · {repairs}"), Role::Dim, columns)
 }
 
 /// Validation errors and warnings, each at its path.

@@ -1,0 +1,168 @@
+//! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
+
+use super::{Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use crate::tui::actions::{Action, ActionRow, Context};
+use crate::tui::draft::Draft;
+use crate::tui::transcript::Transcript;
+
+impl Model {
+    /// Is the screen large enough to be used?
+    pub fn fits(&self) -> bool {
+        self.size.0 >= SMALLEST.0 && self.size.1 >= SMALLEST.1
+    }
+
+    /// Do editors and run stand side by side?
+    pub fn wide(&self) -> bool {
+        self.size.0 >= TWO_COLUMNS
+    }
+
+    /// The active contexts, the innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        use Context as C;
+        match self.popups.last().map(Popup::context) {
+            Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
+            Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
+            Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
+            Some(other) => vec![other, C::Always],
+            None => self.screen_contexts(),
+        }
+    }
+
+    /// The contexts that are active when no popup is open.
+    pub fn screen_contexts(&self) -> Vec<Context> {
+        use Context as C;
+        match (self.screen, self.workbench.focus) {
+            (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
+                vec![C::Viewer, C::Transcript, C::Global, C::Always]
+            }
+            (Screen::Sessions, _) if self.sessions.filtering => vec![C::Filter, C::Text, C::Global, C::Always],
+            (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
+            (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
+            (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
+        }
+    }
+
+    /// Can this be done now? If not, why.
+    pub fn enabled(&self, action: Action) -> Result<(), &'static str> {
+        self.enabled_below(action, &self.popups)
+    }
+
+    /// The same when only these popups were open.
+    pub fn enabled_below(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        let in_field = self.draft_below(popups);
+        match action {
+            Action::Undo => rule(in_field.is_some_and(Draft::can_undo), "nothing was changed"),
+            Action::Redo => rule(in_field.is_some_and(Draft::can_redo), "nothing was undone"),
+            Action::Copy | Action::Cut => rule(
+                in_field.is_some_and(|draft| draft.selection().is_some()),
+                "nothing is selected (Ctrl-Q leaves the program)",
+            ),
+            Action::Paste => {
+                rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key")
+            }
+            Action::Save => rule(self.workbench.unsaved() || self.workbench.file.is_none(), "everything is saved"),
+            Action::ExternalEditor => rule(
+                self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
+                "no editor has the focus",
+            ),
+            Action::OpenSession | Action::Replay => self.enabled_for_session(action),
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
+                self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
+                "there is nothing here yet",
+            ),
+            Action::FocusNext | Action::FocusPrevious => {
+                rule(self.screen == Screen::Workbench, "there is one field here")
+            }
+            Action::Workbench => rule(self.screen == Screen::Sessions || !self.wide(), "everything is on the screen"),
+            Action::Sessions => rule(self.screen == Screen::Workbench, "you are there"),
+            Action::Close => rule(
+                !popups.is_empty() || self.screen == Screen::Sessions || self.workbench.running(),
+                "nothing is open",
+            ),
+            Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
+                Some(Phase::Stopping) => Err("the run is being stopped"),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn enabled_for_session(&self, action: Action) -> Result<(), &'static str> {
+        if let Some(viewer) = &self.sessions.viewer {
+            return match action {
+                _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
+                Action::Replay if viewer.session.is_none() => Err("no session is open"),
+                _ => Ok(()),
+            };
+        }
+        match self.sessions.current() {
+            None => Err("no session is selected"),
+            Some(session) if session.damage.is_some() && action == Action::Replay => Err("the session is damaged"),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What an action is called here and now.
+    pub fn title(&self, row: &'static ActionRow) -> &'static str {
+        let popup = self.popups.last();
+        match row.action {
+            Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
+            Action::Run if self.workbench.running() => "stop",
+            Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
+            Action::Workbench if self.screen == Screen::Workbench => "run page",
+            Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
+            Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
+            Action::Close if popup.is_none() => "stop",
+            _ => row.title,
+        }
+    }
+
+    /// The text that keys are typed into.
+    pub fn active_draft(&self) -> Option<&Draft> {
+        self.draft_below(&self.popups)
+    }
+
+    fn draft_below<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
+        match popups.last() {
+            Some(Popup::Palette { input, .. } | Popup::SavePath { input }) => Some(input),
+            Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
+            Some(_) => None,
+            None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
+            None => match self.workbench.focus {
+                Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
+                Pane::Run => None,
+            },
+        }
+    }
+
+    /// The transcript that keys act on.
+    pub fn active_transcript(&self) -> Option<&Transcript> {
+        match self.screen {
+            Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
+            Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
+        }
+    }
+
+    /// When the clock must be told next, Unix time in ms; `None` while nothing waits for time.
+    pub fn deadline_ms(&self) -> Option<i64> {
+        let moving = self.moving().then_some(self.now_ms + 100);
+        let toast = self.toast.as_ref().map(|toast| toast.until_ms);
+        [moving, toast, self.workbench.keep_at_ms].into_iter().flatten().min()
+    }
+
+    /// Does a clock run on the screen?
+    pub fn moving(&self) -> bool {
+        let live = |run: &Option<RunView>| run.as_ref().is_some_and(|run| run.phase != Phase::Done);
+        match self.screen {
+            Screen::Workbench => live(&self.workbench.run),
+            Screen::Sessions => live(&self.sessions.viewer),
+        }
+    }
+
+    /// Says something in the footer.
+    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+        self.toast = Some(Toast { text: text.into(), tone, until_ms: self.now_ms + TOAST_MS });
+    }
+}

@@ -1,0 +1,242 @@
+//! The real program in a pseudo-terminal: opened, used, stopped, resized, left and killed.
+
+#![cfg(unix)]
+
+mod terminal;
+
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use terminal::{Start, Terminal, home};
+
+const F2: &str = "\x1bOQ";
+const F3: &str = "\x1bOR";
+const F5: &str = "\x1b[15~";
+const CTRL_DOWN: &str = "\x1b[1;5B";
+const CTRL_E: &str = "\x05";
+const CTRL_Q: &str = "\x11";
+const CTRL_U: &str = "\x15";
+const CTRL_Z: &str = "\x1a";
+const ENTER: &str = "\r";
+
+fn open(home: &tempfile::TempDir) -> Terminal {
+    let terminal = Start::workbench(home.path()).args(&["mood.toml"]).spawn();
+    terminal.wait_for("✓ 2 fields");
+    terminal
+}
+
+#[test]
+fn it_opens_runs_two_turns_and_leaves_the_terminal_as_it_was() {
+    let (home, _) = home("sample:missing_field");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    let screen = terminal.screen();
+    for part in ["Turn 1", "✗ check", "Feedback sent to the model", "Turn 2", "Return", "turns 2/3"] {
+        assert!(screen.contains(part), "{part}:\n{screen}");
+    }
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn a_saved_run_is_opened_and_replayed() {
+    let (home, _) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    terminal.send(F3);
+    terminal.wait_for("▸ today");
+    terminal.send(ENTER);
+    terminal.wait_for("read-only");
+    terminal.wait_for("read from");
+    terminal.send("r");
+    terminal.wait_for("✓ replayed: identical");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn a_run_that_goes_on_is_stopped_with_f5() {
+    let (home, _) = home("human");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("You are the model");
+    terminal.send("\x1b");
+    terminal.wait_until_gone("You are the model");
+    terminal.send("\x1b");
+    terminal.wait_for("✗ cancelled");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn a_person_is_the_model() {
+    let (home, _) = home("human");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("You are the model");
+    terminal.wait_for("▼");
+    terminal.send(CTRL_DOWN);
+    terminal.send("{\"mood\": \"good\", \"score\": 1}");
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn what_is_typed_is_checked_and_asked_about_before_leaving() {
+    let (home, agent) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send("{{tone}} ");
+    terminal.wait_for("✗ line 1:1");
+    terminal.send(CTRL_Q);
+    terminal.wait_for("Unsaved edits");
+    terminal.send("\x1b");
+    terminal.wait_until_gone("Unsaved edits");
+    terminal.send(CTRL_U);
+    terminal.send(CTRL_U);
+    terminal.wait_until_gone("✗ line 1:1");
+    terminal.send("Please! ");
+    terminal.send(CTRL_Q);
+    terminal.wait_for("Unsaved edits");
+    terminal.send("s");
+    assert_eq!(terminal.exit_code(), 0);
+    let saved = std::fs::read_to_string(agent).unwrap();
+    assert!(saved.contains("Please! Mood of: {{text}}"), "{saved}");
+}
+
+#[test]
+fn a_signal_restores_the_terminal_and_keeps_the_edits_for_the_next_start() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
+        let (home, _) = home("sample");
+        let mut terminal = open(&home);
+        terminal.send("Kept words. ");
+        terminal.wait_for("● unsaved");
+        terminal.signal(signal);
+        assert_eq!(terminal.exit_code(), code);
+        terminal.assert_restored();
+        let mut again = Start::workbench(home.path()).args(&["mood.toml"]).spawn();
+        again.wait_for("Kept drafts");
+        again.send("r");
+        again.wait_for("Kept words. Mood of");
+        again.send(CTRL_Q);
+        again.wait_for("Unsaved edits");
+        again.send("d");
+        assert_eq!(again.exit_code(), 0);
+        let last = open(&home);
+        assert!(!last.screen().contains("Kept drafts"), "discarded drafts are not offered again");
+    }
+}
+
+#[test]
+fn it_is_resized_down_to_the_smallest_screen_and_below() {
+    let (home, _) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    terminal.resize(40, 10);
+    terminal.wait_for("F2 run page");
+    terminal.send(F2);
+    terminal.wait_for("score");
+    terminal.wait_for("F1 help");
+    terminal.resize(39, 9);
+    terminal.wait_for("This terminal is 39×9");
+    terminal.resize(1, 1);
+    terminal.resize(80, 24);
+    terminal.wait_for("Return");
+    terminal.send(F2);
+    terminal.wait_for("Mood of");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn the_text_goes_through_the_persons_editor_which_gets_every_key() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (home, _) = home("sample");
+    let editor = home.path().join("my editor");
+    // Reads one key from the terminal, so that a reader left behind by the interface would be noticed.
+    let script = "#!/bin/sh\nold=$(stty -g)\nstty raw\necho EDITING\nkey=$(dd bs=1 count=1 2>/dev/null)\nstty $old\nprintf 'Edited with %s of {{text}}' \"$key\" > \"$2\"\n";
+    std::fs::write(&editor, script).unwrap();
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command = format!("'{}' --flag", editor.display());
+    let mut terminal = Start::workbench(home.path()).args(&["mood.toml"]).env("VISUAL", command).spawn();
+    terminal.wait_for("✓ 2 fields");
+    terminal.send(CTRL_E);
+    terminal.wait_for("EDITING");
+    terminal.send("k");
+    terminal.wait_for("Edited with k of");
+    terminal.send(CTRL_U);
+    terminal.wait_for("Mood of");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn the_shell_gets_the_terminal_on_ctrl_z_and_gives_it_back() {
+    let (home, _) = home("sample");
+    let shell = std::path::Path::new("/bin/sh");
+    let mut terminal = Start::program(shell, home.path()).args(&["-i"]).env("PS1", "PROMPT> ").spawn();
+    terminal.wait_for("PROMPT>");
+    terminal.send(&format!("{} mood.toml{ENTER}", env!("CARGO_BIN_EXE_ptc-workbench")));
+    terminal.wait_for("✓ 2 fields");
+    terminal.send(CTRL_Z);
+    terminal.wait_for("Stopped");
+    terminal.send(&format!("echo BACK IN THE $((1+1)) SHELL{ENTER}"));
+    terminal.wait_for("BACK IN THE 2 SHELL");
+    terminal.send(&format!("fg{ENTER}"));
+    terminal.wait_for("✓ 2 fields");
+    terminal.send("Typed after. ");
+    terminal.wait_for("Typed after. Mood");
+    terminal.send(CTRL_Q);
+    terminal.wait_for("Unsaved edits");
+    terminal.send("d");
+    terminal.wait_for("BACK IN THE 2 SHELL");
+    terminal.send(&format!("exit{ENTER}"));
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn a_session_leader_stays_because_no_shell_would_wake_it() {
+    let (home, _) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send(CTRL_Z);
+    terminal.wait_for("not suspended: no shell is waiting");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn without_a_terminal_it_says_what_works_instead() {
+    let (home, _) = home("sample");
+    let output = Command::new(env!("CARGO_BIN_EXE_ptc-workbench"))
+        .current_dir(home.path())
+        .env("HOME", home.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("needs a terminal") && said.contains("run AGENT.toml"), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_session_given_by_name_is_opened() {
+    let (home, _) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    let mut terminal = Start::workbench(home.path()).args(&["last"]).size(80, 24).spawn();
+    terminal.wait_for("read-only");
+    terminal.wait_for_bytes(b"Return");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+}
