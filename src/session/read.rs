@@ -195,9 +195,14 @@ impl Session {
     }
 }
 
-/// What a reader says about a line, without its own count of lines.
+/// What serde says about a line, without its own count of lines; a place only where it is one of the text.
 fn words(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column ", " at column ")
+    let said = error.to_string();
+    match said.split_once(" at line 1 column ") {
+        Some((what, column)) if !error.is_data() => format!("{what} at column {column}"),
+        Some((what, _)) => what.to_owned(),
+        None => said,
+    }
 }
 
 fn read_header(line: &[u8]) -> Result<Header, String> {

@@ -13,7 +13,7 @@ use ptc_workbench::session::{Session, SessionId};
 use tempfile::TempDir;
 
 /// How long a condition may take to come true before a test fails.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A place to run the program in.
 pub(crate) struct Program {

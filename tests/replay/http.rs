@@ -36,7 +36,7 @@ async fn a_text_from_a_file_is_classified_over_http_saved_and_replayed() {
     for kind in ["sent", "wire", "reply.part", "reply.end"] {
         assert!(text.contains(&format!("\"k\":\"{kind}\"")), "{kind}");
     }
-    alter(&program, &text, "r0/t2", "reply.part", |data| reword(&mut data["text"], "json", "Json"));
+    alter(&program, &text, "r0/t2", "reply.part", |data| reword(&mut data["text"], "```", "~~~"));
     let altered = program.run(["replay", "altered.jsonl", "--check"]);
     assert!(altered.exits(3).stdout.contains("r0/t2 (turn 2, layer extraction, event extract)"), "{}", altered.stdout);
 }

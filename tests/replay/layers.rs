@@ -138,7 +138,7 @@ fn another_check_in_the_program_differs_in_the_layer_check() {
 fn more_or_fewer_turns_than_recorded_are_a_difference() {
     let (program, text) = recorded();
     alter(&program, &text, "r0", "run.start", |data| {
-        reword(&mut data["agent"]["toml"], "max_turns = 3", "max_turns = 1")
+        reword(&mut data["agent"]["toml"], "max_turns = 3", "max_turns = 1");
     });
     differs(&program, "r0/t1 (turn 1, layer feedback, event turn.end)", "feedback");
     // The second reply does not fit any more either: a third turn begins that was never recorded.
