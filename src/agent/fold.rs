@@ -4,7 +4,7 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, Step, Turn, Usage};
 use crate::event::{
-    Envelope, Event, Kept, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, RunText, Source,
+    Envelope, Event, Kept, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, RunText, SentMessage, Source,
 };
 
 /// Folds the events of one run.
@@ -36,7 +36,7 @@ impl StepFold {
             Event::TurnEnd(_) | Event::RunEnd(_) => self.end(envelope),
             event => {
                 if let Some(turn) = &mut self.turn {
-                    in_turn(turn, event, &self.log);
+                    in_turn(turn, event);
                 }
             }
         }
@@ -75,7 +75,8 @@ impl StepFold {
         self.step.answer = end.value.as_ref().map(crate::event::JsonText::json);
         self.step.value = self.step.answer.as_ref().map(Json::to_value).unwrap_or_default();
         self.step.fail.clone_from(&end.fail);
-        self.step.prompt = self.log.text_of(Source::Prompt, Role::User);
+        let is_mission = |message: &&SentMessage| message.source == Source::Prompt && message.role == Role::User;
+        self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);
         let usage = &end.usage;
         self.step.usage = Usage {
             duration_ms: elapsed(self.started_ms, at_ms),
@@ -99,6 +100,7 @@ impl StepFold {
     pub fn step(&self) -> Step {
         let mut step = self.step.clone();
         step.turns.extend(self.turn.clone());
+        step.messages = self.log.messages().to_vec();
         step
     }
 }
@@ -107,18 +109,9 @@ fn elapsed(from_ms: i64, to_ms: i64) -> u64 {
     u64::try_from(to_ms - from_ms).unwrap_or_default()
 }
 
-fn in_turn(turn: &mut Turn, event: &Event, log: &MessageLog) {
+fn in_turn(turn: &mut Turn, event: &Event) {
     match event {
-        Event::RequestMade(request) => {
-            let messages = log.expand(&request.messages);
-            turn.system_prompt =
-                messages.iter().find(|message| message.role == Role::System).map(|message| message.text.clone());
-            turn.messages = messages
-                .into_iter()
-                .filter(|message| message.role != Role::System)
-                .map(|message| (message.role.name().to_owned(), message.text))
-                .collect();
-        }
+        Event::RequestMade(request) => turn.request.clone_from(&request.messages),
         Event::ReplyPart(ReplyPart { kind: PartKind::Text, attempt, text, .. }) => {
             if *attempt > turn.attempts {
                 turn.raw_response.clear();

@@ -2,7 +2,7 @@
 
 use ptc_core::value::{Json, Value};
 
-use crate::event::{Address, ErrorRecord, StructuredBy, Tokens};
+use crate::event::{Address, ErrorRecord, SentMessage, StructuredBy, Tokens};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,6 +19,8 @@ pub struct Step {
     pub usage: Usage,
     /// The turns.
     pub turns: Vec<Turn>,
+    /// Every message of the run, once; [`Step::sent`] gives those of a turn.
+    pub messages: Vec<SentMessage>,
     /// The agent's signature as written.
     pub signature: Option<String>,
     /// The agent's name.
@@ -67,10 +69,8 @@ pub struct Turn {
     pub success: bool,
     /// Why not.
     pub reason: Option<String>,
-    /// The system text as sent.
-    pub system_prompt: Option<String>,
-    /// The messages as sent: role and text.
-    pub messages: Vec<(String, String)>,
+    /// Numbers of the messages that were sent, as inclusive ranges.
+    pub request: Vec<(u32, u32)>,
     /// The reply as it came.
     pub raw_response: String,
     /// The JSON read from it, untouched (after repairs, when there were any).
@@ -101,5 +101,10 @@ impl Step {
     /// Did the run return?
     pub fn is_ok(&self) -> bool {
         self.fail.is_none()
+    }
+
+    /// The messages that a turn sent, the system text among them.
+    pub fn sent(&self, turn: &Turn) -> impl Iterator<Item = &SentMessage> {
+        self.messages.iter().filter(|message| message.is_in(&turn.request))
     }
 }

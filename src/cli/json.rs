@@ -6,7 +6,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use crate::agent::{Step, Turn, Usage};
-use crate::event::{ErrorRecord, IssueRecord, Tokens};
+use crate::event::{ErrorRecord, IssueRecord, Role, Tokens};
 
 /// `{return|fail, memory, usage, turns, signature, name, session, …}`
 pub(super) fn step(step: &Step) -> Json {
@@ -20,7 +20,7 @@ pub(super) fn step(step: &Step) -> Json {
         outcome,
         ("memory", Json::object(memory)),
         ("usage", usage(&step.usage)),
-        ("turns", Json::list(step.turns.iter().map(turn))),
+        ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
         ("signature", text(step.signature.as_deref())),
         ("name", Json::str(step.name.as_str())),
         ("field_descriptions", Json::object(described)),
@@ -92,15 +92,16 @@ fn usage(usage: &Usage) -> Json {
     ])
 }
 
-fn turn(turn: &Turn) -> Json {
-    let messages = turn.messages.iter().map(|(role, content)| {
-        Json::object([("role", Json::str(role.as_str())), ("content", Json::str(content.as_str()))])
+fn turn(step: &Step, turn: &Turn) -> Json {
+    let (system, others): (Vec<_>, Vec<_>) = step.sent(turn).partition(|message| message.role == Role::System);
+    let messages = others.iter().map(|message| {
+        Json::object([("role", Json::str(message.role.name())), ("content", Json::str(message.text()))])
     });
     known([
         ("number", Some(number(u64::from(turn.number)))),
         ("success", Some(truth(turn.success))),
         ("reason", turn.reason.as_deref().map(Json::str)),
-        ("system_prompt", turn.system_prompt.as_deref().map(Json::str)),
+        ("system_prompt", system.first().map(|message| Json::str(message.text()))),
         ("messages", Some(Json::list(messages))),
         ("raw_response", Some(Json::str(turn.raw_response.as_str()))),
         ("json", turn.json.clone()),

@@ -7,7 +7,7 @@ use super::{Address, Envelope, Event, Message, MessagePart, PartKind, Role, Sour
 /// The reply texts of a run by turn address.
 pub type RunText = HashMap<Address, String>;
 
-/// A message of a request with its whole text.
+/// A message of a run with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentMessage {
     /// Number within the run.
@@ -16,16 +16,27 @@ pub struct SentMessage {
     pub role: Role,
     /// Why it exists.
     pub source: Source,
-    /// Its text as sent.
-    pub text: String,
-    /// Its parts: prompt section and text.
+    /// Its text as sent, in parts: prompt section and text.
     pub parts: Vec<(String, String)>,
 }
 
-/// Collects the messages and reply texts of one run.
+impl SentMessage {
+    /// Its text as sent.
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// Is it in one of these inclusive ranges of numbers?
+    pub fn is_in(&self, ranges: &[(u32, u32)]) -> bool {
+        ranges.iter().any(|(first, last)| (*first..=*last).contains(&self.m))
+    }
+}
+
+/// Collects the messages of one run, each once, and which of them each turn sent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageLog {
-    messages: Vec<Message>,
+    messages: Vec<SentMessage>,
+    requests: HashMap<Address, Vec<(u32, u32)>>,
     replies: RunText,
     attempts: HashMap<Address, u32>,
 }
@@ -33,7 +44,15 @@ pub(crate) struct MessageLog {
 impl MessageLog {
     pub(crate) fn apply(&mut self, envelope: &Envelope) {
         match &envelope.event {
-            Event::Message(message) => self.messages.push(message.clone()),
+            Event::Message(message) => self.messages.push(SentMessage {
+                m: message.m,
+                role: message.role,
+                source: message.source,
+                parts: message.sections(&self.replies),
+            }),
+            Event::RequestMade(request) => {
+                self.requests.insert(envelope.address.clone(), request.messages.clone());
+            }
             Event::ReplyPart(part) if part.kind == PartKind::Text => {
                 let text = self.replies.entry(envelope.address.clone()).or_default();
                 let attempt = self.attempts.entry(envelope.address.clone()).or_default();
@@ -47,26 +66,19 @@ impl MessageLog {
         }
     }
 
-    /// The messages of these inclusive ranges.
-    pub(crate) fn expand(&self, ranges: &[(u32, u32)]) -> Vec<SentMessage> {
-        let inside = |m: u32| ranges.iter().any(|(first, last)| (*first..=*last).contains(&m));
-        self.messages
-            .iter()
-            .filter(|message| inside(message.m))
-            .map(|message| SentMessage {
-                m: message.m,
-                role: message.role,
-                source: message.source,
-                text: message.plain_text(&self.replies),
-                parts: message.sections(&self.replies),
-            })
-            .collect()
+    /// All messages so far.
+    pub(crate) fn messages(&self) -> &[SentMessage] {
+        &self.messages
     }
 
-    /// The text of the first message of this kind.
-    pub(crate) fn text_of(&self, source: Source, role: Role) -> Option<String> {
-        let message = self.messages.iter().find(|message| message.source == source && message.role == role)?;
-        Some(message.plain_text(&self.replies))
+    /// The messages of these inclusive ranges.
+    pub(crate) fn expand(&self, ranges: &[(u32, u32)]) -> Vec<SentMessage> {
+        self.messages.iter().filter(|message| message.is_in(ranges)).cloned().collect()
+    }
+
+    /// The messages that were sent at a turn.
+    pub(crate) fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
+        self.requests.get(turn).map(|ranges| self.expand(ranges))
     }
 }
 
@@ -86,16 +98,4 @@ impl Message {
             })
             .collect()
     }
-}
-
-/// The messages of the request that these events of one run hold for a turn.
-pub fn expand_requests(events: &[Envelope], turn: &Address) -> Option<Vec<SentMessage>> {
-    let mut log = MessageLog::default();
-    for envelope in events {
-        log.apply(envelope);
-    }
-    events.iter().find_map(|envelope| match &envelope.event {
-        Event::RequestMade(request) if envelope.address == *turn => Some(log.expand(&request.messages)),
-        _ => None,
-    })
 }

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 pub use address::Address;
 pub use kinds::*;
 pub(crate) use messages::MessageLog;
-pub use messages::{RunText, SentMessage, expand_requests};
+pub use messages::{RunText, SentMessage};
 pub use raw::JsonText;
 
 /// How replay treats an event.

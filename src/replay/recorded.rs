@@ -49,7 +49,7 @@ impl Recorded {
 
 /// Role and text of each message, as compared.
 pub(super) fn sent(messages: &[SentMessage]) -> Vec<(String, String)> {
-    messages.iter().map(|message| (message.role.name().to_owned(), message.text.clone())).collect()
+    messages.iter().map(|message| (message.role.name().to_owned(), message.text())).collect()
 }
 
 /// The same of a request.

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use crate::event::{Address, Class, Envelope, Event, Interrupt, RunStart};
-use crate::event::{SentMessage, expand_requests};
+use crate::event::{Address, Class, Envelope, Event, Interrupt, MessageLog, RunStart, SentMessage};
 use crate::session::Session;
 
 /// The events of a session, by address and in order.
@@ -16,6 +15,7 @@ pub struct Recording {
     pub path: PathBuf,
     events: HashMap<Address, Vec<Envelope>>,
     runs: Vec<Address>,
+    messages: HashMap<Address, MessageLog>,
 }
 
 impl Recording {
@@ -30,6 +30,7 @@ impl Recording {
             path: session.path.clone(),
             events: HashMap::new(),
             runs: Vec::new(),
+            messages: HashMap::new(),
         };
         for place in 0..session.len() {
             let envelope = session.event(place).ok_or_else(|| {
@@ -39,6 +40,7 @@ impl Recording {
             if matches!(envelope.event, Event::RunStart(_)) {
                 recording.runs.push(envelope.address.clone());
             }
+            recording.messages.entry(envelope.address.run_part()).or_default().apply(&envelope);
             recording.events.entry(envelope.address.clone()).or_default().push(envelope);
         }
         Ok(recording)
@@ -94,10 +96,7 @@ impl Recording {
 
     /// The messages of the request made at this turn, as they were sent.
     pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
-        let run = turn.run_part();
-        let turns = (1..=turn.turn_number()?).map(|number| run.turn(number));
-        let events: Vec<_> = turns.flat_map(|address| self.at(&address).iter().cloned()).collect();
-        expand_requests(&events, turn)
+        self.messages.get(&turn.run_part())?.request(turn)
     }
 
     /// The derived events of a run by address, in order.

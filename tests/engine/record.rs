@@ -16,11 +16,21 @@ async fn corrected() -> (Ran, Vec<Request>) {
 async fn a_turn_holds_exactly_what_was_sent() {
     let (ran, requests) = corrected().await;
     for (turn, request) in ran.step.turns.iter().zip(&requests) {
-        assert_eq!(turn.system_prompt, request.system);
-        let sent: Vec<_> = request.messages.iter().map(|m| (m.role.name().to_owned(), m.joined())).collect();
-        assert_eq!(turn.messages, sent);
+        let system = request.system.iter().map(|text| ("system", text.clone()));
+        let others = request.messages.iter().map(|m| (m.role.name(), m.joined()));
+        let sent: Vec<_> = ran.step.sent(turn).map(|message| (message.role.name(), message.text())).collect();
+        assert_eq!(sent, system.chain(others).collect::<Vec<_>>());
     }
     assert_eq!(ran.step.prompt.as_deref(), Some(requests[0].messages[0].joined().as_str()));
+}
+
+#[tokio::test]
+async fn a_step_keeps_each_message_once_however_many_turns_sent_it() {
+    let long = Agent { max_turns: 50, ..agent("go", "{a :int}") };
+    let ran = run(&long, "{}", &recorded_script(&["no"]).0).await;
+    let sent: Vec<_> = ran.step.turns.iter().map(|turn| ran.step.sent(turn).count()).collect();
+    assert_eq!(sent, (1..=50).map(|turn| 2 * turn).collect::<Vec<_>>());
+    assert_eq!(ran.step.messages.len(), 100);
 }
 
 #[tokio::test]

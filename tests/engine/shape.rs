@@ -24,6 +24,18 @@ async fn a_top_level_scalar_is_accepted_bare_and_wrapped() {
 }
 
 #[tokio::test]
+async fn null_is_the_answer_of_an_optional_type_whatever_its_shape() {
+    for optional in ["[{id :int}]?", "{a :int}?", ":map?", ":int?", ":enum[a b]?"] {
+        assert_eq!(answer(optional, "null").await, "null", "{optional}");
+    }
+    assert_eq!(answer("[{id :int}]?", r#"{"items": null}"#).await, "null");
+    assert_eq!(answer("[:int]?", "Here: [1, 2]").await, "[1,2]");
+    assert_eq!(answer("{a :int}?", "```json\n{\"a\": 1}\n```").await, r#"{"a":1}"#);
+    assert_eq!(answer("{a :int}?", "7").await, "json_parse_error");
+    assert_eq!(answer("{a :int}", "null").await, "json_parse_error");
+}
+
+#[tokio::test]
 async fn the_schema_sent_wraps_what_is_not_an_object() {
     for (signature, key) in [("[:string]", Some("items")), (":int", Some("value")), ("{a :int}", None)] {
         let (model, requests) = recorded_script(&["{}"]);

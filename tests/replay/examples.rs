@@ -37,13 +37,14 @@ async fn every_example_session_replays_to_the_same_step() {
         assert!(recorded.answer.is_some(), "{}", file.display());
         assert_eq!(recorded.usage.tokens, replayed.usage.tokens);
         assert_eq!(recorded.prompt, replayed.prompt);
+        assert_eq!(recorded.messages, replayed.messages);
         assert_eq!(recorded.turns.len(), replayed.turns.len());
         for (a, b) in recorded.turns.iter().zip(&replayed.turns) {
             assert_eq!(
                 (&a.raw_response, &a.json, &a.issues, &a.fixes),
                 (&b.raw_response, &b.json, &b.issues, &b.fixes)
             );
-            assert_eq!((&a.messages, &a.system_prompt, &a.feedback), (&b.messages, &b.system_prompt, &b.feedback));
+            assert_eq!((&a.request, &a.feedback), (&b.request, &b.feedback));
             assert_eq!((a.success, &a.reason, a.attempts, a.tokens), (b.success, &b.reason, b.attempts, b.tokens));
         }
     }

@@ -72,7 +72,7 @@ async fn every_request_can_be_rebuilt_byte_for_byte() {
         let others = request.messages.iter().map(|message| (message.role.name().to_owned(), message.joined()));
         let sent: Vec<_> = system.chain(others).collect();
         let rebuilt = recording.request(&request.address).unwrap();
-        let rebuilt: Vec<_> = rebuilt.into_iter().map(|m| (m.role.name().to_owned(), m.text)).collect();
+        let rebuilt: Vec<_> = rebuilt.into_iter().map(|m| (m.role.name().to_owned(), m.text())).collect();
         assert_eq!(rebuilt, sent, "{}", request.address);
         let made = recording.at(&request.address).iter().find_map(|envelope| match &envelope.event {
             Event::RequestMade(made) => Some(made.clone()),

@@ -34,6 +34,8 @@ impl Want {
     /// The outer shape of a signature's output type.
     pub fn of(output: &Type) -> Self {
         match output.base() {
+            // `null` is an answer too.
+            Type::Record { .. } | Type::Map | Type::List(_) if output.is_optional() => Self::Any,
             Type::Record { .. } | Type::Map => Self::Object,
             Type::List(_) => Self::List,
             Type::Int | Type::Float | Type::Number => Self::Scalar(Scalar::Number),
