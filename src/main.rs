@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use clap::Parser;
 use ptc_workbench::agent::BUNDLED;
-use ptc_workbench::cli::{self, Arguments};
+use ptc_workbench::cli::{self, Arguments, Command, ScreenshotFlags};
 use ptc_workbench::config::{Config, Folders, process_env};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::{self, Colours, Setup};
@@ -42,12 +42,26 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         .build()
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     let code = match &arguments.command {
+        Some(Command::Screenshot(flags)) => draw(flags, workbench)?,
         Some(command) => runtime.block_on(cli::run(command, arguments, &workbench)),
         None => open(arguments, workbench, &runtime)?,
     };
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Draws a screen of the workbench with the first example into an SVG file.
+fn draw(flags: &ScreenshotFlags, workbench: Workbench) -> Result<u8, String> {
+    let agent = cli::agent_source(BUNDLED[0].name).map_err(|error| error.0)?;
+    let size =
+        flags.size.split_once(['x', '×']).and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    let size = size.ok_or_else(|| format!("--size {}: write columns and rows such as 120x40", flags.size))?;
+    let live = Live::new(workbench, &agent, None);
+    let mut model = tui::scene(&live, &flags.screen, size)?;
+    let picture = tui::screenshot(&mut model, size);
+    std::fs::write(&flags.output, picture).map_err(|error| format!("{}: {error}", flags.output.display()))?;
+    Ok(cli::exit::OK)
 }
 
 /// Opens the workbench with an agent file, an example or a session.

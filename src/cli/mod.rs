@@ -21,7 +21,7 @@ use std::io::Write;
 
 use ptc_core::text::SafeText;
 
-pub use arguments::{Arguments, Command};
+pub use arguments::{Arguments, Command, ScreenshotFlags};
 pub use source::{SourceError, agent_source};
 
 use crate::workbench::Workbench;
