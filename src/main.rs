@@ -64,6 +64,11 @@ fn draw(workbench: &Workbench, screen: &str, size: (u16, u16)) -> Result<String,
 
 /// Opens the workbench with an agent file, an example or a session.
 fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::Runtime) -> Result<u8, String> {
+    if arguments.plain {
+        return Err(
+            "--plain is for commands: `run`, `replay` and `sessions show` tell everything line by line".to_owned()
+        );
+    }
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
     let mut setup = Setup::new(&workbench.config, colours)?;
     let example = BUNDLED[0].name;

@@ -50,6 +50,9 @@ reasons! {
     ChainError "chain_error" "The earlier step does not return what the next agent needs." "Give the earlier agent an output field of each missing name, or make the parameters optional.";
     Cancelled "cancelled" "The run was stopped by a person." "Run again.";
     Suspended "suspended" "The run waits for a person." "Answer in the interface.";
+    SessionUnreadable "session_unreadable" "The session cannot be read." "The message says what could be read; `ptc-workbench sessions list` shows the others.";
+    WriteFailed "write_failed" "A file could not be written." "Choose another place.";
+    InternalError "internal_error" "The program broke off; this is a fault of the program." "Start it with --log FILE, do the same again and report what the file says.";
     RecorderFailed "recorder_failed" "The session could not be written." "Free disk space or choose another folder with --sessions.";
 }
 

@@ -77,7 +77,7 @@ async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, Usage
     };
     printer.print_all(&feed.drain());
     signals.abort();
-    let step = step.map_err(|error| UsageError(format!("the run broke: {error}")))?;
+    let step = step.map_err(|error| UsageError(format!("{}: {error}", Reason::InternalError)))?;
     printer.close(&step);
     Ok(step)
 }

@@ -9,8 +9,8 @@ use ptc_core::reasons::Reason;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::Halt;
 use super::cycle::Cycle;
-use super::{Halt, failure};
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade,
 };
@@ -211,10 +211,12 @@ impl Cycle<'_> {
         match interrupt {
             Some(interrupt) if interrupt.reason == Reason::MissionTimeout.name() => match self.mission_over() {
                 Halt::Fail(record) => record,
-                Halt::Sink(_) => failure(Reason::MissionTimeout, "the time of the run is over"),
+                Halt::Sink(_) => ErrorRecord::new(Reason::MissionTimeout, "the time of the run is over"),
             },
-            Some(interrupt) => failure(Reason::Cancelled, format!("the run was stopped by a {}", interrupt.by)),
-            None => failure(Reason::Cancelled, "the run was stopped"),
+            Some(interrupt) => {
+                ErrorRecord::new(Reason::Cancelled, format!("the run was stopped by a {}", interrupt.by))
+            }
+            None => ErrorRecord::new(Reason::Cancelled, "the run was stopped"),
         }
     }
 }

@@ -4,7 +4,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 
-use super::{Halt, Input, Ports, failure};
+use super::{Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::RunText;
@@ -186,8 +186,8 @@ impl<'a> Cycle<'a> {
     fn lost(self, error: SinkError) -> Step {
         let mut step = self.fold.step();
         let record: ErrorRecord = match error {
-            SinkError::Storage(text) => failure(Reason::RecorderFailed, text),
-            SinkError::Diverged => failure(Reason::Cancelled, "replay found a difference and stopped here"),
+            SinkError::Storage(text) => ErrorRecord::new(Reason::RecorderFailed, text),
+            SinkError::Diverged => ErrorRecord::new(Reason::Cancelled, "replay found a difference and stopped here"),
         };
         step.fail = Some(record);
         step

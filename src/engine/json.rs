@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 
 use super::answer::{self, Answer};
 use super::cycle::Cycle;
-use super::{Halt, Input, failure};
+use super::{Halt, Input};
 use crate::agent::Diagnostic;
 use crate::event::{Address, Check, ErrorRecord, Extract, IssueRecord, Kept, MessagePart, Role, Source, hex_sha};
 use crate::model::{Finish, Reply};
@@ -102,12 +102,12 @@ fn feedback(cycle: &Cycle<'_>, answer: &Answer, cut: bool, record: &ErrorRecord,
 fn withheld(reply: &Reply) -> Option<ErrorRecord> {
     match reply.finish {
         Some(Finish::ContentFilter) => {
-            Some(failure(Reason::ContentFiltered, "the provider's filter withheld the reply"))
+            Some(ErrorRecord::new(Reason::ContentFiltered, "the provider's filter withheld the reply"))
         }
         Some(Finish::Refusal) => {
             let said = reply.text.trim();
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            Some(failure(Reason::Refused, format!("the model refused{said}")))
+            Some(ErrorRecord::new(Reason::Refused, format!("the model refused{said}")))
         }
         _ => None,
     }
@@ -116,7 +116,7 @@ fn withheld(reply: &Reply) -> Option<ErrorRecord> {
 /// Why the answer cannot be used; nothing when it can. A cut reply never can.
 fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
     if cut {
-        return Some(failure(
+        return Some(ErrorRecord::new(
             Reason::ReplyTruncated,
             format!("the output limit cut the reply after {} characters", reply.chars().count()),
         ));
@@ -125,19 +125,22 @@ fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
         Outcome::Found { .. } => None,
         Outcome::Rejected { reject: Reject::Invalid(_), .. } => {
             let issues = answer.issues.as_deref().unwrap_or_default();
-            Some(failure(Reason::ValidationError, answer::joined(issues)))
+            Some(ErrorRecord::new(Reason::ValidationError, answer::joined(issues)))
         }
         Outcome::Rejected { reject: Reject::Shape(what), .. } => {
-            Some(failure(Reason::JsonParseError, format!("the JSON has the wrong outer shape: {what}")))
+            Some(ErrorRecord::new(Reason::JsonParseError, format!("the JSON has the wrong outer shape: {what}")))
         }
         Outcome::Malformed { error } => {
             let place = error.line_col(reply);
-            Some(failure(Reason::JsonParseError, format!("the JSON cannot be read: {place}: {}", error.message)))
+            Some(ErrorRecord::new(
+                Reason::JsonParseError,
+                format!("the JSON cannot be read: {place}: {}", error.message),
+            ))
         }
         Outcome::NotFound if reply.trim().is_empty() => {
-            Some(failure(Reason::JsonParseError, "the reply is empty, expected JSON"))
+            Some(ErrorRecord::new(Reason::JsonParseError, "the reply is empty, expected JSON"))
         }
-        Outcome::NotFound => Some(failure(Reason::JsonParseError, "the reply holds no JSON")),
+        Outcome::NotFound => Some(ErrorRecord::new(Reason::JsonParseError, "the reply holds no JSON")),
     }
 }
 

@@ -69,23 +69,23 @@ impl From<SinkError> for Halt {
 
 impl Halt {
     fn fail(reason: Reason, message: impl Into<String>) -> Self {
-        Self::Fail(failure(reason, message))
+        Self::Fail(ErrorRecord::new(reason, message))
     }
 }
 
-/// A failure with the advice that its reason's table row gives.
-fn failure(reason: Reason, message: impl Into<String>) -> ErrorRecord {
-    ErrorRecord {
-        reason: reason.name().to_owned(),
-        message: message.into(),
-        hint: Some(reason.row().next.to_owned()),
-        ..ErrorRecord::default()
-    }
+/// What a run would send first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preview {
+    /// The request.
+    pub request: Request,
+    /// Its messages with their prompt sections, the system text first.
+    pub messages: Vec<Message>,
+    /// What is worth knowing about the context.
+    pub findings: Vec<Diagnostic>,
 }
 
-/// The first request that a run of this plan would make, and what is worth knowing about the context.
-/// Errors: what is wrong with the context.
-pub fn preview(plan: &Plan, context: &Context) -> Result<(Request, Vec<Diagnostic>), Vec<Diagnostic>> {
+/// The first request that a run of this plan would make. Errors: what is wrong with the context.
+pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic>> {
     let (value, findings) = plan.check_context(&context.json);
     if findings.iter().any(Diagnostic::is_error) {
         return Err(findings);
@@ -94,12 +94,14 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<(Request, Vec<Diagnosti
         vec![Diagnostic::error(Place::Prompt, Reason::TemplateError, error.message).at(error.span)]
     };
     let opening = prompt::json::open(plan, &value, &context.descriptions).map_err(template)?;
-    let message = |role: Role, m: u32, parts: Vec<MessagePart>| {
-        let message = Message { m, role, source: Source::Prompt, parts };
-        Outgoing { role, text: message.plain_text(&RunText::default()) }
-    };
-    let messages = [message(Role::System, 0, opening.system), message(Role::User, 1, opening.user)];
-    Ok((prompt::request(plan, Address::run(0).turn(1), 0, &messages), findings))
+    let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };
+    let messages = vec![message(Role::System, 0, opening.system), message(Role::User, 1, opening.user)];
+    let outgoing: Vec<_> = messages
+        .iter()
+        .map(|message| Outgoing { role: message.role, text: message.plain_text(&RunText::default()) })
+        .collect();
+    let request = prompt::request(plan, Address::run(0).turn(1), 0, &outgoing);
+    Ok(Preview { request, messages, findings })
 }
 
 /// Runs the plan. Always ends with a Step: a failure is in it, never a panic or an error beside it.

@@ -6,8 +6,10 @@ mod clock;
 mod human;
 mod sink;
 mod stop;
+mod unsaved;
 
 pub use clock::{Clock, SystemClock};
 pub use human::{Human, Question};
 pub use sink::{Sink, SinkError};
 pub use stop::Stop;
+pub use unsaved::Unsaved;

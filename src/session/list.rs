@@ -28,6 +28,10 @@ pub struct Summary {
     pub state: RunState,
     /// The answer as JSON text, or reason and message.
     pub result: String,
+    /// The cost, when tokens and price are known.
+    pub cost: Option<f64>,
+    /// The first words of the task as it was sent.
+    pub task: String,
     /// What could not be read.
     pub damage: Option<String>,
 }
@@ -116,6 +120,8 @@ fn summary_of_file(path: &Path, id: &SessionId) -> Summary {
             tokens: None,
             state: RunState::Open,
             result: String::new(),
+            cost: None,
+            task: String::new(),
             damage: Some(error.message),
         },
     }
@@ -141,6 +147,8 @@ pub fn summarize(session: &Session) -> Summary {
         tokens: last.and_then(|run| run.tokens),
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),
+        cost: last.and_then(|run| Some(run.price?.cost(&run.tokens?))),
+        task: last.map(|run| run.task.clone()).unwrap_or_default(),
         damage: session.damage_report(),
     }
 }

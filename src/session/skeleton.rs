@@ -4,7 +4,10 @@
 
 use std::ops::Range;
 
-use crate::event::{Address, Envelope, Event, ReplyStatus, Tokens};
+use crate::event::{Address, Envelope, Event, Price, ReplyStatus, Role, RunText, Tokens};
+
+/// Characters of the task that a run keeps.
+const TASK_CHARS: usize = 400;
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,6 +53,10 @@ pub struct RunEntry {
     pub mode: String,
     /// What the developer called the model.
     pub model: String,
+    /// What the model costs, when known.
+    pub price: Option<Price>,
+    /// The first words of the task as it was sent.
+    pub task: String,
     /// Limit of turns.
     pub max_turns: Option<u64>,
     /// Unix time in ms.
@@ -117,6 +124,8 @@ impl Skeleton {
                 agent: start.agent.name.clone(),
                 mode: start.mode.clone(),
                 model: start.model.alias.clone(),
+                price: start.model.price,
+                task: String::new(),
                 max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
                 started_ms: envelope.at_ms,
                 last_ms: envelope.at_ms,
@@ -159,6 +168,9 @@ impl RunEntry {
                 reason: None,
                 events: place..place + 1,
             }),
+            Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
+                self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
+            }
             Event::RunEnd(end) => {
                 self.state = if end.fail.is_some() { RunState::Failed } else { RunState::Returned };
                 self.answer = end.value.as_ref().map(|text| text.as_str().to_owned());

@@ -24,7 +24,12 @@ pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
 /// The screen of the model at this size as SVG.
 pub fn screenshot(model: &mut Model, size: (u16, u16)) -> String {
     let buffer = picture(model, size);
-    anstyle_svg::Term::new().render_svg(&ansi(&buffer))
+    let mut palette = anstyle_svg::WIN10_CONSOLE;
+    let [_, dark @ .., _, _, _, _, _, _, _, _, _] = &mut palette.0;
+    dark.copy_from_slice(&anstyle_svg::WIN10_CONSOLE.0[9..15]);
+    let svg = anstyle_svg::Term::new().palette(palette).render_svg(&ansi(&buffer));
+    // Dim text of a picture must be as readable as that of a terminal.
+    svg.replace(".dimmed { opacity: 0.4; }", ".dimmed { opacity: 0.65; }")
 }
 
 /// The screens that [`scene`] can set up.

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
 use crate::event::{Address, Envelope, Event};
-use crate::port::{Clock, Sink, SinkError, SystemClock};
+use crate::port::{Sink, SinkError, Unsaved};
 use crate::session::Recorder;
 
 #[derive(Debug, Default)]
@@ -38,27 +38,24 @@ impl Feed {
 
 /// Numbers events, writes them to the session if there is one, and hands them to the feed.
 pub(super) struct Tee {
-    recorder: Option<Recorder>,
-    unsaved: Mutex<u64>,
+    sink: Box<dyn Sink>,
     feed: Feed,
 }
 
 impl Tee {
     pub(super) fn new(recorder: Option<Recorder>, feed: Feed) -> Self {
-        Self { recorder, unsaved: Mutex::new(0), feed }
+        let sink: Box<dyn Sink> = match recorder {
+            Some(recorder) => Box::new(recorder),
+            None => Box::new(Unsaved::default()),
+        };
+        Self { sink, feed }
     }
 }
 
 impl Sink for Tee {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
-            let envelope = if let Some(recorder) = &self.recorder {
-                recorder.emit(address, event).await?
-            } else {
-                let mut last = self.unsaved.lock().unwrap_or_else(PoisonError::into_inner);
-                *last += 1;
-                Envelope { seq: *last, at_ms: SystemClock.now_ms(&address), address, event }
-            };
+            let envelope = self.sink.emit(address, event).await?;
             self.feed.push(envelope.clone());
             Ok(envelope)
         })

@@ -6,12 +6,14 @@ mod desk;
 mod doctor;
 mod examples;
 mod feed;
+mod gates;
 mod models;
 mod preview;
 mod run;
 mod sessions;
 
 use crate::config::{Config, Folders};
+use gates::Gates;
 
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
@@ -29,11 +31,13 @@ pub struct Workbench {
     pub config: Config,
     /// Where files lie.
     pub folders: Folders,
+    /// One gate per provider: all runs of this workbench wait in it together.
+    gates: Gates,
 }
 
 impl Workbench {
     /// A workbench on this configuration and these folders.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders }
+        Self { config, folders, gates: Gates::default() }
     }
 }

@@ -68,7 +68,8 @@ impl Workbench {
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
-                let adapter = http(*model)?;
+                let gate = self.gates.of(&model.provider);
+                let adapter = http(*model)?.gate(gate);
                 adapter.check_key().map_err(unusable_model)?;
                 Arc::new(adapter)
             }

@@ -9,7 +9,7 @@ use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Plan};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::Options;
+use crate::event::{Message, Options};
 use crate::model::Request;
 
 /// What would be sent.
@@ -17,6 +17,8 @@ use crate::model::Request;
 pub struct Preview {
     /// The request, free of any protocol.
     pub request: Request,
+    /// Its messages with their prompt sections, the system text first.
+    pub messages: Vec<Message>,
     /// The body, for models behind HTTP.
     pub body: Option<Json>,
     /// Warnings about the definition and the context.
@@ -30,12 +32,13 @@ impl Workbench {
         let agent = with_options(agent.for_mode(agent.mode).map_err(StartError::Agent)?, &choice);
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = context.unwrap_or_else(|| agent.context.clone().into());
-        let (request, warnings) = engine::preview(&plan, &context).map_err(StartError::Agent)?;
+        let made = engine::preview(&plan, &context).map_err(StartError::Agent)?;
         let body = match choice {
-            ModelChoice::Http(model) => Some(http(*model)?.body(&request)),
+            ModelChoice::Http(model) => Some(http(*model)?.body(&made.request)),
             _ => None,
         };
-        Ok(Preview { request, body, warnings: plan.warnings.iter().cloned().chain(warnings).collect() })
+        let warnings = plan.warnings.iter().cloned().chain(made.findings).collect();
+        Ok(Preview { request: made.request, messages: made.messages, body, warnings })
     }
 }
 

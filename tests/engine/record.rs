@@ -148,7 +148,7 @@ async fn the_preview_is_the_first_request_byte_for_byte() {
     let (model, requests) = recorded_script(&[r#"{"a":1}"#]);
     run(&subject, context, &model).await;
     let plan = Plan::new(&subject).unwrap();
-    let (preview, findings) = engine::preview(&plan, &parsed(context).into()).unwrap();
-    assert_eq!(findings, []);
-    assert_eq!(preview, requests.lock().unwrap()[0]);
+    let preview = engine::preview(&plan, &parsed(context).into()).unwrap();
+    assert_eq!(preview.findings, []);
+    assert_eq!(preview.request, requests.lock().unwrap()[0]);
 }

@@ -3,6 +3,7 @@
 mod actions;
 mod drive;
 pub(crate) mod fake;
+mod live;
 mod pictures;
 mod sizes;
 mod story;

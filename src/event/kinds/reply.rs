@@ -1,6 +1,7 @@
 //! Data of the events about replies: parts as they arrive, waits, ends, tokens, errors.
 //! Field names are the stored names; absent means unknown or not applicable.
 
+use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
 use crate::event::StructuredBy;
@@ -150,6 +151,19 @@ impl Tokens {
             cache_creation: add(self.cache_creation, more.cache_creation),
             cache_read: add(self.cache_read, more.cache_read),
             reasoning: add(self.reasoning, more.reasoning),
+        }
+    }
+}
+
+impl ErrorRecord {
+    /// An error with the advice that its reason's table row gives.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            reason: reason.name().to_owned(),
+            message: message.into(),
+            hint: Some(reason.row().next.to_owned()),
+            class: None,
+            status: None,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use ptc_core::reasons::Reason;
+
 use crate::event::{ErrorRecord, hex_sha};
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
 
@@ -43,12 +45,7 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 fn failure(path: &Path, error: &io::Error) -> ErrorRecord {
-    ErrorRecord {
-        reason: "recorder_failed".to_owned(),
-        message: format!("{}: {error}", path.display()),
-        hint: Some("choose another place".to_owned()),
-        ..ErrorRecord::default()
-    }
+    ErrorRecord::new(Reason::WriteFailed, format!("{}: {error}", path.display()))
 }
 
 fn remove(path: &Path) {

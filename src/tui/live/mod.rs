@@ -11,10 +11,11 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, diagnose};
-use crate::event::{ErrorRecord, Role};
+use crate::event::{ErrorRecord, Message, RunText};
 use crate::workbench::{Desk, RunSpec, StartError, Workbench};
 
 use super::backend::{
@@ -68,11 +69,9 @@ impl Backend for Live {
             ..Preview::default()
         };
         if let Ok(made) = self.workbench.preview(&agent, None, None) {
-            let section =
-                |role, name: &str, text: String| SentMessage { role, sections: vec![(name.to_owned(), text)] };
-            let system = made.request.system.into_iter().map(|text| section(Role::System, "card", text));
-            let others = made.request.messages.iter().map(|message| section(message.role, "message", message.joined()));
-            preview.request = system.chain(others).collect();
+            let sent =
+                |message: &Message| SentMessage { role: message.role, sections: message.sections(&RunText::default()) };
+            preview.request = made.messages.iter().map(sent).collect();
             preview.schema = made.request.schema.as_ref().map(ptc_core::value::Json::to_pretty);
         }
         preview
@@ -112,10 +111,8 @@ impl Backend for Live {
         let agent = Self::agent(texts).map_err(|findings| {
             let said = findings.iter().find(|finding| finding.is_error()).map(|finding| finding.message.clone());
             SaveError::Failed(ErrorRecord {
-                reason: "invalid_agent".to_owned(),
-                message: said.unwrap_or_default(),
                 hint: Some("correct it, then save again; until then the edits are kept as a draft".to_owned()),
-                ..ErrorRecord::default()
+                ..ErrorRecord::new(Reason::InvalidAgent, said.unwrap_or_default())
             })
         })?;
         // Comments and layout of the file that is replaced stay.
@@ -147,7 +144,7 @@ impl Live {
 }
 
 fn unreadable(message: String) -> ErrorRecord {
-    ErrorRecord { reason: "invalid_context".to_owned(), message, ..ErrorRecord::default() }
+    ErrorRecord::new(Reason::SessionUnreadable, message)
 }
 
 /// Why a run did not start, at its place among the texts.
@@ -156,8 +153,7 @@ fn refusal(error: StartError) -> Vec<Diagnostic> {
         StartError::Agent(findings) => findings,
         StartError::Model { reason, message } => vec![Diagnostic::error(Place::Options, reason, message).key("model")],
         StartError::Recorder(error) => {
-            let reason = ptc_core::reasons::Reason::RecorderFailed;
-            vec![Diagnostic::error(Place::Options, reason, error.to_string())]
+            vec![Diagnostic::error(Place::Options, Reason::RecorderFailed, error.to_string())]
         }
     }
 }

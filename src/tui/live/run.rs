@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use ptc_core::reasons::Reason;
 use tokio::sync::Notify;
 
 use crate::event::{Address, Envelope, ErrorRecord, Event};
@@ -36,15 +37,14 @@ impl LiveRun {
         let task = running.task;
         tokio::spawn(async move {
             let ended = match task.await {
-                Ok(step) => match step.fail.filter(|fail| fail.reason == "recorder_failed") {
+                Ok(step) => match step.fail.filter(|fail| fail.reason == Reason::RecorderFailed.name()) {
                     Some(fail) => Ended::Broken(fail),
                     None => Ended::Run,
                 },
-                Err(error) => Ended::Broken(ErrorRecord {
-                    reason: "internal".to_owned(),
-                    message: format!("the run ended without an answer: {error}"),
-                    ..ErrorRecord::default()
-                }),
+                Err(error) => Ended::Broken(ErrorRecord::new(
+                    Reason::InternalError,
+                    format!("the run ended without an answer: {error}"),
+                )),
             };
             *lock(&told.0) = Some(ended);
             told.1.notify_one();
@@ -151,11 +151,7 @@ impl Replay {
                     Outcome::Unfinished { at } => Ended::Identical(Some(at)),
                     Outcome::Diverged(divergence) => Ended::Diverged(divergence.to_string()),
                 },
-                Err(error) => Ended::Broken(ErrorRecord {
-                    reason: "invalid_agent".to_owned(),
-                    message: error.to_string(),
-                    ..ErrorRecord::default()
-                }),
+                Err(error) => Ended::Broken(ErrorRecord::new(Reason::InvalidAgent, error.to_string())),
             };
             watch.0.tell(Happening::Ended(ended));
         });
@@ -183,4 +179,26 @@ impl Run for Replay {
     }
 
     fn answer(&self, _: &Address, _: String) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_breaks_off_is_told_as_a_fault_of_the_program() {
+        let running = Running {
+            session: None,
+            path: None,
+            feed: Feed::default(),
+            stop: crate::port::Stop::default(),
+            warnings: Vec::new(),
+            task: tokio::spawn(async { panic!("as planned") }),
+        };
+        let run = LiveRun::new(running, Arc::default());
+        run.changed().await;
+        let told = run.drain();
+        let [Happening::Ended(Ended::Broken(error))] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!(error.reason, Reason::InternalError.name());
+    }
 }

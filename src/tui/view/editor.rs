@@ -52,6 +52,26 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
     editor.scroll = editor.scroll.max(highest);
 }
 
+/// Lines that begin below the visible rows; none when they are blank.
+pub(super) fn lines_below(editor: &Editor) -> usize {
+    let columns = usize::from(editor.area.width.max(2) - 1);
+    let seen = visible_lines(&editor.draft, editor.scroll, columns, usize::from(editor.area.height));
+    let rest = editor.draft.text().get(editor.draft.line_range(seen).start..).unwrap_or_default();
+    if rest.trim().is_empty() { 0 } else { editor.draft.line_count().saturating_sub(seen) }
+}
+
+/// The first line that begins below so many rows.
+fn visible_lines(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize) -> usize {
+    let (mut line, skip) = scroll;
+    let mut used = 0;
+    while used < height && line < draft.line_count() {
+        let rows = draft.rows_of(line, columns).len();
+        used += if line == scroll.0 { rows.saturating_sub(skip) } else { rows };
+        line += 1;
+    }
+    line
+}
+
 /// Line and row of the cursor.
 fn cursor_row(draft: &Draft, columns: usize) -> (usize, usize) {
     let line = draft.line_at(draft.cursor());

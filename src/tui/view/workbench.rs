@@ -103,7 +103,11 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let focused = workbench.focus == Pane::Editor(place);
     let findings = workbench.findings(place);
     let below = finding_rows(rows, workbench, place);
-    let state = state(workbench, place, &findings, below.is_empty());
+    let mut state = state(workbench, place, &findings, below.is_empty());
+    let hidden = editor::lines_below(workbench.editor(place));
+    if hidden > 0 && rows.height > 0 {
+        state.insert(0, Piece::new(Role::Dim, &format!("▼ {} below  ", plural(hidden as u64, "line"))));
+    }
     bars::rule(rule, place_name(place), focused, state, buffer, model.theme);
     let first = usize::from(rows.height).saturating_sub(below.len());
     for (line, row) in below.iter().enumerate() {

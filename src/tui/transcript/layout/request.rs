@@ -8,13 +8,21 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Messages, RequestCard};
 use crate::tui::transcript::cell::View;
-use crate::tui::transcript::format::{count, size};
+use crate::tui::transcript::format::{count, plural, size};
 use ptc_core::text::estimate_tokens;
+use ptc_core::text::width::width;
+
+/// Columns that mark, title and turn take.
+const HEADER_COLUMNS: usize = 18;
 
 pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
     let mut rows = vec![
-        Row::new([frame.mark(), Piece::literal(Role::Title, "Request   "), Piece::new(Role::Dim, &summary(card))])
-            .ending([Piece::new(Role::Dim, &format!("t{}", card.turn))]),
+        Row::new([
+            frame.mark(),
+            Piece::literal(Role::Title, "Request   "),
+            Piece::new(Role::Dim, &summary(card, frame.columns.saturating_sub(HEADER_COLUMNS))),
+        ])
+        .ending([Piece::new(Role::Dim, &format!("t{}", card.turn))]),
     ];
     if !frame.open {
         return rows;
@@ -43,16 +51,19 @@ pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
     rows
 }
 
-fn summary(card: &RequestCard) -> String {
-    let mut parts: Vec<String> =
-        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
-    if let Some(last) = parts.last_mut() {
-        last.push_str(" tok");
+/// The sizes of the sections by name, or of all together where there is no room for that.
+fn summary(card: &RequestCard, columns: usize) -> String {
+    let schema = card.schema.as_ref().map(|schema| format!("schema {}", size(schema.as_str().len() as u64)));
+    let named: Vec<String> = card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
+    let total: u64 = card.sizes.iter().map(|(_, tokens)| tokens).sum();
+    let sections = plural(card.sizes.len() as u64, "section");
+    let with_schema = |text: String| text + &schema.as_ref().map(|schema| format!(" · {schema}")).unwrap_or_default();
+    match card.sizes.as_slice() {
+        [] => schema.clone().unwrap_or_default(),
+        _ => Some(with_schema(format!("{} tok", named.join(" · "))))
+            .filter(|text| width(text) <= columns)
+            .unwrap_or_else(|| with_schema(format!("~{} tok in {sections}", count(total)))),
     }
-    if let Some(schema) = &card.schema {
-        parts.push(format!("schema {}", size(schema.as_str().len() as u64)));
-    }
-    parts.join(" · ")
 }
 
 fn message(message: &SentMessage, frame: &Frame<'_>) -> Vec<Row> {

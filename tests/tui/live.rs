@@ -1,0 +1,87 @@
+//! The real backend: saving, recovery files, sessions that cannot be read, and a run from its texts to its end.
+
+use std::fs;
+
+use ptc_core::reasons::Reason;
+use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
+use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError};
+use ptc_workbench::tui::live::Live;
+use ptc_workbench::workbench::Workbench;
+
+fn live(dir: &std::path::Path) -> (Live, DraftTexts) {
+    let folders = Folders::at(dir.to_owned(), dir, None);
+    let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+    let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
+    (live, DraftTexts::of(&agent))
+}
+
+#[test]
+fn saving_keeps_the_comments_of_the_file_and_sees_when_it_changed_underneath() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let path = dir.path().join("mine.toml");
+    let first = live.save(&path, &texts, None, Overwrite::Unchanged).unwrap();
+    let commented = format!("# mine\n{}", fs::read_to_string(&path).unwrap());
+    fs::write(&path, &commented).unwrap();
+
+    let edited = DraftTexts { prompt: "Judge: {{text}}".to_owned(), ..texts };
+    assert!(matches!(live.save(&path, &edited, Some(&first), Overwrite::Unchanged), Err(SaveError::Changed)));
+    assert_eq!(fs::read_to_string(&path).unwrap(), commented, "a refused save leaves the file alone");
+
+    live.save(&path, &edited, Some(&first), Overwrite::Always).unwrap();
+    let saved = fs::read_to_string(&path).unwrap();
+    assert!(saved.starts_with("# mine\n"), "{saved}");
+    assert_eq!(Agent::read(&path).unwrap().prompt, "Judge: {{text}}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_says_where_and_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let Err(SaveError::Failed(error)) =
+        live.save(&dir.path().join("no/such/a.toml"), &texts, None, Overwrite::Unchanged)
+    else {
+        panic!("there is no such folder")
+    };
+    assert_eq!(error.reason, Reason::WriteFailed.name());
+    assert!(error.message.contains("no/such/a.toml") && error.hint.is_some(), "{error:?}");
+}
+
+#[test]
+fn a_session_that_cannot_be_read_has_its_own_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, _) = live(dir.path());
+    let error = live.open("no-such-session").err().unwrap();
+    assert_eq!(error.reason, Reason::SessionUnreadable.name());
+    assert!(error.message.contains("no-such-session"), "{}", error.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_the_texts_tells_its_events_and_its_end_and_is_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let options = texts.options.replace("model = \"demo\"", "model = \"sample:missing_field\"");
+    let run = live.start(&DraftTexts { options, ..texts }).unwrap();
+    let mut kinds = Vec::new();
+    let ended = loop {
+        run.changed().await;
+        let mut ended = None;
+        for happening in run.drain() {
+            match happening {
+                Happening::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
+                Happening::Ended(end) => ended = Some(end),
+                Happening::Question(question) => panic!("nobody asks: {question:?}"),
+            }
+        }
+        if let Some(ended) = ended {
+            break ended;
+        }
+    };
+    assert_eq!(ended, Ended::Run);
+    assert_eq!(kinds.iter().filter(|kind| *kind == "turn.end").count(), 2);
+    assert_eq!(kinds.last().map(String::as_str), Some("run.end"));
+    let listed = live.sessions().unwrap();
+    assert_eq!(listed[0].id, run.session().unwrap());
+    assert!(listed[0].task.contains("Classify the sentiment of"), "{}", listed[0].task);
+}
