@@ -4,7 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, Step, Turn, Usage};
 use crate::event::{
-    Envelope, Event, Kept, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, RunText, SentMessage, Source,
+    Envelope, Event, Kept, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, RunText, SentMessage,
+    Source, elapsed_ms,
 };
 
 /// Folds the events of one run.
@@ -62,7 +63,7 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
-                turn.latency_ms = elapsed(self.turn_started_ms, envelope.at_ms);
+                turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
                 self.step.turns.push(turn);
             }
             Event::RunEnd(end) => self.finish_run(end, envelope.at_ms),
@@ -79,7 +80,7 @@ impl StepFold {
         self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);
         let usage = &end.usage;
         self.step.usage = Usage {
-            duration_ms: elapsed(self.started_ms, at_ms),
+            duration_ms: elapsed_ms(self.started_ms, at_ms),
             turns: usage.totals.turns,
             llm_requests: usage.totals.requests,
             tokens: usage.totals.tokens,
@@ -103,10 +104,6 @@ impl StepFold {
         step.messages = self.log.messages().to_vec();
         step
     }
-}
-
-fn elapsed(from_ms: i64, to_ms: i64) -> u64 {
-    u64::try_from(to_ms - from_ms).unwrap_or_default()
 }
 
 fn in_turn(turn: &mut Turn, event: &Event) {

@@ -81,7 +81,7 @@ fn usage(usage: &Usage) -> Json {
         ("llm_requests", Some(number(u64::from(usage.llm_requests)))),
         ("input_tokens", counted(tokens.input)),
         ("output_tokens", counted(tokens.output)),
-        ("total_tokens", counted(tokens.input + tokens.output)),
+        ("total_tokens", counted(tokens.total())),
         ("cache_creation_tokens", tokens.cache_creation.map(number)),
         ("cache_read_tokens", tokens.cache_read.map(number)),
         ("cost", usage.cost.map(|cost| Node::Float(cost).into())),

@@ -5,7 +5,9 @@ use std::io::Write;
 use ptc_core::text::SafeText;
 
 use crate::agent::Step;
-use crate::event::{Envelope, Event, IssueRecord, PartKind, ReplyEnd, ReplyStatus, RunEnd, RunStart, Source, TurnEnd};
+use crate::event::{
+    Envelope, Event, IssueRecord, PartKind, ReplyEnd, ReplyStatus, RunEnd, RunStart, Source, TurnEnd, elapsed_ms,
+};
 
 /// Marks in front of lines.
 struct Marks {
@@ -76,7 +78,7 @@ impl<W: Write> Printer<W> {
                 self.line(&format!(
                     "  waiting {} ms before attempt {}{asked}: {}",
                     wait.wait_ms,
-                    wait.attempt + 1,
+                    wait.attempt.saturating_add(1),
                     wait.message
                 ));
             }
@@ -154,8 +156,7 @@ impl<W: Write> Printer<W> {
 
     fn run_end(&mut self, end: &RunEnd, at_ms: i64) {
         self.ended = true;
-        let seconds =
-            std::time::Duration::from_millis(u64::try_from(at_ms - self.started_ms).unwrap_or_default()).as_secs_f64();
+        let seconds = std::time::Duration::from_millis(elapsed_ms(self.started_ms, at_ms)).as_secs_f64();
         let turns = match end.usage.totals.turns {
             1 => "1 turn".to_owned(),
             n => format!("{n} turns"),

@@ -48,7 +48,7 @@ fn list(sessions: &[Summary], as_json: bool) {
             RunState::Failed => "✗",
             RunState::Open => "…",
         };
-        let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |t| (t.input + t.output).to_string());
+        let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
         let said = match &summary.damage {
             Some(damage) => format!("damaged: {damage}"),
             None => summary.result.clone(),

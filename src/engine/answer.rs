@@ -33,7 +33,7 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
         Ok(trial) if trial.value.is_none() => Err(Reject::Invalid(joined(&trial.issues))),
         Ok(_) => Ok(()),
     };
-    let extracted = reply::extract(text, &want, recovery(plan), finish, &mut accept);
+    let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
     let json = match &extracted.outcome {
         Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(json.clone()),
         Outcome::Malformed { .. } | Outcome::NotFound => None,
@@ -42,10 +42,6 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
         Some(Ok(trial)) => Answer { extracted, json, issues: Some(trial.issues), value: trial.value },
         Some(Err(_)) | None => Answer { extracted, json, issues: None, value: None },
     }
-}
-
-fn recovery(plan: &Plan) -> Recovery {
-    Recovery::from_name(&plan.agent.recovery).unwrap_or_default()
 }
 
 /// Errors as one line: `path: message; path: message`.
@@ -62,7 +58,7 @@ fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
             let value = issues.is_empty().then(|| json.clone());
             Ok(Trial { issues, value })
         }
-        None => typed(&plan.output, json, recovery(plan)),
+        None => typed(&plan.output, json, plan.recovery),
     }
 }
 

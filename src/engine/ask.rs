@@ -170,7 +170,7 @@ impl Cycle<'_> {
     ) -> Result<Reply, Halt> {
         match result {
             Ok(reply) => {
-                self.totals.requests += reply.requests.max(1);
+                self.totals.requests = self.totals.requests.saturating_add(reply.requests.max(1));
                 self.structured_by = reply.structured_by.or(self.structured_by);
                 let status = if reply.finish == Some(Finish::Length) { ReplyStatus::Cut } else { ReplyStatus::Ok };
                 let end = ReplyEnd {
@@ -188,7 +188,7 @@ impl Cycle<'_> {
                 Ok(reply)
             }
             Err(error) => {
-                self.totals.requests += error.requests.max(1);
+                self.totals.requests = self.totals.requests.saturating_add(error.requests.max(1));
                 let (status, record) = match error.class {
                     ErrorClass::Cancelled => (ReplyStatus::Cancelled, self.stopped(stopped)),
                     _ => (ReplyStatus::Error, advised(&error)),

@@ -10,7 +10,7 @@ use crate::agent::{Plan, Step};
 use crate::event::RunText;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd, RunStart,
-    Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, hex_sha,
+    Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, elapsed_ms, hex_sha,
 };
 use crate::port::SinkError;
 use crate::prompt::Outgoing;
@@ -95,7 +95,7 @@ impl<'a> Cycle<'a> {
 
     fn elapsed_ms(&mut self) -> u64 {
         let first = *self.first_now_ms.get_or_insert(self.now_ms);
-        u64::try_from(self.now_ms - first).unwrap_or_default()
+        elapsed_ms(first, self.now_ms)
     }
 
     /// Mission time left at the start of this turn.
@@ -110,7 +110,7 @@ impl<'a> Cycle<'a> {
     }
 
     fn spent(&self) -> u64 {
-        self.totals.tokens.map_or(0, |tokens| tokens.input + tokens.output)
+        self.totals.tokens.map_or(0, |tokens| tokens.total())
     }
 
     /// Adds a message and tells it.

@@ -123,6 +123,11 @@ fn parse<T: DeserializeOwned>(data: &RawValue) -> Result<T, serde_json::Error> {
     serde_json::from_str(data.get())
 }
 
+/// From one Unix time in ms to a later one; 0 when it is not later. Files may hold any numbers.
+pub fn elapsed_ms(from_ms: i64, to_ms: i64) -> u64 {
+    u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or_default()
+}
+
 /// One line of a session file after the header.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {

@@ -1,10 +1,8 @@
 //! Prompts of the `json` mode: system card, task, unused inputs, expected output, and feedback after an answer that does not fit.
 
-use std::fmt::Write as _;
-
 use ptc_core::limits::{FEEDBACK_ISSUES, FEEDBACK_REPLY_CHARS};
 use ptc_core::signature::json_schema::Wrap;
-use ptc_core::signature::{self, Issue, Severity, Type, underscored};
+use ptc_core::signature::{self, Issue, Type, underscored};
 use ptc_core::template::{self, Missing, Origin, TemplateError};
 use ptc_core::value::{Json, Value};
 
@@ -144,16 +142,10 @@ fn said(problem: &Problem<'_>) -> String {
         }
         Problem::NotJson(what) => format!("Error: {what}\n"),
         Problem::Issues(issues) => {
-            let errors: Vec<_> = issues.iter().filter(|issue| issue.severity == Severity::Error).collect();
             let shown = FEEDBACK_ISSUES.default.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-            let mut text = if errors.len() == 1 { "Error:\n" } else { "Errors:\n" }.to_owned();
-            for issue in errors.iter().take(shown) {
-                _ = writeln!(text, "- {issue}");
-            }
-            if errors.len() > shown {
-                _ = writeln!(text, "- and {} more", errors.len() - shown);
-            }
-            text
+            let lines = signature::error_lines(issues, shown, Issue::to_string);
+            let head = if lines.len() == 1 { "Error:\n" } else { "Errors:\n" };
+            lines.iter().fold(head.to_owned(), |text, line| format!("{text}- {line}\n"))
         }
     }
 }

@@ -140,7 +140,8 @@ impl Session {
         match serde_json::from_slice::<Line<'_>>(body) {
             Ok(Line { s, .. }) => {
                 let Count { last, unread } = *count;
-                if s != last + 1 && s != last + 1 + unread {
+                let next = last.saturating_add(1);
+                if s != next && s != next.saturating_add(unread) {
                     let message = format!("event {s} follows event {last}: what stood between them is missing");
                     self.damage.push(Damage { line: number, torn: false, message });
                 }

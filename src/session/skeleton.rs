@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::event::{Address, Envelope, Event, Price, ReplyStatus, Role, RunText, Tokens};
+use crate::event::{Address, Envelope, Event, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
 
 /// Characters of the task that a run keeps.
 const TASK_CHARS: usize = 400;
@@ -191,7 +191,7 @@ impl RunEntry {
 
     /// From its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.last_ms - self.started_ms).unwrap_or_default()
+        elapsed_ms(self.started_ms, self.last_ms)
     }
 }
 
@@ -230,6 +230,6 @@ impl TurnEntry {
 
     /// From its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.last_ms - self.started_ms).unwrap_or_default()
+        elapsed_ms(self.started_ms, self.last_ms)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ModelState, Workbench, example_sessions};
+use super::{Workbench, example_sessions};
 use crate::replay::Outcome;
 
 /// How a finding came out.
@@ -102,11 +102,6 @@ impl Workbench {
             ),
             n => finding(Health::Good, "example sessions", format!("{n} replay without a difference")),
         }
-    }
-
-    /// Is there any model beside the built-in ones?
-    pub fn has_live_model(&self) -> bool {
-        self.models().iter().any(|line| line.state == ModelState::Ready && line.provider != "built in")
     }
 }
 

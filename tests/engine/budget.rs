@@ -65,3 +65,16 @@ async fn a_model_error_ends_the_run_with_its_words() {
     );
     assert_eq!(ran.turns(), ["llm_error"]);
 }
+
+#[tokio::test]
+async fn token_counts_of_any_size_add_up_without_a_crash() {
+    let tokens = Tokens { input: u64::MAX, output: u64::MAX, cache_read: Some(u64::MAX), ..Tokens::default() };
+    let model =
+        ClosureModel::new(move |_: &Request| Reply { usage: Some(tokens), requests: u32::MAX, ..Reply::from("no") });
+    let ran = run(&agent("go", "{a :int}"), "{}", &model).await;
+    assert_eq!(ran.turns(), ["json_parse_error"; 3]);
+    assert_eq!(ran.step.usage.tokens.map(|sum| sum.total()), Some(u64::MAX));
+    let mut limited = agent("go", "{a :int}");
+    limited.token_limit = Some(50);
+    assert_eq!(run(&limited, "{}", &model).await.outcome(), "budget_callback_exceeded");
+}

@@ -175,3 +175,44 @@ fn a_name_that_fits_no_session_or_several() {
     program.run(["sessions", "show", "2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(2);
     program.run(["sessions", "show", "sessions/2026-01-01T00-00-00Z-0000000b.jsonl"]).exits(0);
 }
+
+/// The lines with every number under these keys replaced.
+fn with_numbers(lines: &[String], keys: &[&str], number: &str) -> String {
+    let mut text = lines.join("\n") + "\n";
+    for key in keys {
+        let key = format!("\"{key}\":");
+        let parts: Vec<_> = text.split(&key).map(ToOwned::to_owned).collect();
+        let rest = parts.iter().skip(1).map(|part| {
+            let tail = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+            if tail.len() < part.len() { format!("{key}{number}{tail}") } else { format!("{key}{part}") }
+        });
+        text = parts[0].clone() + &rest.collect::<String>();
+    }
+    text
+}
+
+#[test]
+fn any_number_in_a_file_is_read_without_a_crash() {
+    let (program, lines) = lines();
+    let numbers: [(&[&str], &str); 6] = [
+        (&["t", "now", "created_ms"], "9223372036854775807"),
+        (&["t", "now", "created_ms"], "-9223372036854775808"),
+        (&["s"], "18446744073709551615"),
+        (&["input", "output"], "18446744073709551615"),
+        (&["requests", "turns", "attempt", "m"], "4294967295"),
+        (&["first_ms", "queued_ms", "max_turns", "seed"], "18446744073709551615"),
+    ];
+    for (keys, number) in numbers {
+        let mut mixed = with_numbers(&lines, keys, number);
+        for _ in 0..2 {
+            program.file("odd.jsonl", &mixed);
+            for command in [&["sessions", "show"][..], &["sessions", "show", "--json"], &["replay"]] {
+                let done = program.run(command.iter().copied().chain(["odd.jsonl"]));
+                assert!(matches!(done.code, Some(0 | 2 | 3)), "{command:?} {keys:?} {number}: {}", done.stderr);
+            }
+            // From the second line on as it was: the two ends of a range meet.
+            let odd: Vec<_> = mixed.lines().take(2).chain(lines.iter().skip(2).map(String::as_str)).collect();
+            mixed = odd.join("\n") + "\n";
+        }
+    }
+}

@@ -104,11 +104,6 @@ impl Type {
             _ => &[],
         }
     }
-
-    /// Is it one single thing (not a list, record or map)?
-    pub fn is_scalar(&self) -> bool {
-        !matches!(self.base(), Self::List(_) | Self::Record { .. } | Self::Map | Self::Any)
-    }
 }
 
 impl Signature {

@@ -138,16 +138,21 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// Input and output together.
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
     /// The sum, part by part.
     #[must_use]
     pub fn plus(&self, more: &Self) -> Self {
         let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,
-            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+            (a, b) => Some(a.unwrap_or_default().saturating_add(b.unwrap_or_default())),
         };
         Self {
-            input: self.input + more.input,
-            output: self.output + more.output,
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
             cache_creation: add(self.cache_creation, more.cache_creation),
             cache_read: add(self.cache_read, more.cache_read),
             reasoning: add(self.reasoning, more.reasoning),

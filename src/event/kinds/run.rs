@@ -67,7 +67,7 @@ impl Price {
     pub fn cost(&self, tokens: &Tokens) -> f64 {
         let cached = tokens.cache_read.unwrap_or_default().min(tokens.input);
         let cached_price = self.cached_input.unwrap_or(self.input);
-        let per_million = |count: u64, price: f64| u32::try_from(count).map_or(0.0, f64::from) * price / 1e6;
+        let per_million = |count: u64, price: f64| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) * price / 1e6;
         per_million(tokens.input - cached, self.input)
             + per_million(cached, cached_price)
             + per_million(tokens.output, self.output)

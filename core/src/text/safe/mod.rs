@@ -99,12 +99,6 @@ impl SafeText {
         Self(Cow::Owned(super::width::truncate(&self.0, width).into_owned()))
     }
 
-    /// Cut or filled to exactly `width` cells as one line, see [`super::width::pad`].
-    #[must_use]
-    pub fn padded(&self, width: usize) -> Self {
-        Self(Cow::Owned(super::width::pad(&self.0, width)))
-    }
-
     /// Appends safe text.
     pub fn push(&mut self, more: &Self) {
         self.0.to_mut().push_str(&more.0);
