@@ -23,6 +23,13 @@ pub struct Limit {
     pub meaning: &'static str,
 }
 
+impl Limit {
+    /// The default as a count; for a limit that is off by default, its largest value.
+    pub fn usual(&self) -> u32 {
+        u32::try_from(self.default.unwrap_or(self.max)).unwrap_or(u32::MAX)
+    }
+}
+
 macro_rules! limits {
     ($($konst:ident $name:literal $unit:literal $default:expr, $min:expr, $max:expr, $reason:ident $meaning:literal;)*) => {
         $(#[doc = $meaning] pub const $konst: Limit = Limit {

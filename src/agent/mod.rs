@@ -122,7 +122,7 @@ impl Default for Agent {
             prompt: String::new(),
             signature: None,
             schema: None,
-            max_turns: 5,
+            max_turns: MAX_TURNS.usual(),
             mission_timeout_ms: None,
             token_limit: None,
             recovery: "standard".to_owned(),

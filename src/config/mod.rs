@@ -130,7 +130,7 @@ impl Config {
             default_model: "demo".to_owned(),
             providers: Vec::new(),
             models: Vec::new(),
-            max_attempts: limits::MODEL_ATTEMPTS.default.and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
+            max_attempts: limits::MODEL_ATTEMPTS.usual(),
             keys: Vec::new(),
             file: None,
         };

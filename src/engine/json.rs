@@ -49,10 +49,13 @@ async fn inputs(cycle: &mut Cycle<'_>, input: &Input) -> Result<ptc_core::value:
 }
 
 fn finding(finding: &Diagnostic) -> IssueRecord {
+    // The path stands beside the message here, not in it.
+    let named = finding.message.strip_prefix(&format!("`{}`", finding.key));
+    let message = named.map_or(finding.message.as_str(), |rest| rest.trim_start_matches([':', ' ']));
     IssueRecord {
         path: finding.key.clone(),
         severity: if finding.is_error() { "error" } else { "warning" }.to_owned(),
-        message: finding.message.clone(),
+        message: message.to_owned(),
         ..IssueRecord::default()
     }
 }

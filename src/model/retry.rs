@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ptc_core::limits::MODEL_ATTEMPTS;
 use tokio::time::{Instant, sleep};
 
 use super::gate::Gate;
@@ -14,8 +15,6 @@ use super::secret::Scrub;
 use super::tape::Tape;
 use super::{Call, ErrorClass, ModelError, Reply, Request};
 
-/// Attempts, unless the configuration says otherwise.
-pub const MAX_ATTEMPTS: u32 = 3;
 /// First wait.
 pub const BASE_DELAY_MS: u64 = 1_000;
 /// Longest wait that we choose.
@@ -48,7 +47,7 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_attempts: MAX_ATTEMPTS, backoff: Backoff::default(), base_delay_ms: BASE_DELAY_MS }
+        Self { max_attempts: MODEL_ATTEMPTS.usual(), backoff: Backoff::default(), base_delay_ms: BASE_DELAY_MS }
     }
 }
 

@@ -4,15 +4,10 @@
 //! Where the reply ends, closers are added only behind a whole value: behind a comma, a colon, a key, inside a string or
 //! a word, or behind a number that touches the end (it could have more digits) the reply was cut, and that is an error.
 
-use std::collections::HashSet;
-
 use super::{Edge, FixKind, Place, Reader, Result};
 use crate::text::Span;
 use crate::value::Json;
-use crate::value::json::{Member, Node};
-
-/// Up to this many members are compared one by one for duplicate keys.
-const FEW_MEMBERS: usize = 8;
+use crate::value::json::{Member, Members, Node};
 
 /// What follows a member or an item.
 #[derive(PartialEq, Eq)]
@@ -23,10 +18,9 @@ enum Next {
 
 impl Reader<'_> {
     pub(super) fn object(&mut self) -> Result<Node> {
-        let mut members: Vec<Member> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
+        let mut members = Members::default();
         if self.start_of_collection(b'}')? == Next::End {
-            return Ok(Node::Object(members));
+            return Ok(Node::Object(members.finish()));
         }
         loop {
             let start = self.at;
@@ -39,19 +33,9 @@ impl Reader<'_> {
             } else {
                 self.value(Place::Member)?
             };
-            let new = if members.len() < FEW_MEMBERS {
-                members.iter().all(|member| member.key != key)
-            } else {
-                if seen.is_empty() {
-                    seen.extend(members.iter().map(|member| member.key.clone()));
-                }
-                seen.insert(key.clone())
-            };
-            if new {
-                members.push(Member { key, key_span, value });
-            }
+            members.push(Member { key, key_span, value });
             if self.after_value(b'}')? == Next::End {
-                return Ok(Node::Object(members));
+                return Ok(Node::Object(members.finish()));
             }
         }
     }

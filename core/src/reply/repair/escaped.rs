@@ -7,7 +7,7 @@ use super::{Edge, FixKind, Read, Recovery, Stop, read};
 use crate::reply::fixes::Fix;
 use crate::text::Span;
 use crate::value::Json;
-use crate::value::json::{JsonError, Node};
+use crate::value::json::{JsonError, Node, escaped};
 
 /// A text with one level of escapes taken away.
 struct Unescaped {
@@ -78,19 +78,10 @@ fn unescape(source: &str, from: usize, quoted: bool) -> Unescaped {
 
 /// The character of the escape at the start of `escape`, and its length; a lone backslash stays one.
 fn escape_of(escape: &str, behind: &str) -> Option<(char, usize)> {
-    let c = match behind.bytes().next()? {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => return unicode_escape(escape.as_bytes()).or(Some(('\\', 1))),
-        _ => return Some(('\\', 1)),
-    };
-    Some((c, 2))
+    match behind.bytes().next()? {
+        b'u' => unicode_escape(escape.as_bytes()).or(Some(('\\', 1))),
+        byte => Some(escaped(byte).map_or(('\\', 1), |c| (c, 2))),
+    }
 }
 
 impl Unescaped {

@@ -5,6 +5,7 @@
 
 use super::{Edge, Fault, FixKind, JsonError, Place, Reader, Result};
 use crate::text::Span;
+use crate::value::json::escaped;
 
 /// How a string is delimited.
 #[derive(Debug, Clone, Copy)]
@@ -217,25 +218,15 @@ impl Reader<'_> {
 
     fn escape(&mut self, text: &mut String) -> Result<()> {
         let start = self.at;
-        let plain = match self.bytes.get(start + 1) {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                if let Some((c, length)) = unicode_escape(self.bytes.get(start..).unwrap_or_default()) {
-                    text.push(c);
-                    self.at += length;
-                    return Ok(());
-                }
-                return self.invalid_escape(text);
-            }
-            _ => return self.invalid_escape(text),
-        };
+        let byte = self.bytes.get(start + 1).copied();
+        if byte == Some(b'u')
+            && let Some((c, length)) = unicode_escape(self.bytes.get(start..).unwrap_or_default())
+        {
+            text.push(c);
+            self.at += length;
+            return Ok(());
+        }
+        let Some(plain) = byte.and_then(escaped) else { return self.invalid_escape(text) };
         self.at += 2;
         text.push(plain);
         Ok(())

@@ -4,16 +4,11 @@
 //! strict reader. Raw control characters in strings and commas before closers are passed over, as most replies with them
 //! will be mended later; everything else that is not JSON ends the reading.
 
-use std::collections::HashSet;
-
 use super::state::{Outer, Partial, Phase, State, Step, Token};
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::Json;
-use crate::value::json::{JsonError, Member, Node, parse};
-
-/// Up to this many members are compared one by one for duplicate keys.
-const FEW_MEMBERS: usize = 8;
+use crate::value::json::{JsonError, Member, Members, Node, escaped, parse};
 
 /// An incremental JSON reader.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +32,7 @@ struct Frame {
 
 #[derive(Debug, Clone)]
 enum Body {
-    Object { members: Vec<Member>, seen: HashSet<String>, key: Option<(String, Span)> },
+    Object { members: Members, key: Option<(String, Span)> },
     List(Vec<Json>),
 }
 
@@ -173,8 +168,8 @@ impl JsonPush {
         });
         for frame in self.stack.iter().rev() {
             let node = match &frame.body {
-                Body::Object { members, key, .. } => {
-                    let mut members = members.clone();
+                Body::Object { members, key } => {
+                    let mut members = members.as_slice().to_vec();
                     if let (Some((key, key_span)), Some(value)) = (key, inner)
                         && members.iter().all(|member| member.key != *key)
                     {
@@ -237,7 +232,7 @@ impl JsonPush {
         }
         let body = if bracket == b'{' {
             self.expect = Expect::KeyOrEnd;
-            Body::Object { members: Vec::new(), seen: HashSet::new(), key: None }
+            Body::Object { members: Members::default(), key: None }
         } else {
             self.expect = Expect::ValueOrEnd;
             Body::List(Vec::new())
@@ -256,7 +251,7 @@ impl JsonPush {
             return self.fail(format!("found '{}' that closes nothing", char::from(closer)));
         };
         let node = match frame.body {
-            Body::Object { members, .. } => Node::Object(members),
+            Body::Object { members, .. } => Node::Object(members.finish()),
             Body::List(items) => Node::List(items),
         };
         self.add(Json { node, span: Span::new(frame.start, self.at + 1) });
@@ -272,19 +267,9 @@ impl JsonPush {
                 self.expect = Expect::Nothing;
             }
             Some(Body::List(items)) => items.push(json),
-            Some(Body::Object { members, seen, key }) => {
+            Some(Body::Object { members, key }) => {
                 let Some((key, key_span)) = key.take() else { return };
-                let new = if members.len() < FEW_MEMBERS {
-                    members.iter().all(|member| member.key != key)
-                } else {
-                    if seen.is_empty() {
-                        seen.extend(members.iter().map(|member| member.key.clone()));
-                    }
-                    seen.insert(key.clone())
-                };
-                if new {
-                    members.push(Member { key, key_span, value: json });
-                }
+                members.push(Member { key, key_span, value: json });
             }
         }
     }
@@ -404,18 +389,4 @@ impl Expect {
             Self::Nothing => "the end of the text",
         }
     }
-}
-
-fn escaped(byte: u8) -> Option<char> {
-    Some(match byte {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        _ => return None,
-    })
 }

@@ -8,7 +8,7 @@ use super::Member;
 const FEW: usize = 16;
 
 /// The members of an object under construction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Members {
     list: Vec<Member>,
     /// The keys of `list`, once there are more than a few.
@@ -31,6 +31,11 @@ impl Members {
             self.keys.insert(member.key.clone());
             self.list.push(member);
         }
+    }
+
+    /// The members so far.
+    pub fn as_slice(&self) -> &[Member] {
+        &self.list
     }
 
     /// The finished list.

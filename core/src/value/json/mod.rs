@@ -13,6 +13,7 @@ use num_bigint::BigInt;
 
 pub use convert::TOO_DEEP;
 pub use members::Members;
+pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
 
 use crate::text::Span;

@@ -246,20 +246,12 @@ impl Reader<'_> {
 
     fn escape(&mut self, text: &mut String) -> Result<(), JsonError> {
         self.at += 1;
-        let plain = match self.peek() {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                text.push(self.unicode()?);
-                return Ok(());
-            }
-            _ => return Err(self.error("expected an escape character after '\\'")),
+        if self.peek() == Some(b'u') {
+            text.push(self.unicode()?);
+            return Ok(());
+        }
+        let Some(plain) = self.peek().and_then(escaped) else {
+            return Err(self.error("expected an escape character after '\\'"));
         };
         self.at += 1;
         text.push(plain);
@@ -294,4 +286,19 @@ impl Reader<'_> {
         }
         Ok(code)
     }
+}
+
+/// What a backslash and this byte stand for; `\\u` is no single character.
+pub(crate) fn escaped(byte: u8) -> Option<char> {
+    Some(match byte {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        _ => return None,
+    })
 }
