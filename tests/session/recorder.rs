@@ -174,7 +174,7 @@ impl Sink for Full {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_disk_that_fills_up_ends_the_run_at_that_event() {
     let whole = Memory::default();
     run_into(&whole, &agent(AGENT.0, AGENT.1), r#"{"x": "hi"}"#, &script(REPLIES)).await;

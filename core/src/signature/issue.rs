@@ -146,7 +146,7 @@ impl Issue {
 }
 
 /// The first `most` errors as lines, and how many more there are: what a model gets to see.
-/// `line` is [`Issue::to_string`] or [`Issue::to_program`].
+/// `line` is the text of the issue or [`Issue::to_program`].
 pub fn error_lines(issues: &[Issue], most: usize, line: impl Fn(&Issue) -> String) -> Vec<String> {
     let errors: Vec<&Issue> = issues.iter().filter(|issue| issue.is_error()).collect();
     let mut lines: Vec<String> = errors.iter().take(most).map(|issue| line(issue)).collect();

@@ -1,6 +1,6 @@
 //! Our TOML files as documents: text ↔ a JSON tree with places, and typed reading of its parts.
 //!
-//! In: TOML text. Out: a [`Json`] tree whose spans are byte ranges of the text (key order kept, dates as ISO text), or problems that
+//! In: TOML text. Out: a `Json` tree whose spans are byte ranges of the text (key order kept, dates as ISO text), or problems that
 //! name the key, the place and what to write instead. It must never guess: what it does not know is a problem, not a default.
 
 mod entry;
