@@ -114,4 +114,11 @@ fn a_context_that_does_not_fit_fails_before_the_model_is_asked() {
     let step = done.exits(1).json();
     assert_eq!((&step["fail"]["reason"], &step["turns"]), (&json!("invalid_context"), &json!([])));
     program.run(["replay", "last", "--check"]).exits(0);
+    for (context, line) in
+        [(r#"{"text": 5}"#, "✗ text: expected string, got int"), ("{}", "✗ text: is missing; add it to the context")]
+    {
+        let done = program.run(["run", "sentiment", "--model", "sample", "--no-save", "--context", context]);
+        done.exits(1);
+        assert!(done.stderr.lines().any(|have| have.trim() == line), "{}", done.stderr);
+    }
 }
