@@ -63,7 +63,7 @@ impl Clock {
     }
 
     fn instant(&self, at_ms: i64) -> Instant {
-        self.start + Duration::from_millis(u64::try_from(at_ms - self.start_ms).unwrap_or_default())
+        self.start + Duration::from_millis(crate::event::elapsed_ms(self.start_ms, at_ms))
     }
 }
 

@@ -7,6 +7,7 @@ mod doctor;
 mod examples;
 mod feed;
 mod gates;
+mod keys;
 mod models;
 mod preview;
 mod run;

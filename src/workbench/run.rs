@@ -95,6 +95,8 @@ impl Workbench {
         let agent = spec.agent.for_mode(spec.agent.mode).map_err(StartError::Agent)?;
         let agent = with_options(agent, &choice);
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
+        self.refuse_keys(&agent, &context)?;
         let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
         let (recorder, session) = if spec.save {
             let now = SystemClock.now();
@@ -106,7 +108,6 @@ impl Workbench {
         };
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
-        let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         let input = Input {
             address: Address::run(0),
             context: context.json,

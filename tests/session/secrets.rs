@@ -79,3 +79,26 @@ async fn a_key_in_an_error_is_masked_too() {
     assert!(done.stdout.contains("no luck with [secret]"), "{}", done.stdout);
     program.run(["replay", "last", "--check"]).exits(0);
 }
+
+#[test]
+fn a_key_that_a_person_wrote_into_context_or_prompt_is_refused_before_anything_is_written() {
+    let provider =
+        "[providers.echo]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_env = \"ECHO_KEY\"\n";
+    let program = Program::new().with_env("ECHO_KEY", KEY);
+    program.file("config.toml", provider);
+    let by_context = format!("text=my key is {KEY}");
+    let by_prompt = format!("say {KEY}");
+    let cases: [(&[&str], &str); 2] = [
+        (&["sentiment", "--set", &by_context], "the context holds the key of the provider `echo`"),
+        (&["--prompt", &by_prompt, "--signature", ":int"], "the agent holds the key of the provider `echo`"),
+    ];
+    for (arguments, said) in cases {
+        let mut all = vec!["--config", "config.toml", "run", "--model", "sample"];
+        all.extend(arguments);
+        let done = program.run(all);
+        done.exits(2).tells(said);
+        assert!(!done.stderr.contains(KEY) && !done.stdout.contains(KEY));
+    }
+    let sessions = std::fs::read_dir(program.dir().join("sessions")).map_or(0, Iterator::count);
+    assert_eq!(sessions, 0, "nothing was written");
+}

@@ -157,7 +157,7 @@ fn changed(model: &Model) -> Vec<String> {
 }
 
 fn kept(model: &Model, recovery: &Recovery) -> String {
-    let minutes = u64::try_from((model.now_ms - recovery.saved_ms) / 60_000).unwrap_or_default();
+    let minutes = crate::event::elapsed_ms(recovery.saved_ms, model.now_ms) / 60_000;
     let ago = match minutes {
         0 => "less than a minute".to_owned(),
         1..120 => plural(minutes, "minute"),

@@ -225,7 +225,7 @@ impl Columns {
     }
 
     fn row(&self, model: &Model, session: &SessionSummary, selected: bool) -> Row {
-        let tokens = session.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.input + tokens.output));
+        let tokens = session.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total()));
         let turns = count(session.turns as u64);
         let when = match &session.parent {
             Some((_, at)) => format!("└ fork at {at}"),

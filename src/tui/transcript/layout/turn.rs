@@ -169,7 +169,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
         }
         Progress::Retrying => {
             let (wait, until_ms) = card.wait.as_ref()?;
-            let left = u64::try_from(until_ms - now_ms).unwrap_or_default();
+            let left = crate::event::elapsed_ms(now_ms, *until_ms);
             let asked = if wait.retry_after { ", as the server asked" } else { "" };
             let next = wait.attempt + 1;
             Some(format!("{} before attempt {next} ({}{asked}): {}", running(left), wait.class, wait.message))
