@@ -8,9 +8,10 @@ use clap::Parser;
 use ptc_workbench::agent::BUNDLED;
 use ptc_workbench::cli::{self, Arguments};
 use ptc_workbench::config::{Config, Folders, process_env};
+use ptc_workbench::session::LAST;
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::{self, Colours, Setup};
-use ptc_workbench::workbench::Workbench;
+use ptc_workbench::workbench::{SessionKey, Workbench};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -75,11 +76,9 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
     let mut file = None;
     if let Some(name) = arguments.open.as_deref() {
-        match workbench.open_session(name) {
-            Ok(session) if Path::new(name).extension().is_none_or(|ending| ending != "toml") => {
-                setup.session = Some(session.header.id.to_string());
-            }
-            _ => {
+        match session_named(name, &workbench)? {
+            Some(session) => setup.session = Some(session),
+            None => {
                 agent = cli::agent_source(name).map_err(|error| error.0)?;
                 file = Some(Path::new(name)).filter(|path| path.exists());
             }
@@ -87,6 +86,24 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     }
     let live = Live::new(workbench, &agent, file);
     runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())
+}
+
+/// The session that a name means; `None` when it means an agent.
+///
+/// Errors: it can only mean a session, and there is none that can be read.
+fn session_named(name: &str, workbench: &Workbench) -> Result<Option<SessionKey>, String> {
+    let ending = Path::new(name).extension();
+    if ending.is_some_and(|ending| ending == "toml") {
+        return Ok(None);
+    }
+    let begins_an_id = name.starts_with(|c: char| c.is_ascii_digit()) && !Path::new(name).exists();
+    let only_session = name == LAST || begins_an_id || ending.is_some_and(|ending| ending == "jsonl");
+    let found = workbench.find_session(name).and_then(|key| workbench.open_found(&key).map(|_| key));
+    match found {
+        Ok(key) => Ok(Some(key)),
+        Err(error) if only_session => Err(error.to_string()),
+        Err(_) => Ok(None),
+    }
 }
 
 fn log_to(file: &Path) -> std::io::Result<()> {

@@ -36,6 +36,7 @@ fn list(sessions: &[Summary], as_json: bool) {
                 ("state", Json::str(state(summary.state))),
                 ("result", Json::str(summary.result.as_str())),
             ];
+            members.extend(summary.example.then(|| ("example", ptc_core::value::json::Node::Bool(true).into())));
             members.extend(summary.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
             Json::object(members)
         };
@@ -51,6 +52,7 @@ fn list(sessions: &[Summary], as_json: bool) {
         let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
         let said = match &summary.damage {
             Some(damage) => format!("damaged: {damage}"),
+            None if summary.example => format!("example  {}", summary.result),
             None => summary.result.clone(),
         };
         out(&format!(

@@ -8,10 +8,12 @@ use crate::event::Tokens;
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// The session's id.
+    /// The session's id: what the file is called, or what its header says when the name is no id.
     pub id: String,
-    /// The file.
+    /// The file; for an example only its name.
     pub path: PathBuf,
+    /// It is an example that is part of the program.
+    pub example: bool,
     /// Unix time in ms.
     pub created_ms: i64,
     /// The agent's name.
@@ -37,7 +39,7 @@ pub struct Summary {
 }
 
 /// What names the newest session.
-const LAST: &str = "last";
+pub const LAST: &str = "last";
 
 /// Sessions named when a beginning is not unique, newest first.
 const NAMED: usize = 5;
@@ -112,6 +114,7 @@ fn summary_of_file(path: &Path, id: &SessionId) -> Summary {
         Err(error) => Summary {
             id: id.to_string(),
             path: path.to_owned(),
+            example: false,
             created_ms: 0,
             agent: String::new(),
             mode: String::new(),
@@ -136,9 +139,11 @@ pub fn summarize(session: &Session) -> Summary {
         (None, Some((reason, message))) => format!("{reason}: {message}"),
         (None, None) => "not finished".to_owned(),
     });
+    let named = session.path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
     Summary {
-        id: session.header.id.to_string(),
+        id: named.as_ref().unwrap_or(&session.header.id).to_string(),
         path: session.path.clone(),
+        example: false,
         created_ms: session.header.created_ms,
         agent: last.map(|run| run.agent.clone()).unwrap_or_default(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),

@@ -9,7 +9,7 @@ mod record;
 mod skeleton;
 
 pub use header::{Header, SessionId};
-pub use list::{FindError, Summary, find, list, summarize};
+pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::Draft;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
+pub use crate::workbench::SessionKey;
 
 /// The agent a workbench starts with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct SentMessage {
 pub struct SessionSummary {
     /// The session's id.
     pub id: String,
+    /// Its file; `None` for an example that is part of the program.
+    pub path: Option<PathBuf>,
     /// Unix time in ms; 0 when it cannot be read.
     pub started_ms: i64,
     /// The agent's name.
@@ -90,6 +93,21 @@ pub struct SessionSummary {
     pub parent: Option<(String, String)>,
     /// What could not be read.
     pub damage: Option<String>,
+}
+
+impl SessionSummary {
+    /// What opens it.
+    pub fn key(&self) -> SessionKey {
+        self.path.clone().map_or_else(|| SessionKey::Example(self.id.clone()), SessionKey::File)
+    }
+
+    /// What it is called: its id, or the path of a file with another name.
+    pub fn name(&self) -> String {
+        match &self.path {
+            Some(path) if path.file_stem().is_none_or(|stem| stem != self.id.as_str()) => path.display().to_string(),
+            _ => self.id.clone(),
+        }
+    }
 }
 
 /// How a session ended.
@@ -264,10 +282,10 @@ pub trait Backend: Send + Sync {
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord>;
 
     /// A saved session.
-    fn open(&self, id: &str) -> Result<OpenSession, ErrorRecord>;
+    fn open(&self, session: &SessionKey) -> Result<OpenSession, ErrorRecord>;
 
     /// Replays a saved session in the background.
-    fn replay(&self, id: &str) -> Result<Arc<dyn Run>, ErrorRecord>;
+    fn replay(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
 
     /// Writes the texts as an agent file; `known` is the state in which it was read.
     fn save(

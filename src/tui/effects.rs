@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::backend::{Overwrite, SaveError};
+use super::backend::{Overwrite, SaveError, SessionKey};
 use super::drive::{Done, Driver};
 use super::message::{Effect, Msg, Slot};
 use super::model::{Model, Tone};
@@ -37,11 +37,11 @@ pub(super) async fn perform(
                 }
             });
         }
-        Effect::Replay(id) => {
+        Effect::Replay(key) => {
             let handle = tokio::runtime::Handle::current();
             work(driver, move || {
                 let _inside = handle.enter();
-                match backend.replay(&id) {
+                match backend.replay(&key) {
                     Ok(run) => Done::Run(Slot::Viewer, run, Msg::ReplayStarted(Ok(()))),
                     Err(error) => Done::Msg(Msg::ReplayStarted(Err(error))),
                 }
@@ -52,7 +52,7 @@ pub(super) async fn perform(
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
         }
         Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
-        Effect::Open(id) => work(driver, move || match backend.open(&id) {
+        Effect::Open(key) => work(driver, move || match backend.open(&key) {
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
             Err(error) => Done::Msg(Msg::Opened(Err(error))),
         }),
@@ -149,7 +149,7 @@ pub(super) fn look_for_recoveries(driver: &mut Driver) {
 /// Reads the turns of the opened session that the last frame showed unread.
 pub(super) fn read_what_is_seen(driver: &mut Driver, model: &Model) {
     let Some(viewer) = &model.sessions.viewer else { return };
-    let (Some(session), false) = (&viewer.session, viewer.replay) else { return };
+    let (Some(session), false) = (&viewer.key, viewer.replay) else { return };
     let unread = viewer.transcript.unread();
     let new: Vec<_> = unread.into_iter().filter(|(turn, _)| !driver.reading.contains(turn)).collect();
     if !new.is_empty() {
@@ -157,11 +157,11 @@ pub(super) fn read_what_is_seen(driver: &mut Driver, model: &Model) {
     }
 }
 
-fn read_turns(driver: &mut Driver, session: &str, turns: Vec<(crate::event::Address, std::ops::Range<usize>)>) {
+fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(crate::event::Address, std::ops::Range<usize>)>) {
     let Some(bodies) = driver.bodies.clone() else { return };
     for (turn, places) in turns {
         driver.reading.push(turn.clone());
-        let (bodies, session) = (bodies.clone(), session.to_owned());
+        let (bodies, session) = (bodies.clone(), session.clone());
         work(driver, move || {
             let body = bodies.events(places).map(|events| (events, request(&*bodies, &turn)));
             Done::Msg(Msg::TurnRead(session, turn, body))

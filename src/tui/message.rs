@@ -5,7 +5,7 @@ use std::ops::Range;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::backend::{
-    AgentFile, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionSummary,
+    AgentFile, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionKey, SessionSummary,
 };
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
@@ -47,7 +47,7 @@ pub enum Msg {
     /// A session was opened.
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
-    TurnRead(String, Address, Result<TurnBody, ErrorRecord>),
+    TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -74,11 +74,11 @@ pub enum Effect {
     /// Read the list of sessions; answers [`Msg::Listed`].
     List,
     /// Open a session; answers [`Msg::Opened`].
-    Open(String),
+    Open(SessionKey),
     /// Replay a session; answers [`Msg::ReplayStarted`].
-    Replay(String),
+    Replay(SessionKey),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
-    ReadTurns(String, Vec<(Address, Range<usize>)>),
+    ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
         /// Where.

@@ -36,7 +36,7 @@ pub use view::{draw, layout};
 
 use crate::config::Config;
 
-use backend::Backend;
+use backend::{Backend, SessionKey};
 use drive::{Clock, Driver, Exit};
 use keys::Keymap;
 use message::Effect;
@@ -52,7 +52,7 @@ pub struct Setup {
     /// Keys.
     pub keymap: Keymap,
     /// A session to open at once.
-    pub session: Option<String>,
+    pub session: Option<SessionKey>,
 }
 
 impl Setup {
@@ -91,9 +91,9 @@ pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<u8, TakeErro
     model.keymap = setup.keymap;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(backend.clone(), Clock::starting_at(now_ms));
-    let first = setup.session.map(|id| {
+    let first = setup.session.map(|key| {
         model.screen = model::Screen::Sessions;
-        Effect::Open(id)
+        Effect::Open(key)
     });
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;
     drop(screen);

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::actions::Context;
 use super::backend::{
-    AgentFile, Ended, OpenSession, Opening, Preview, Question, Recovery, SessionStatus, SessionSummary,
+    AgentFile, Ended, OpenSession, Opening, Preview, Question, Recovery, SessionKey, SessionStatus, SessionSummary,
 };
 use super::colours::Language;
 use super::draft::Draft;
@@ -132,8 +132,12 @@ pub struct RunView {
     pub transcript: Transcript,
     /// How far it is.
     pub phase: Phase,
-    /// The session it lies in.
+    /// The name of the session it lies in.
     pub session: Option<String>,
+    /// What opens the saved session.
+    pub key: Option<SessionKey>,
+    /// What of the saved session could not be read.
+    pub damage: Option<String>,
     /// How it ended, beyond its events.
     pub ended: Option<Ended>,
     /// The person is asked.
@@ -167,8 +171,12 @@ pub struct Sessions {
     pub filter: Draft,
     /// The filter is being typed.
     pub filtering: bool,
-    /// Id of the selected session.
-    pub selected: Option<String>,
+    /// The selected session.
+    pub selected: Option<SessionKey>,
+    /// The person moved the selection since the screen was entered.
+    pub moved: bool,
+    /// The run whose session was last selected by itself.
+    pub noticed: Option<String>,
     /// First visible row.
     pub top: usize,
     /// Where the rows were drawn.
@@ -391,7 +399,9 @@ impl RunView {
     pub fn of_session(session: &OpenSession) -> Self {
         Self {
             transcript: Transcript::of_session(session),
-            session: Some(session.summary.id.clone()),
+            session: Some(session.summary.name()),
+            key: Some(session.summary.key()),
+            damage: session.summary.damage.clone(),
             ..Self::default()
         }
     }
@@ -407,8 +417,8 @@ impl Sessions {
 
     /// The selected session, when it is shown.
     pub fn current(&self) -> Option<&SessionSummary> {
-        let selected = self.selected.as_deref()?;
-        self.shown().find(|session| session.id == selected)
+        let selected = self.selected.as_ref()?;
+        self.shown().find(|session| session.key() == *selected)
     }
 }
 

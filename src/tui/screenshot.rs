@@ -45,7 +45,7 @@ pub fn scene(backend: &dyn Backend, screen: &str, size: (u16, u16)) -> Result<Mo
     let preview = backend.preview(&texts);
     let sessions = backend.sessions().unwrap_or_default();
     let fits = |session: &&SessionSummary| session.agent == preview.name && session.status == SessionStatus::Ok;
-    let session = sessions.iter().rev().find(fits).and_then(|session| backend.open(&session.id).ok());
+    let session = sessions.iter().rev().find(fits).and_then(|session| backend.open(&session.key()).ok());
     model.workbench.checked = Some(model.workbench.version());
     model.workbench.diagnostics = backend.diagnose(&texts);
     model.workbench.preview = preview;
@@ -54,7 +54,7 @@ pub fn scene(backend: &dyn Backend, screen: &str, size: (u16, u16)) -> Result<Mo
         model.now_ms = view.transcript.facts.last_ms;
         model.workbench.run = Some(view);
     }
-    model.sessions.selected = sessions.first().map(|session| session.id.clone());
+    model.sessions.selected = sessions.first().map(super::backend::SessionSummary::key);
     model.sessions.all = Some(sessions);
     match screen {
         "workbench" => {}

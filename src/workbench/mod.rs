@@ -23,7 +23,7 @@ pub use feed::Feed;
 pub use models::{ModelLine, ModelState};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
-pub use sessions::OpenError;
+pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! Sessions as a user handles them: listed, opened, replayed. The example sessions count where no other has the name.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Workbench, example_sessions};
@@ -18,24 +19,49 @@ impl std::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
+/// What leads to exactly one session, whatever its header says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SessionKey {
+    /// A file.
+    File(PathBuf),
+    /// An example that is part of the program, by its id.
+    Example(String),
+}
+
 impl Workbench {
     /// The user's sessions, newest first, and then the examples.
     pub fn sessions(&self) -> Vec<Summary> {
         let mut all = list(&self.folders.sessions_dir);
-        all.extend(example_sessions().iter().rev().map(summarize));
+        all.extend(example_sessions().iter().rev().map(|session| Summary { example: true, ..summarize(session) }));
         all
     }
 
     /// Opens a session by path, id, unique beginning of an id, or `last`.
     pub fn open_session(&self, name: &str) -> Result<Session, OpenError> {
+        self.open_found(&self.find_session(name)?)
+    }
+
+    /// Opens exactly this session.
+    pub fn open_found(&self, key: &SessionKey) -> Result<Session, OpenError> {
+        match key {
+            SessionKey::File(path) => Session::open(path).map_err(|error| OpenError(error.to_string())),
+            SessionKey::Example(id) => example_sessions()
+                .into_iter()
+                .find(|session| session.header.id.as_str() == id)
+                .ok_or_else(|| OpenError(format!("there is no example session {id}"))),
+        }
+    }
+
+    /// Which session a path, an id, a unique beginning of an id, or `last` means.
+    pub fn find_session(&self, name: &str) -> Result<SessionKey, OpenError> {
         match find(&self.folders.sessions_dir, name) {
-            Ok(path) => Session::open(&path).map_err(|error| OpenError(error.to_string())),
+            Ok(path) => Ok(SessionKey::File(path)),
             Err(error @ FindError::Several { .. }) => Err(OpenError(error.to_string())),
             Err(error) => {
                 let fits = |session: &Session| !name.is_empty() && session.header.id.as_str().starts_with(name);
                 let mut examples = example_sessions().into_iter().filter(fits);
                 match (examples.next(), examples.next()) {
-                    (Some(session), None) => Ok(session),
+                    (Some(session), None) => Ok(SessionKey::Example(session.header.id.to_string())),
                     _ => Err(OpenError(error.to_string())),
                 }
             }

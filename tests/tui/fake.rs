@@ -12,7 +12,7 @@ use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Preview, Recovery, Run, RunOutline,
-    SaveError, SentMessage, SessionSummary, TurnOutline,
+    SaveError, SentMessage, SessionKey, SessionSummary, TurnOutline,
 };
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
@@ -108,11 +108,11 @@ impl Backend for Fake {
             .collect())
     }
 
-    fn open(&self, _: &str) -> Result<OpenSession, ErrorRecord> {
+    fn open(&self, _: &SessionKey) -> Result<OpenSession, ErrorRecord> {
         Ok(long_session(self.long_session.unwrap_or(1)))
     }
 
-    fn replay(&self, _: &str) -> Result<Arc<dyn Run>, ErrorRecord> {
+    fn replay(&self, _: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
         Ok(self.run.clone())
     }
 

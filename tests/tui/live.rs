@@ -1,13 +1,14 @@
 //! The real backend: saving, recovery files, sessions that cannot be read, and a run from its texts to its end.
 
 use std::fs;
+use std::path::Path;
 
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
-use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError};
+use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey};
 use ptc_workbench::tui::live::Live;
-use ptc_workbench::workbench::Workbench;
+use ptc_workbench::workbench::{Workbench, example_sessions};
 
 fn live(dir: &std::path::Path) -> (Live, DraftTexts) {
     let folders = Folders::at(dir.to_owned(), dir, None);
@@ -52,7 +53,7 @@ fn a_file_that_cannot_be_written_says_where_and_what_to_do() {
 fn a_session_that_cannot_be_read_has_its_own_reason() {
     let dir = tempfile::tempdir().unwrap();
     let (live, _) = live(dir.path());
-    let error = live.open("no-such-session").err().unwrap();
+    let error = live.open(&SessionKey::File("no-such-session".into())).err().unwrap();
     assert_eq!(error.reason, Reason::SessionUnreadable.name());
     assert!(error.message.contains("no-such-session"), "{}", error.message);
 }
@@ -84,4 +85,41 @@ async fn a_run_of_the_texts_tells_its_events_and_its_end_and_is_listed() {
     let listed = live.sessions().unwrap();
     assert_eq!(listed[0].id, run.session().unwrap());
     assert!(listed[0].task.contains("Classify the sentiment of"), "{}", listed[0].task);
+}
+
+/// The file of an example session, written under other names.
+fn recorded() -> String {
+    let example = example_sessions().remove(0);
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&example.path)).unwrap()
+}
+
+#[test]
+fn a_session_opens_by_its_path_whatever_its_header_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, _) = live(dir.path());
+    let folder = dir.path().join("sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let whole = recorded();
+    let named = folder.join("2026-11-22T08-00-00Z-00000001.jsonl");
+    let torn = dir.path().join("torn.jsonl");
+    fs::write(&named, &whole).unwrap();
+    fs::write(&torn, &whole[..whole.len() / 2]).unwrap();
+
+    let listed = live.sessions().unwrap();
+    assert_eq!(listed[0].id, "2026-11-22T08-00-00Z-00000001", "a file is listed under its own name");
+    assert_eq!(listed[0].key(), SessionKey::File(named));
+    assert!(live.open(&listed[0].key()).unwrap().summary.damage.is_none());
+
+    let opened = live.open(&SessionKey::File(torn.clone())).unwrap().summary;
+    assert_eq!((opened.name(), opened.key()), (torn.display().to_string(), SessionKey::File(torn)));
+    assert!(opened.damage.is_some() && opened.result == "not finished", "the torn copy, not the whole session");
+}
+
+#[test]
+fn examples_are_marked_and_open_by_their_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, _) = live(dir.path());
+    let listed = live.sessions().unwrap();
+    assert!(!listed.is_empty() && listed.iter().all(|session| session.path.is_none()));
+    assert_eq!(live.open(&listed[0].key()).unwrap().summary, listed[0]);
 }

@@ -134,6 +134,7 @@ fn the_raw_view() {
 fn session(id: &str, age_ms: i64, agent: &str, status: SessionStatus, result: &str) -> SessionSummary {
     SessionSummary {
         id: id.to_owned(),
+        path: Some(format!("{id}.jsonl").into()),
         started_ms: NOW_MS - age_ms,
         agent: agent.to_owned(),
         mode: "json".to_owned(),

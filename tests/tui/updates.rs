@@ -5,18 +5,24 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::{Address, ErrorRecord};
-use ptc_workbench::tui::backend::{AgentFile, Ended, Happening, Overwrite, Question, SaveError, SessionSummary};
+use ptc_workbench::tui::backend::{
+    AgentFile, Ended, Happening, Overwrite, Question, SaveError, SessionKey, SessionSummary,
+};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Phase, Popup, Screen};
 use ptc_workbench::tui::picture;
 
-use super::story::{NOW_MS, asked, fresh, happened, ran, tell, two_turns};
+use super::story::{NOW_MS, SESSION, asked, fresh, happened, ran, tell, two_turns};
 use super::{press, write};
 
 const SIZE: (u16, u16) = (120, 40);
 
 fn prompt(model: &Model) -> &str {
     model.workbench.editor(Place::Prompt).draft.text()
+}
+
+fn shown(model: &mut Model) -> String {
+    picture(model, SIZE).content().iter().map(ratatui::buffer::Cell::symbol).collect()
 }
 
 #[test]
@@ -239,7 +245,7 @@ fn the_filter_takes_words_and_fields() {
     write(&mut model, "agent:sales two");
     let shown: Vec<&str> = model.sessions.shown().map(|session| session.id.as_str()).collect();
     assert_eq!(shown, ["c"]);
-    assert_eq!(press(&mut model, "enter"), [Effect::Open("c".to_owned())]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Open(SessionKey::Example("c".to_owned()))]);
     press(&mut model, "esc");
     assert_eq!(model.sessions.shown().count(), 3);
 }
@@ -252,7 +258,52 @@ fn a_list_that_is_read_again_keeps_the_selection() {
     tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
     press(&mut model, "down");
     tell(&mut model, Msg::Listed(Ok(vec![session("c"), session("b"), session("a")])));
-    assert_eq!(model.sessions.selected.as_deref(), Some("a"));
+    assert_eq!(model.sessions.selected, Some(SessionKey::Example("a".to_owned())));
+}
+
+#[test]
+fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
+    let session = |id: &str| SessionSummary { id: id.to_owned(), ..SessionSummary::default() };
+    let key = |id: &str| Some(SessionKey::Example(id.to_owned()));
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
+    press(&mut model, "down");
+    press(&mut model, "f2");
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(vec![session(SESSION), session("b"), session("a")])));
+    assert_eq!(model.sessions.selected, key(SESSION));
+    press(&mut model, "end");
+    tell(&mut model, Msg::Listed(Ok(vec![session(SESSION), session("b"), session("a")])));
+    assert_eq!(model.sessions.selected, key("a"));
+    press(&mut model, "f2");
+    press(&mut model, "f3");
+    assert_eq!(model.sessions.selected, key("a"), "it is selected only once");
+}
+
+#[test]
+fn f3_goes_from_an_opened_session_and_from_a_replay_to_the_list() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(1))));
+    assert!(model.sessions.viewer.is_some());
+    assert_eq!(press(&mut model, "f3"), []);
+    assert!(model.sessions.viewer.is_none() && model.screen == Screen::Sessions);
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(1))));
+    press(&mut model, "r");
+    assert_eq!(press(&mut model, "f3"), [Effect::Cancel(Slot::Viewer)]);
+    assert!(model.sessions.viewer.is_none());
+}
+
+#[test]
+fn damage_of_an_opened_session_stays_on_the_screen() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let mut session = super::fake::long_session(1);
+    session.summary.damage = Some("11 events could be read; line 12: it is not whole".to_owned());
+    tell(&mut model, Msg::Opened(Ok(session)));
+    assert!(shown(&mut model).contains("damaged: 11 events could be read; line 12"));
 }
 
 #[test]

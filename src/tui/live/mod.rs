@@ -19,7 +19,8 @@ use crate::event::{ErrorRecord, Message, RunText};
 use crate::workbench::{Desk, RunSpec, StartError, Workbench};
 
 use super::backend::{
-    AgentFile, Backend, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError, SentMessage, SessionSummary,
+    AgentFile, Backend, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError, SentMessage, SessionKey,
+    SessionSummary,
 };
 
 /// The workbench as a backend. Runs start on the runtime that is current when [`Backend::start`] is called.
@@ -90,13 +91,13 @@ impl Backend for Live {
         Ok(self.workbench.sessions().into_iter().map(sessions::summary).collect())
     }
 
-    fn open(&self, id: &str) -> Result<OpenSession, ErrorRecord> {
-        let session = self.workbench.open_session(id).map_err(|error| unreadable(error.to_string()))?;
-        Ok(sessions::open(session))
+    fn open(&self, key: &SessionKey) -> Result<OpenSession, ErrorRecord> {
+        let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
+        Ok(sessions::open(key, session))
     }
 
-    fn replay(&self, id: &str) -> Result<Arc<dyn Run>, ErrorRecord> {
-        let session = self.workbench.open_session(id).map_err(|error| unreadable(error.to_string()))?;
+    fn replay(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
         let replay = run::Replay::start(&session).map_err(unreadable)?;
         Ok(Arc::new(replay))
     }

@@ -6,11 +6,14 @@ use std::sync::{Arc, OnceLock};
 
 use crate::event::{Address, Envelope, ErrorRecord, Event, MessageLog};
 use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState, summarize};
-use crate::tui::backend::{Bodies, OpenSession, RunOutline, SentMessage, SessionStatus, SessionSummary, TurnOutline};
+use crate::tui::backend::{
+    Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
+};
 
 /// A line of the list.
 pub(super) fn summary(summary: Summary) -> SessionSummary {
     SessionSummary {
+        path: (!summary.example).then_some(summary.path),
         id: summary.id,
         started_ms: summary.created_ms,
         agent: summary.agent,
@@ -32,7 +35,7 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
 }
 
 /// A session with its turns in outline; the bodies stay in the file.
-pub(super) fn open(session: Session) -> OpenSession {
+pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
     let mut skeleton = Skeleton::default();
     for place in 0..session.len() {
         if let Some(envelope) = session.event(place) {
@@ -51,7 +54,7 @@ pub(super) fn open(session: Session) -> OpenSession {
     });
     OpenSession {
         runs: runs.collect(),
-        summary: summary(summarize(&session)),
+        summary: summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) }),
         bodies: Arc::new(Bodied { session, sent: OnceLock::new() }),
     }
 }

@@ -75,7 +75,9 @@ impl Model {
                 rule(self.screen == Screen::Workbench, "there is one field here")
             }
             Action::Workbench => rule(self.screen == Screen::Sessions || !self.wide(), "everything is on the screen"),
-            Action::Sessions => rule(self.screen == Screen::Workbench, "you are there"),
+            Action::Sessions => {
+                rule(self.screen == Screen::Workbench || self.sessions.viewer.is_some(), "you are there")
+            }
             Action::Close => rule(
                 !popups.is_empty() || self.screen == Screen::Sessions || self.workbench.running(),
                 "nothing is open",
@@ -92,7 +94,7 @@ impl Model {
         if let Some(viewer) = &self.sessions.viewer {
             return match action {
                 _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
-                Action::Replay if viewer.session.is_none() => Err("no session is open"),
+                Action::Replay if viewer.key.is_none() => Err("no session is open"),
                 _ => Ok(()),
             };
         }

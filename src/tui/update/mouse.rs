@@ -3,6 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::backend::SessionSummary;
 use crate::tui::draft::Reach;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen};
@@ -106,8 +107,8 @@ fn click_session(model: &mut Model, at: Position) {
         }
     } else if model.sessions.area.contains(at) {
         let row = usize::from(at.y - model.sessions.area.y) + model.sessions.top;
-        let hit = model.sessions.shown().nth(row).map(|session| session.id.clone());
-        model.sessions.selected = hit.or(model.sessions.selected.take());
+        let hit = model.sessions.shown().nth(row).map(SessionSummary::key);
+        super::sessions::pick(model, hit);
     }
 }
 

@@ -1,13 +1,19 @@
 //! The sessions screen: list, filter, opened sessions, replays.
 
 use crate::event::{Address, ErrorRecord};
-use crate::tui::backend::{OpenSession, SessionSummary};
+use crate::tui::backend::{OpenSession, SessionKey, SessionSummary};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot, TurnBody};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
 
+/// Goes to the sessions; from an opened one back to the list.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
+    if model.screen == Screen::Sessions && model.sessions.viewer.is_some() {
+        return close(model);
+    }
     model.screen = Screen::Sessions;
+    model.sessions.moved = false;
+    reselect(model);
     vec![Effect::List]
 }
 
@@ -23,10 +29,18 @@ pub(super) fn listed(model: &mut Model, result: Result<Vec<SessionSummary>, Erro
     Vec::new()
 }
 
-/// Keeps the selection on a session that is shown.
+/// Keeps the selection on a session that is shown; that of a new run is selected once, unless the person has moved since.
 pub(super) fn reselect(model: &mut Model) {
+    let run = model.workbench.run.as_ref().and_then(|run| run.session.clone());
+    if run.is_some() && run != model.sessions.noticed && !(model.screen == Screen::Sessions && model.sessions.moved) {
+        let made = model.sessions.shown().find(|session| Some(&session.id) == run.as_ref());
+        if let Some(made) = made.map(SessionSummary::key) {
+            model.sessions.selected = Some(made);
+            model.sessions.noticed = run;
+        }
+    }
     if model.sessions.current().is_none() {
-        let first = model.sessions.shown().next().map(|session| session.id.clone());
+        let first = model.sessions.shown().next().map(SessionSummary::key);
         model.sessions.selected = first;
         model.sessions.top = 0;
     }
@@ -38,11 +52,19 @@ pub(super) fn page(model: &Model) -> isize {
 }
 
 pub(super) fn select(model: &mut Model, by: isize) -> Vec<Effect> {
-    let ids: Vec<&str> = model.sessions.shown().map(|session| session.id.as_str()).collect();
-    let now = ids.iter().position(|id| Some(*id) == model.sessions.selected.as_deref()).unwrap_or(0);
-    let next = now.saturating_add_signed(by).min(ids.len().saturating_sub(1));
-    model.sessions.selected = ids.get(next).map(|id| (*id).to_owned());
+    let now = model.sessions.shown().position(|session| Some(session.key()) == model.sessions.selected).unwrap_or(0);
+    let last = model.sessions.shown().count().saturating_sub(1);
+    let next = model.sessions.shown().nth(now.saturating_add_signed(by).min(last)).map(SessionSummary::key);
+    pick(model, next);
     Vec::new()
+}
+
+/// Selects a session for the person.
+pub(super) fn pick(model: &mut Model, session: Option<SessionKey>) {
+    if session.is_some() {
+        model.sessions.selected = session;
+        model.sessions.moved = true;
+    }
 }
 
 pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
@@ -52,16 +74,15 @@ pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
 
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
-    model.sessions.current().map(|session| Effect::Open(session.id.clone())).into_iter().collect()
+    model.sessions.current().map(|session| Effect::Open(session.key())).into_iter().collect()
 }
 
 pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>) -> Vec<Effect> {
     match result {
         Ok(session) => {
-            if let Some(damage) = &session.summary.damage {
-                model.say(Tone::Bad, damage.clone());
-            }
+            model.sessions.selected = Some(session.summary.key());
             model.sessions.viewer = Some(RunView::of_session(&session));
+            reselect(model);
         }
         Err(error) => {
             let hint = error.hint.map(|hint| format!(" — {hint}")).unwrap_or_default();
@@ -73,11 +94,11 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
 
 pub(super) fn turn_read(
     model: &mut Model,
-    session: &str,
+    session: &SessionKey,
     turn: &Address,
     body: Result<TurnBody, ErrorRecord>,
 ) -> Vec<Effect> {
-    if let Some(viewer) = model.sessions.viewer.as_mut().filter(|viewer| viewer.session.as_deref() == Some(session)) {
+    if let Some(viewer) = model.sessions.viewer.as_mut().filter(|viewer| viewer.key.as_ref() == Some(session)) {
         match body {
             Ok((events, request)) => viewer.transcript.read_turn(turn, &events, request),
             Err(error) => viewer.transcript.fail_turn(turn, &error.message),
@@ -87,13 +108,14 @@ pub(super) fn turn_read(
 }
 
 pub(super) fn replay(model: &mut Model) -> Vec<Effect> {
-    let opened = model.sessions.viewer.as_ref().and_then(|viewer| viewer.session.clone());
-    let Some(id) = opened.or_else(|| model.sessions.current().map(|session| session.id.clone())) else {
-        return Vec::new();
-    };
+    let viewer = model.sessions.viewer.as_ref();
+    let opened = viewer.and_then(|viewer| Some((viewer.key.clone()?, viewer.session.clone()?)));
+    let selected = || model.sessions.current().map(|session| (session.key(), session.name()));
+    let Some((key, name)) = opened.or_else(selected) else { return Vec::new() };
     model.sessions.filtering = false;
-    model.sessions.viewer = Some(RunView { session: Some(id.clone()), replay: true, ..RunView::starting() });
-    vec![Effect::Replay(id)]
+    model.sessions.viewer =
+        Some(RunView { session: Some(name), key: Some(key.clone()), replay: true, ..RunView::starting() });
+    vec![Effect::Replay(key)]
 }
 
 pub(super) fn replay_started(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {

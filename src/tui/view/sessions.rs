@@ -12,7 +12,8 @@ use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{cost, count, plural};
-use ptc_core::text::width::{truncate, width};
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{truncate, width, wrap};
 
 /// Rows of the preview.
 const PREVIEW_ROWS: u16 = 4;
@@ -45,23 +46,35 @@ fn areas(screen: Rect) -> Areas {
     }
 }
 
-/// Rule and rows of an opened session.
-fn viewer_areas(screen: Rect) -> (Rect, Rect) {
+/// Rule, what could not be read, and rows of an opened session.
+fn viewer_areas(view: &RunView, screen: Rect) -> (Rect, Rect, Rect) {
     let rule = Rect { y: screen.y + 1, height: 1, ..screen };
-    (rule, Rect { y: screen.y + 2, height: screen.height - 4, ..screen })
+    let lost = u16::try_from(damage_rows(view, screen.width).len()).unwrap_or(u16::MAX).min((screen.height - 4) / 2);
+    let damage = Rect { y: rule.bottom(), height: lost, ..screen };
+    (rule, damage, Rect { y: damage.bottom(), height: screen.height - 4 - lost, ..screen })
+}
+
+/// What could not be read, wrapped.
+fn damage_rows(view: &RunView, columns: u16) -> Vec<Row> {
+    let Some(damage) = &view.damage else { return Vec::new() };
+    let text = SafeText::single_line(&format!("damaged: {damage}"));
+    let ranges = wrap(&text, usize::from(columns.saturating_sub(4)).max(1));
+    let marks = std::iter::once("! ").chain(std::iter::repeat("  "));
+    let row = |(range, mark)| Row::new([Piece::literal(Role::Warn, mark), Piece::safe(Role::Text, text.slice(range))]);
+    ranges.into_iter().zip(marks).map(row).map(|row| row.indented(1)).collect()
 }
 
 pub(super) fn layout(model: &mut Model) {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     let now_ms = model.now_ms;
     if let Some(viewer) = &mut model.sessions.viewer {
-        let (_, rows) = viewer_areas(screen);
+        let (_, _, rows) = viewer_areas(viewer, screen);
         model.sessions.viewer_area = rows;
         viewer.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
         return;
     }
     let list = areas(screen).list;
-    let selected = model.sessions.shown().position(|session| Some(&session.id) == model.sessions.selected.as_ref());
+    let selected = model.sessions.shown().position(|session| Some(session.key()) == model.sessions.selected);
     let rows = usize::from(list.height).max(1);
     let selected = selected.unwrap_or(0);
     model.sessions.area = list;
@@ -83,7 +96,10 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
 }
 
 fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer) {
-    let (rule, rows) = viewer_areas(screen);
+    let (rule, damage, rows) = viewer_areas(view, screen);
+    for (line, row) in damage_rows(view, screen.width).iter().take(usize::from(damage.height)).enumerate() {
+        row.draw(line_of(damage, line), buffer, model.theme);
+    }
     let id = view.session.as_deref().unwrap_or_default();
     let what = if view.replay { " Replay of " } else { " Session " };
     let left = [Piece::new(Role::Title, what), Piece::new(Role::Text, id)];
@@ -119,7 +135,7 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
         if line < sessions.top || line - sessions.top >= usize::from(areas.list.height) {
             continue;
         }
-        let selected = sessions.selected.as_ref() == Some(&session.id);
+        let selected = sessions.selected.as_ref() == Some(&session.key());
         let place = line_of(areas.list, line - sessions.top);
         columns.row(model, session, selected).draw(place, buffer, model.theme);
     }
@@ -167,23 +183,24 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
             )
         }
     };
-    let text = ptc_core::text::SafeText::single_line(&text);
+    let text = SafeText::single_line(&text);
     let columns = usize::from(area.width.saturating_sub(4)).max(1);
-    for (line, range) in ptc_core::text::width::wrap(&text, columns).into_iter().enumerate() {
+    for (line, range) in wrap(&text, columns).into_iter().enumerate() {
         let row = Row::new([Piece::safe(Role::Text, text.slice(range))]).indented(2);
         row.draw(line_of(area, line + usize::from(area.height > 4)), buffer, model.theme);
     }
 }
 
 fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mut Buffer) {
-    let mut rows = vec![Row::new([Piece::new(Role::Dim, &format!(" {}", session.id))])];
+    let example = if session.path.is_none() { "  an example that is part of the program" } else { "" };
+    let mut rows = vec![Row::new([Piece::new(Role::Dim, &format!(" {}{example}", session.id))])];
     let text = session.damage.as_deref().unwrap_or(&session.task);
-    let safe = ptc_core::text::SafeText::multi_line(text);
+    let safe = SafeText::multi_line(text);
     let columns = usize::from(area.width.saturating_sub(2)).max(1);
     rows.extend(
         safe.lines()
             .flat_map(|line| {
-                let ranges = ptc_core::text::width::wrap(&line, columns);
+                let ranges = wrap(&line, columns);
                 ranges
                     .into_iter()
                     .map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1))
@@ -238,7 +255,12 @@ impl Columns {
             SessionStatus::Error => (Role::Bad, Role::Text),
         };
         let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.status) };
-        let result = vec![Piece::new(mark_role, &format!("{mark} ")), Piece::new(role, &session.result)];
+        let example = if session.path.is_none() { "example  " } else { "" };
+        let result = vec![
+            Piece::new(mark_role, &format!("{mark} ")),
+            Piece::literal(Role::Dim, example),
+            Piece::new(role, &session.result),
+        ];
         let cost = cost(session.cost);
         let cells = [&session.agent, &session.mode, &session.model, &turns, &tokens, &cost].map(String::as_str);
         let mark = if selected { "▸ " } else { "  " };
@@ -249,7 +271,7 @@ impl Columns {
         let [agent, mode, model, turns, tokens, cost] = cells;
         let mut pieces = vec![Piece::literal(Role::Accent, " "), Piece::literal(Role::Accent, mark)];
         let mut left = |text: &str, columns: usize| {
-            let text = ptc_core::text::SafeText::single_line(text);
+            let text = SafeText::single_line(text);
             let text = truncate(&text, columns).into_owned();
             let gap = columns - width(&text) + 1;
             pieces.push(Piece::new(role, &format!("{text}{}", " ".repeat(gap))));
