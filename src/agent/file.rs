@@ -22,8 +22,10 @@ impl Agent {
     }
 
     /// The agent of a TOML text. `file` is its name for messages, and its folder is where `@file` starts from.
-    /// Without the key `name` the agent is named after the file.
+    /// Without the key `name` the agent is named after the file. Line ends are read as line feeds (TOML leaves that to its
+    /// readers), so that a file means the same on every machine.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, FileError> {
+        let text = &text.replace("\r\n", "\n");
         let mut problems = Problems::default();
         let path = Path::new(file);
         let mut base = Self::default();

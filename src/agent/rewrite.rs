@@ -8,8 +8,18 @@ use super::Agent;
 
 impl Agent {
     /// The text of an agent file with this definition. Where `original` is an agent file, everything that means the same as
-    /// before stays as it was written; otherwise the whole definition is written anew.
+    /// before stays as it was written; otherwise the whole definition is written anew. Line ends stay as most of them were.
     pub fn rewrite(&self, original: &str, file: &str) -> String {
+        let windows = original.matches("\r\n").count();
+        if windows == 0 {
+            return self.rewrite_lines(original, file);
+        }
+        let text = self.rewrite_lines(&original.replace("\r\n", "\n"), file);
+        if 2 * windows > original.matches('\n').count() { text.replace('\n', "\r\n") } else { text }
+    }
+
+    /// The same where lines end in line feeds.
+    fn rewrite_lines(&self, original: &str, file: &str) -> String {
         let now = self.to_toml();
         if original.trim().is_empty() {
             return now;
@@ -119,6 +129,19 @@ mod tests {
             assert!(text.contains(kept), "{kept} is gone:\n{text}");
         }
         assert!(!text.contains("n = 1"), "{text}");
+    }
+
+    #[test]
+    fn line_ends_stay_and_the_text_means_the_same() {
+        let windows = FILE.replace("prompt = \"Say {{x}}\"", "prompt = \"\"\"\nSay\n{{x}}\"\"\"").replace('\n', "\r\n");
+        let agent = Agent::from_toml(&windows, "a.toml").unwrap();
+        assert_eq!(agent.prompt, "Say\n{{x}}");
+        assert_eq!(agent.rewrite(&windows, "a.toml"), windows);
+        let changed = Agent { prompt: "Write\n{{x}}".to_owned(), ..agent };
+        let text = changed.rewrite(&windows, "a.toml");
+        assert_eq!(text.matches('\n').count(), text.matches("\r\n").count(), "{text:?}");
+        assert_eq!(Agent::from_toml(&text, "a.toml").unwrap().to_toml(), changed.to_toml());
+        assert!(text.starts_with("# my agent\r\n"), "{text:?}");
     }
 
     #[test]

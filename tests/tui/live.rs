@@ -36,6 +36,40 @@ fn saving_keeps_the_comments_of_the_file_and_sees_when_it_changed_underneath() {
     assert_eq!(Agent::read(&path).unwrap().prompt, "Judge: {{text}}");
 }
 
+#[cfg(unix)]
+#[test]
+fn saving_through_a_link_writes_the_target_and_keeps_link_and_permissions() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let (target, link) = (dir.path().join("target.toml"), dir.path().join("link.toml"));
+    symlink("target.toml", &link).unwrap();
+    let file = live.save(&link, &texts, None, Overwrite::Unchanged).unwrap();
+    assert!(target.exists(), "the target is made where there was none");
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+
+    let edited = DraftTexts { prompt: "Judge: {{text}}".to_owned(), ..texts };
+    live.save(&link, &edited, Some(&file), Overwrite::Unchanged).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(Agent::read(&target).unwrap().prompt, "Judge: {{text}}");
+    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_that_was_deleted_is_written_again_with_its_comments() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.toml");
+    let text = format!("# mine\n{}", Bundled::find("sentiment").unwrap().agent().unwrap().to_toml());
+    fs::write(&path, &text).unwrap();
+    let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
+    let agent = Agent::read(&path).unwrap();
+    let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, Some(&path));
+    let opening = live.opening();
+    fs::remove_file(&path).unwrap();
+    live.save(&path, &opening.texts, opening.file.as_ref(), Overwrite::Unchanged).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}
+
 #[test]
 fn a_file_that_cannot_be_written_says_where_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();

@@ -15,6 +15,22 @@ pub(super) fn stamp(path: &Path) -> Option<AgentFile> {
     Some(AgentFile { path: path.to_owned(), sha: hex_sha(&content) })
 }
 
+/// The file that a path leads to: links are followed, also to a file that is not there yet, and `~/` is the home folder.
+pub(super) fn place(path: &Path, home: Option<PathBuf>) -> PathBuf {
+    let mut place = match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.to_owned(),
+    };
+    for _ in 0..LINKS {
+        let Ok(target) = fs::read_link(&place) else { break };
+        place = place.with_file_name("").join(target);
+    }
+    place
+}
+
+/// Links that are followed from one to the next.
+const LINKS: usize = 40;
+
 /// Writes an agent file.
 pub(super) fn save(
     path: &Path,
@@ -36,8 +52,14 @@ pub(super) fn save(
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
     let beside = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    let permissions = fs::metadata(path).map(|found| found.permissions());
     let mut file = fs::File::create(&beside)?;
-    let written = file.write_all(content).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
+    // Before anything is in it: what only its owner may read is never readable by others.
+    let written = permissions
+        .map_or(Ok(()), |permissions| file.set_permissions(permissions))
+        .and_then(|()| file.write_all(content))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         remove(&beside);
     }

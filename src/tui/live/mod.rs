@@ -7,8 +7,9 @@ mod files;
 mod run;
 mod sessions;
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ptc_core::reasons::Reason;
@@ -30,6 +31,10 @@ pub struct Live {
     opening: Opening,
     /// Where this process keeps unsaved texts.
     drafts: Mutex<files::Drafts>,
+    /// The texts of agent files as they were read or written last.
+    originals: Mutex<HashMap<PathBuf, String>>,
+    /// The folder that `~/` stands for.
+    home: Option<PathBuf>,
 }
 
 impl Live {
@@ -37,7 +42,13 @@ impl Live {
     pub fn new(workbench: Workbench, agent: &Agent, file: Option<&Path>) -> Self {
         let file = file.and_then(files::stamp);
         let drafts = Mutex::new(files::Drafts::new(&workbench.folders.drafts_dir));
-        Self { workbench, opening: Opening { texts: DraftTexts::of(agent), file }, drafts }
+        let home = std::env::home_dir();
+        let read = file.iter().filter_map(|file| {
+            let place = files::place(&file.path, home.clone());
+            std::fs::read_to_string(&place).ok().map(|text| (place, text))
+        });
+        let originals = Mutex::new(read.collect());
+        Self { workbench, opening: Opening { texts: DraftTexts::of(agent), file }, drafts, originals, home }
     }
 
     fn agent(texts: &DraftTexts) -> Result<Agent, Vec<Diagnostic>> {
@@ -116,9 +127,20 @@ impl Backend for Live {
                 ..ErrorRecord::new(Reason::InvalidAgent, said.unwrap_or_default())
             })
         })?;
-        // Comments and layout of the file that is replaced stay.
-        let original = std::fs::read_to_string(path).unwrap_or_default();
-        files::save(path, &agent.rewrite(&original, &path.display().to_string()), known, overwrite)
+        let place = files::place(path, self.home.clone());
+        let mut originals = self.originals.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Comments and layout of the file that is replaced stay, also when it is gone.
+        let original = match std::fs::read_to_string(&place) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                originals.get(&place).cloned().unwrap_or_default()
+            }
+            Err(_) => String::new(),
+        };
+        let text = agent.rewrite(&original, &place.display().to_string());
+        let file = files::save(&place, &text, known, overwrite)?;
+        originals.insert(place, text);
+        Ok(AgentFile { path: path.to_owned(), ..file })
     }
 
     fn recoveries(&self) -> Vec<Recovery> {
