@@ -210,6 +210,8 @@ pub enum Popup {
     SavePath {
         /// The path.
         input: Draft,
+        /// Why it was not saved there.
+        error: Option<String>,
     },
     /// There is another file.
     Overwrite {
@@ -413,6 +415,11 @@ impl Sessions {
         let filter = self.filter.text().to_lowercase();
         let words: Vec<String> = filter.split_whitespace().map(str::to_owned).collect();
         self.all.iter().flatten().filter(move |session| words.iter().all(|word| passes(session, word)))
+    }
+
+    /// Is the list filtered, or about to be?
+    pub fn filters(&self) -> bool {
+        self.viewer.is_none() && (self.filtering || !self.filter.text().is_empty())
     }
 
     /// The selected session, when it is shown.

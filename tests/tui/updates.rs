@@ -149,12 +149,23 @@ fn save_and_quit_leaves_only_after_the_file_was_written() {
     let failure = ErrorRecord { message: "disk full".to_owned(), ..ErrorRecord::default() };
     tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Err(SaveError::Failed(failure))));
     assert!(!model.quitting && model.workbench.unsaved());
-    press(&mut model, "ctrl-q");
-    press(&mut model, "s");
-    press(&mut model, "enter");
+    assert!(shown(&mut model).contains("Not saved: disk full"), "the question stays, with the error and the path");
+    write(&mut model, "2");
+    let effects = press(&mut model, "enter");
+    assert!(matches!(effects.as_slice(), [Effect::Save { path, .. }] if path == "sentiment.toml2"), "{effects:?}");
     let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
     tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
     assert!(model.quitting);
+}
+
+#[test]
+fn typing_replaces_the_suggested_path() {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-s");
+    write(&mut model, "mine.toml");
+    let effects = press(&mut model, "enter");
+    assert!(matches!(effects.as_slice(), [Effect::Save { path, .. }] if path == "mine.toml"), "{effects:?}");
 }
 
 #[test]
@@ -166,6 +177,7 @@ fn another_file_at_the_path_is_overwritten_only_on_demand() {
     let texts = model.workbench.texts();
     tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
     assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
+    assert!(shown(&mut model).contains("sentiment.toml exists already. Replace it"));
     let effects = press(&mut model, "o");
     assert!(matches!(effects.as_slice(), [Effect::Save { overwrite: Overwrite::Always, .. }]));
 }

@@ -141,3 +141,18 @@ fn is_alive(process: i32) -> bool {
 fn is_alive(_: i32) -> bool {
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_folder_only_as_a_whole_name() {
+        let home = || Some(PathBuf::from("/home/no-such-person"));
+        assert_eq!(place(Path::new("~/a.toml"), home()), Path::new("/home/no-such-person/a.toml"));
+        for name in ["~a.toml", "x/~/a.toml", "/~/a.toml"] {
+            assert_eq!(place(Path::new(name), home()), Path::new(name));
+        }
+        assert_eq!(place(Path::new("~/a.toml"), None), Path::new("~/a.toml"));
+    }
+}

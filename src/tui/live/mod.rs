@@ -137,7 +137,7 @@ impl Backend for Live {
             }
             Err(_) => String::new(),
         };
-        let text = agent.rewrite(&original, &place.display().to_string());
+        let text = agent.rewrite(&original, &path.display().to_string());
         let file = files::save(&place, &text, known, overwrite)?;
         originals.insert(place, text);
         Ok(AgentFile { path: path.to_owned(), ..file })

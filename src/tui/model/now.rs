@@ -82,6 +82,9 @@ impl Model {
                 !popups.is_empty() || self.screen == Screen::Sessions || self.workbench.running(),
                 "nothing is open",
             ),
+            Action::Quit => {
+                rule(!matches!(popups.last(), Some(Popup::Leaving)), "the question is open: save, discard or stay")
+            }
             Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
                 _ => Ok(()),
@@ -111,13 +114,26 @@ impl Model {
         match row.action {
             Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
             Action::Run if self.workbench.running() => "stop",
+            Action::Run if self.screen == Screen::Sessions => "run draft",
             Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
+                "clear filter"
+            }
             Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
             Action::Close if popup.is_none() => "stop",
             _ => row.title,
+        }
+    }
+
+    /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
+    pub fn footer_place(&self, row: &ActionRow) -> u8 {
+        match row.action {
+            Action::Run if self.screen == Screen::Sessions => 45,
+            Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
+            _ => row.footer,
         }
     }
 
@@ -128,7 +144,7 @@ impl Model {
 
     fn draft_below<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
-            Some(Popup::Palette { input, .. } | Popup::SavePath { input }) => Some(input),
+            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
             Some(_) => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),

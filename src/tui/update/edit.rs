@@ -18,7 +18,7 @@ enum Field<'a> {
 
 fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
-        Some(Popup::Palette { input, .. } | Popup::SavePath { input }) => return Some(Field::Line(input)),
+        Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => return Some(Field::Line(input)),
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
         Some(_) => return None,
         None => {}

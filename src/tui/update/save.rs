@@ -35,16 +35,22 @@ pub(super) fn ask_path(model: &mut Model) -> Vec<Effect> {
         None => format!("{}.toml", if name.is_empty() { "agent" } else { name }),
     };
     let mut input = Draft::new(path);
-    input.go(Motion::End, Reach::Move, usize::MAX >> 1);
-    model.popups.push(Popup::SavePath { input });
+    input.select_all();
+    open_path(model, input, None);
     Vec::new()
 }
 
+/// Opens the question for the path, once; `error` says why the last answer did not do.
+fn open_path(model: &mut Model, input: Draft, error: Option<String>) {
+    model.popups.retain(|popup| !matches!(popup, Popup::SavePath { .. }));
+    model.popups.push(Popup::SavePath { input, error });
+}
+
 pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::SavePath { input }) = model.popups.last() else { return Vec::new() };
+    let Some(Popup::SavePath { input, error }) = model.popups.last_mut() else { return Vec::new() };
     let path = input.text().trim().to_owned();
     if path.is_empty() {
-        model.say(Tone::Bad, "a file needs a name");
+        *error = Some("a file needs a name".to_owned());
         return Vec::new();
     }
     model.popups.pop();
@@ -78,9 +84,10 @@ pub(super) fn saved(
             Vec::new()
         }
         Err(SaveError::Failed(error)) => {
-            model.workbench.saving = None;
             let hint = error.hint.map(|hint| format!(" — {hint}")).unwrap_or_default();
-            model.say(Tone::Bad, format!("not saved: {}{hint}", error.message));
+            let mut input = Draft::new(path);
+            input.go(Motion::End, Reach::Move, usize::MAX >> 1);
+            open_path(model, input, Some(format!("Not saved: {}{hint}", error.message)));
             Vec::new()
         }
     }

@@ -139,7 +139,7 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
         .iter()
         .filter(|row| row.footer > 0 && contexts.contains(&row.context) && model.enabled(row.action).is_ok())
         .collect();
-    rows.sort_by_key(|row| row.footer);
+    rows.sort_by_key(|row| model.footer_place(row));
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));
     let wide = |(key, title): &(String, &str)| width(key) + 1 + width(title) + 3;
     let help = rows.iter().find(|row| row.action == Action::Help).map(|row| label(row));

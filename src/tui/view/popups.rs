@@ -1,5 +1,7 @@
 //! Popups: a box over the screen, its text, its keys in the footer line of the box.
 
+use std::path::Path;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
@@ -103,7 +105,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             };
             editor::draw(editor, reply, &looks, buffer)
         }
-        Popup::SavePath { input } => {
+        Popup::SavePath { input, .. } => {
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
         }
@@ -136,9 +138,14 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
             format!("There are unsaved edits in {changed}.{run} Leave?")
         }
         Popup::Overwrite { path } => {
-            format!("{path} is not as it was when it was read, or it is another file. Replace it with these texts?")
+            let known = model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path));
+            let what = if known { "was changed by someone else since it was read" } else { "exists already" };
+            format!("{path} {what}. Replace it with these texts?")
         }
-        Popup::SavePath { .. } => "Where to? The path is relative to the folder the program was started in.".to_owned(),
+        Popup::SavePath { error: Some(error), .. } => error.clone(),
+        Popup::SavePath { .. } => {
+            "Where to? The path starts from the folder the program was started in; ~/ is your home folder.".to_owned()
+        }
         Popup::Recovery(recovery) => kept(model, recovery),
         _ => String::new(),
     };

@@ -15,6 +15,9 @@ use crate::tui::transcript::format::{cost, count, plural};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
+/// What can be typed into the filter.
+const FILTERS: &str = "words, agent:name mode:json model:name status:ok|error|open";
+
 /// Rows of the preview.
 const PREVIEW_ROWS: u16 = 4;
 
@@ -148,6 +151,10 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     }
     let status = match (&model.toast, shown == all) {
         (Some(_), _) => bars::toast(model),
+        (None, _) if sessions.filtering => {
+            let said = format!(" {} of {} shown   {FILTERS}", count(shown as u64), count(all as u64));
+            Row::new([Piece::new(Role::Dim, &said)])
+        }
         (None, true) => Row::default(),
         (None, false) => {
             Row::new([Piece::new(Role::Dim, &format!(" {} of {} shown", count(shown as u64), count(all as u64)))])
