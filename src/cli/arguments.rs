@@ -48,13 +48,12 @@ impl Arguments {
     }
 }
 
-/// The command that the first word may have meant.
+/// The command that one of the words may have meant.
 fn near_command(words: &[String]) -> Option<String> {
-    let first = words.iter().find(|word| !word.starts_with('-'))?;
     let commands = Arguments::command();
     let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
-    let is_known = names.contains(&first.as_str());
-    (!is_known).then(|| nearest(first, names).map(ToOwned::to_owned)).flatten()
+    let unknown = words.iter().filter(|word| !word.starts_with('-') && !names.contains(&word.as_str()));
+    unknown.filter_map(|word| nearest(word, names.iter().copied())).next().map(ToOwned::to_owned)
 }
 
 /// What to do.
