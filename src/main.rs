@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use clap::Parser;
 use ptc_workbench::agent::BUNDLED;
 use ptc_workbench::cli::{self, Arguments};
 use ptc_workbench::config::{Config, Folders, process_env};
@@ -14,7 +13,7 @@ use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::{SessionKey, Workbench};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::from_process();
     match start(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(message) => {

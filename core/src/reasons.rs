@@ -40,8 +40,8 @@ reasons! {
     MissionTimeout "mission_timeout" "The time for the whole run is over." "Raise mission_timeout_ms.";
     TokenLimitExceeded "budget_callback_exceeded" "The token limit of the run was exceeded." "Raise token_limit.";
     LlmError "llm_error" "The model could not be reached or answered with an error." "Read the message: it holds the service's own words and what to try.";
-    LlmRequired "llm_required" "No model was named." "Set model in the agent file, default_model in the configuration, or --model.";
-    LlmNotFound "llm_not_found" "The named model or recording does not exist." "`ptc-workbench models` lists what can be used; `--model sample` answers any signature.";
+    LlmRequired "llm_required" "No model was named." "Name one with `model` in the agent file, `default_model` in the configuration, or --model.";
+    LlmNotFound "llm_not_found" "The named model or recording does not exist." "`ptc-workbench models` lists what can be used; the model `sample` answers any signature.";
     TemplateError "template_error" "The prompt template cannot be read or filled." "Correct the template at the shown place.";
     SignatureError "signature_error" "The signature cannot be read." "Correct the signature at the shown place.";
     InvalidAgent "invalid_agent" "The agent's definition is not usable." "Correct the named key.";

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use ptc_core::text::nearest;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -28,6 +29,31 @@ pub struct Arguments {
     /// What to do; without a command the workbench opens
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+impl Arguments {
+    /// The arguments of this process. Ends it with a message (exit code 2) when they cannot be read, or with the help.
+    pub fn from_process() -> Self {
+        Self::try_parse().unwrap_or_else(|error| {
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            match near_command(&words) {
+                Some(near) if error.use_stderr() => {
+                    _ = error.print();
+                    super::tell(&format!("tip: did you mean the command `{near}`?"));
+                    std::process::exit(i32::from(super::exit::USAGE))
+                }
+                _ => error.exit(),
+            }
+        })
+    }
+}
+
+/// The command that one of the words may have meant.
+fn near_command(words: &[String]) -> Option<String> {
+    let commands = Arguments::command();
+    let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
+    let unknown = words.iter().filter(|word| !word.starts_with('-') && !names.contains(&word.as_str()));
+    unknown.filter_map(|word| nearest(word, names.iter().copied())).next().map(ToOwned::to_owned)
 }
 
 /// What to do.

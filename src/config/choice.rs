@@ -57,7 +57,7 @@ impl Config {
     pub fn resolve_model(&self, text: &str) -> Result<ModelChoice, ConfigError> {
         let text = text.trim();
         if text.is_empty() {
-            let message = format!("no model is named; {}", Reason::LlmRequired.row().next);
+            let message = format!("no model is named. {}", Reason::LlmRequired.row().next);
             return Err(ConfigError::Model { reason: Reason::LlmRequired, message });
         }
         if let Some(model) = self.model(text) {

@@ -172,7 +172,7 @@ fn build(loopback: bool) -> Result<Client, reqwest::Error> {
 }
 
 /// Does the address lie on this machine?
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

@@ -1,18 +1,19 @@
 //! Looking for servers on this machine: a bare connection to a loopback port, nothing is sent.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use reqwest::Url;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Host and port of an address, when the host is this machine's loopback.
-fn loopback(base_url: &str) -> Option<(String, u16)> {
-    let url = Url::parse(base_url).ok()?;
-    let host = url.host_str()?;
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    is_loopback.then_some((bare.to_owned(), url.port_or_known_default()?))
+use super::http::is_loopback as is_loopback_url;
+
+/// Where to connect for an address on this machine's loopback. Names are not looked up.
+fn loopback(base_url: &str) -> Option<(IpAddr, u16)> {
+    let url = Url::parse(base_url).ok().filter(is_loopback_url)?;
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    Some((host.parse().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), url.port_or_known_default()?))
 }
 
 /// Does this address lie on this machine's loopback?
@@ -23,7 +24,7 @@ pub fn is_loopback(base_url: &str) -> bool {
 /// Does something listen at this loopback address? Never asks any other address.
 pub async fn listens(base_url: &str, wait: Duration) -> bool {
     let Some((host, port)) = loopback(base_url) else { return false };
-    matches!(timeout(wait, TcpStream::connect((host.as_str(), port))).await, Ok(Ok(_)))
+    matches!(timeout(wait, TcpStream::connect((host, port))).await, Ok(Ok(_)))
 }
 
 #[cfg(test)]

@@ -59,7 +59,9 @@ impl Sample {
                 let seed = seed.parse().map_err(|_| format!("seed={seed} is not a whole number"))?;
                 sample.seed = Some(seed);
             } else if let Some((fault, ..)) = FAULTS.iter().find(|(_, name, _)| *name == word) {
-                sample.fault = Some(*fault);
+                if sample.fault.replace(*fault).is_some() {
+                    return Err(format!("{word}: one fault at a time; another one is named before it"));
+                }
             } else {
                 let names = || FAULTS.iter().map(|(_, name, _)| *name);
                 let near = nearest(word, names()).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
@@ -128,7 +130,7 @@ impl Sample {
             let mut error =
                 ModelError::new(ErrorClass::Server, "the sample server answered 503: overloaded on purpose");
             error.status = Some(503);
-            error.hint("this fault was asked for by --model sample:provider_error")
+            error.hint("this fault was asked for by the model's name, sample:provider_error")
         };
         let failing = if self.every { ATTEMPTS } else { 1 };
         for attempt in 1..=failing {
@@ -241,6 +243,10 @@ mod tests {
     fn an_unknown_fault_names_the_nearest() {
         let error = Sample::parse("mising_field").unwrap_err();
         assert!(error.starts_with("unknown fault \"mising_field\"; did you mean missing_field?"), "{error}");
+        assert_eq!(
+            Sample::parse("prose,two_blocks").unwrap_err(),
+            "two_blocks: one fault at a time; another one is named before it"
+        );
         assert_eq!(Sample::parse("seed=x").unwrap_err(), "seed=x is not a whole number");
     }
 }

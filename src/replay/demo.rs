@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use super::Recording;
-use super::difference::first_message_difference;
 use super::ports::{Telling, tell};
 use super::recorded::{sent, spoken};
 use crate::event::{Address, ModelRecord};
@@ -54,7 +53,7 @@ impl Demo {
                     request.agent, request.mode
                 );
                 ModelError::new(ErrorClass::NotFound, message)
-                    .hint("--model sample answers any signature with generated data")
+                    .hint("the model `sample` answers any signature with generated data")
             })
     }
 }
@@ -72,10 +71,9 @@ impl Model for Demo {
             if request.turn() > turns {
                 let text = format!("the recording ends after turn {turns}: its last reply is repeated");
                 call.tell(ModelEvent::Notice(text)).await;
-            } else if let Some(recorded) = recording.request(&at)
-                && let Some(difference) = first_message_difference(&sent(&recorded), &spoken(request))
-            {
-                call.tell(ModelEvent::Notice(format!("recorded for another prompt: {difference}"))).await;
+            } else if request.turn() == 1 && recording.request(&at).is_some_and(|was| sent(&was) != spoken(request)) {
+                // Later turns differ as soon as the first one does: once is enough.
+                call.tell(ModelEvent::Notice("recorded for another prompt".to_owned())).await;
             }
             let reply = tell(recording, &at, call, Telling::AsRecorded).await?;
             Ok(Reply { structured_by: None, requests: 0, ..reply })

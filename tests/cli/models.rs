@@ -81,7 +81,7 @@ fn the_demo_answers_an_edited_prompt_and_says_so() {
     let program = Program::new();
     let done = program.run(["run", "sentiment", "--model", "demo", "--set", "text=I love this lamp!", "--json"]);
     assert_eq!(done.exits(0).json()["turns"].as_array().unwrap().len(), 2);
-    done.tells("! recorded for another prompt: message 2 (user): recorded …\"the sentiment of: I love this product!");
+    assert_eq!(done.stderr.matches("! recorded for another prompt\n").count(), 1, "{}", done.stderr);
     // Nothing left the machine, and the session does not say that it did.
     let session = std::fs::read_to_string(program.session_file()).unwrap();
     assert!(!session.contains("\"k\":\"sent\"") && !session.contains("\"k\":\"wire\""), "{session}");
@@ -98,7 +98,7 @@ fn the_demo_says_what_it_has_recorded() {
     let message =
         "model demo has no recording of the agent \"inline\" in mode json; recorded: extract (json), sentiment (json)";
     assert_eq!(fail["message"], message);
-    assert_eq!(fail["hint"], "--model sample answers any signature with generated data");
+    assert_eq!(fail["hint"], "the model `sample` answers any signature with generated data");
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn names_that_mean_nothing_are_told_what_is_near() {
         (
             "",
             Reason::LlmRequired,
-            "no model is named; Set model in the agent file, default_model in the configuration, or --model.",
+            "no model is named. Name one with `model` in the agent file, `default_model` in the configuration, or --model.",
         ),
         (
             "sonet",
