@@ -307,3 +307,74 @@ fn below_the_smallest_size_only_leaving_works() {
     press(&mut model, "ctrl-q");
     assert!(model.quitting);
 }
+
+/// What is selected and seen in the run pane.
+fn seen(model: &mut Model) -> (Option<usize>, Vec<(usize, usize)>) {
+    let size = model.size;
+    picture(model, size);
+    let transcript = &model.workbench.run.as_ref().unwrap().transcript;
+    (transcript.selected(), transcript.rows().map(|row| (row.cell, row.line)).collect())
+}
+
+#[test]
+fn keys_that_come_at_once_do_what_they_do_one_by_one() {
+    let walks: [&[&str]; 4] = [
+        &["home", "enter", "down", "enter", "down", "down", "down", "down", "down", "down", "down", "down"],
+        &["home", "down", "enter", "down", "enter", "down", "up", "up", "enter", "down"],
+        &["a", "home", "down", "down", "down", "pagedown", "down", "down", "down", "up", "pageup", "down"],
+        &["v", "end", "up", "up", "enter", "up", "enter", "down", "down", "down", "down", "down", "down"],
+    ];
+    for size in [(80, 24), (100, 16), SIZE] {
+        for walk in walks {
+            let mut models = [(); 2].map(|()| {
+                let mut model = fresh(size);
+                ran(&mut model, two_turns(), Some(Ended::Run));
+                model.workbench.focus = Pane::Run;
+                model
+            });
+            let [burst, single] = &mut models;
+            for key in walk {
+                press(burst, key);
+                press(single, key);
+                seen(single);
+            }
+            assert_eq!(seen(burst), seen(single), "{walk:?} at {size:?}");
+        }
+    }
+}
+
+#[test]
+fn downs_in_bursts_reach_the_last_card() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    for key in ["home", "enter", "down", "enter"] {
+        press(&mut model, key);
+    }
+    let mut last = Some(0);
+    for _ in 0..15 {
+        for _ in 0..4 {
+            press(&mut model, "down");
+        }
+        let (selected, _) = seen(&mut model);
+        assert!(selected >= last, "{selected:?} came after {last:?}");
+        last = selected;
+    }
+    assert_eq!(last, Some(model.workbench.run.as_ref().unwrap().transcript.cells().len() - 1));
+}
+
+#[test]
+fn the_wheel_stops_at_the_last_row_of_an_editor() {
+    let mut model = fresh(SIZE);
+    tell(&mut model, Msg::Paste("line\n".repeat(40) + "the last"));
+    press(&mut model, "ctrl-home");
+    picture(&mut model, SIZE);
+    let area = model.workbench.editor(Place::Prompt).area;
+    for _ in 0..40 {
+        let down = MouseEventKind::ScrollDown;
+        let event = MouseEvent { kind: down, column: area.x, row: area.y, modifiers: KeyModifiers::NONE };
+        tell(&mut model, Msg::Mouse(event));
+    }
+    picture(&mut model, SIZE);
+    let editor = model.workbench.editor(Place::Prompt);
+    assert_eq!(editor.scroll.0, editor.draft.line_count() - usize::from(area.height), "the last row is at the bottom");
+}

@@ -31,6 +31,8 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
 
 /// Does an action, or says why it cannot be done.
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    // Several keys may come between two frames: each must act on what it would see.
+    crate::tui::layout(model);
     if let Err(reason) = model.enabled(action) {
         let title = action.row().map_or("", |row| row.title);
         model.say(Tone::Info, format!("{title}: {reason}"));

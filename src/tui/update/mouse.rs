@@ -14,6 +14,7 @@ use super::edit::text_columns;
 const WHEEL_LINES: isize = 3;
 
 pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+    crate::tui::layout(model);
     let at = Position::new(event.column, event.row);
     match event.kind {
         MouseEventKind::ScrollDown => wheel(model, at, WHEEL_LINES),
