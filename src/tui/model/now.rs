@@ -74,7 +74,6 @@ impl Model {
             Action::FocusNext | Action::FocusPrevious => {
                 rule(self.screen == Screen::Workbench, "there is one field here")
             }
-            Action::Workbench => rule(self.screen == Screen::Sessions || !self.wide(), "everything is on the screen"),
             Action::Sessions => rule(self.screen == Screen::Workbench, "you are there"),
             Action::Close => rule(
                 !popups.is_empty() || self.screen == Screen::Sessions || self.workbench.running(),
@@ -110,6 +109,7 @@ impl Model {
             Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
             Action::Run if self.workbench.running() => "stop",
             Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
+            Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",

@@ -19,7 +19,10 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     match event.kind {
         MouseEventKind::ScrollDown => wheel(model, at, WHEEL_LINES),
         MouseEventKind::ScrollUp => wheel(model, at, -WHEEL_LINES),
-        MouseEventKind::Down(MouseButton::Left) => click(model, at, Reach::Move),
+        MouseEventKind::Down(MouseButton::Left) => {
+            model.toast = None;
+            click(model, at, Reach::Move);
+        }
         MouseEventKind::Drag(MouseButton::Left) => drag(model, at),
         _ => {}
     }

@@ -57,6 +57,12 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
     editor.scroll = editor.scroll.max(highest);
 }
 
+/// Lines that begin above the first visible row.
+pub(super) fn lines_above(editor: &Editor) -> usize {
+    let (line, row) = editor.scroll;
+    line + usize::from(row > 0)
+}
+
 /// Lines that begin below the visible rows; none when they are blank.
 pub(super) fn lines_below(editor: &Editor) -> usize {
     let columns = usize::from(editor.area.width.max(2) - 1);
