@@ -113,6 +113,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
             Action::Close if popup.is_none() => "stop",
             _ => row.title,

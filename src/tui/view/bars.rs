@@ -164,13 +164,18 @@ fn gauge(used: u64, of: u64) -> String {
 
 /// The keys that do something here, as many as fit; the last place is help's.
 pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
+    if model.toast.is_some() && !model.popups.is_empty() {
+        return toast(model).draw(area, buffer, model.theme);
+    }
     let contexts = model.contexts();
+    // A run that waits for a person shows how it is stopped.
+    let waits = model.popups.is_empty() && model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
         .filter(|row| row.footer > 0 && contexts.contains(&row.context) && model.enabled(row.action).is_ok())
         .filter(|row| row.action != Action::Workbench || model.screen == Screen::Sessions || !model.wide())
         .collect();
-    rows.sort_by_key(|row| row.footer);
+    rows.sort_by_key(|row| if waits && row.action == Action::Close { 1 } else { row.footer });
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));
     let wide = |(key, title): &(String, &str)| width(key) + 1 + width(title) + 3;
     let help = rows.iter().find(|row| row.action == Action::Help).map(|row| label(row));
