@@ -492,3 +492,49 @@ fn the_message_of_the_focused_field_is_told_in_full() {
     assert_eq!(rows.matches("THE END").count(), 1, "{rows}");
     assert!(!rows.contains("… …"), "{rows}");
 }
+
+fn ask(model: &mut Model, turn: u32, text: &str) {
+    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned() };
+    tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+}
+
+#[test]
+fn the_second_question_opens_at_the_feedback_and_names_its_turn() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    let task = format!("[system]\n{}[user]\nDo it.\n", "rule\n".repeat(30));
+    ask(&mut model, 1, &format!("{task}[schema]\n{{}}\n"));
+    assert!(screen(&mut model)[2].contains("[system]"));
+    write(&mut model, "{}");
+    press(&mut model, "f5");
+    let feedback = format!("[user]\nIt did not fit.\n{}", "detail\n".repeat(30));
+    ask(&mut model, 2, &format!("{task}[assistant]\n{{}}\n{feedback}[schema]\n{{}}\n"));
+    let rows = screen(&mut model);
+    assert!(rows[1].contains("You are the model · turn 2"), "{}", rows[1]);
+    assert!(rows[2].contains("[user]") && rows[3].contains("It did not fit."), "{rows:#?}");
+}
+
+#[test]
+fn an_empty_reply_is_not_sent() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    ask(&mut model, 1, "what?");
+    write(&mut model, "  ");
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(matches!(model.popups.last(), Some(Popup::Answer { .. })));
+    assert!(screen(&mut model)[21].contains("an empty reply is not sent"));
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_says_how_it_is_stopped_before_it_is() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    ask(&mut model, 1, "what?");
+    assert_eq!(press(&mut model, "esc"), []);
+    assert!(model.toast.as_ref().unwrap().text.contains("Esc again stops it"));
+    press(&mut model, "down");
+    assert!(screen(&mut model)[23].starts_with(" F5 answer   Esc stop"), "{:?}", screen(&mut model)[23]);
+    assert_eq!(press(&mut model, "esc"), [], "another key came between");
+    assert!(model.toast.as_ref().unwrap().text.contains("Esc again stops it"));
+    assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Workbench)]);
+}
