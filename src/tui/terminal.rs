@@ -53,7 +53,7 @@ impl std::fmt::Display for TakeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoTerminal => f.write_str(
-                "the workbench needs a terminal on standard input and output; `ptc-workbench run AGENT.toml` works without one",
+                "the workbench needs a terminal that can place text, on standard input and output; `ptc-workbench run AGENT.toml` works without one",
             ),
             Self::Io(error) => write!(f, "the terminal cannot be used: {error}"),
         }

@@ -138,9 +138,9 @@ fn used(model: &Model, run: &RunView, columns: usize) -> String {
     } else {
         shapes.push(vec![&turns, &tokens, &cost, &time, &verb]);
     }
-    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb], vec![&turns, &verb]]);
-    let texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
-    texts.clone().find(|text| width(text) + 2 <= columns).or_else(|| texts.last()).unwrap_or_default()
+    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb]]);
+    let mut texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
+    texts.find(|text| width(text) + 2 <= columns).unwrap_or_else(|| format!("{turns}   {verb}"))
 }
 
 /// The message in the footer.

@@ -4,7 +4,7 @@ use ptc_core::text::LineCol;
 
 use super::block::{error, indent, json_rows, prose};
 use super::{Frame, Laid, Streamed, wire};
-use crate::event::{Check, ErrorRecord, Extract, IssueRecord, Kept};
+use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -142,8 +142,9 @@ fn tail(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(issues(check, columns));
     }
     // A stop is told by who stopped it.
-    let stopped = |record: &&ErrorRecord| record.class.as_deref() == Some("cancelled") && !card.interrupts.is_empty();
-    if let Some(record) = card.error(frame.over).filter(|record| !stopped(record)) {
+    let ended = card.last_attempt().and_then(|attempt| attempt.end.as_ref());
+    let stopped = !card.interrupts.is_empty() && ended.is_some_and(|end| end.status == ReplyStatus::Cancelled);
+    if let Some(record) = card.error(frame.over).filter(|_| !stopped) {
         rows.extend(error(record, columns));
     }
     for interrupt in &card.interrupts {
