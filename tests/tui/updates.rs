@@ -1,6 +1,7 @@
 //! What messages do to the model, and which effects come of them. No IO.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use proptest::prelude::*;
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
@@ -316,30 +317,28 @@ fn seen(model: &mut Model) -> (Option<usize>, Vec<(usize, usize)>) {
     (transcript.selected(), transcript.rows().map(|row| (row.cell, row.line)).collect())
 }
 
-#[test]
-fn keys_that_come_at_once_do_what_they_do_one_by_one() {
-    let walks: [&[&str]; 4] = [
-        &["home", "enter", "down", "enter", "down", "down", "down", "down", "down", "down", "down", "down"],
-        &["home", "down", "enter", "down", "enter", "down", "up", "up", "enter", "down"],
-        &["a", "home", "down", "down", "down", "pagedown", "down", "down", "down", "up", "pageup", "down"],
-        &["v", "end", "up", "up", "enter", "up", "enter", "down", "down", "down", "down", "down", "down"],
-    ];
-    for size in [(80, 24), (100, 16), SIZE] {
-        for walk in walks {
-            let mut models = [(); 2].map(|()| {
-                let mut model = fresh(size);
-                ran(&mut model, two_turns(), Some(Ended::Run));
-                model.workbench.focus = Pane::Run;
-                model
-            });
-            let [burst, single] = &mut models;
-            for key in walk {
-                press(burst, key);
-                press(single, key);
-                seen(single);
-            }
-            assert_eq!(seen(burst), seen(single), "{walk:?} at {size:?}");
+/// Keys that move and fold in the run pane.
+const MOVES: [&str; 10] = ["down", "down", "up", "enter", "a", "v", "home", "end", "pageup", "pagedown"];
+
+proptest! {
+    #[test]
+    fn keys_that_come_at_once_do_what_they_do_one_by_one(
+        walk in prop::collection::vec(0..MOVES.len(), 0..24),
+        size in prop::sample::select(vec![(80, 24), (100, 16), (40, 12), SIZE]),
+    ) {
+        let mut models = [(); 2].map(|()| {
+            let mut model = fresh(size);
+            ran(&mut model, two_turns(), Some(Ended::Run));
+            model.workbench.focus = Pane::Run;
+            model
+        });
+        let [burst, single] = &mut models;
+        for key in walk {
+            press(burst, MOVES[key]);
+            press(single, MOVES[key]);
+            seen(single);
         }
+        prop_assert_eq!(seen(burst), seen(single));
     }
 }
 
