@@ -168,18 +168,21 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
         return toast(model).draw(area, buffer, model.theme);
     }
     let contexts = model.contexts();
-    // A run that waits for a person shows how it is stopped.
-    let waits = model.popups.is_empty() && model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
         .filter(|row| row.footer > 0 && contexts.contains(&row.context) && model.enabled(row.action).is_ok())
         .filter(|row| row.action != Action::Workbench || model.screen == Screen::Sessions || !model.wide())
         .collect();
-    rows.sort_by_key(|row| if waits && row.action == Action::Close { 1 } else { row.footer });
+    rows.sort_by_key(|row| row.footer);
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));
     let wide = |(key, title): &(String, &str)| width(key) + 1 + width(title) + 3;
     let help = rows.iter().find(|row| row.action == Action::Help).map(|row| label(row));
     let reserved = help.as_ref().map_or(0, wide);
+    // A run that waits for a person shows first how it is answered and stopped.
+    if model.popups.is_empty() && model.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) {
+        let waiting = [Action::Run, Action::Close];
+        rows.sort_by_key(|row| waiting.iter().position(|action| *action == row.action).unwrap_or(waiting.len()));
+    }
     let columns = usize::from(area.width);
     let mut used = 1;
     let mut pieces = Vec::new();
