@@ -101,6 +101,8 @@ pub struct Workbench {
     pub run: Option<RunView>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
+    /// Escape was told to stop the run that waits for a person when it is pressed again.
+    pub stop_told: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
 }
@@ -144,6 +146,8 @@ pub struct RunView {
     pub ended: Option<Ended>,
     /// The person is asked.
     pub question: Option<Question>,
+    /// What was asked last, and from which byte on it was new then.
+    pub asked: (String, usize),
     /// It was started as a replay.
     pub replay: bool,
 }
@@ -302,6 +306,7 @@ impl Model {
                 keep_at_ms: None,
                 run: None,
                 run_area: Rect::default(),
+                stop_told: false,
                 saving: None,
             },
             sessions: Sessions::default(),

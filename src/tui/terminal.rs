@@ -20,7 +20,7 @@ use crossterm::{cursor, execute, queue};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use ratatui::backend::{Backend as _, CrosstermBackend};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -43,7 +43,7 @@ const LONGEST_CLIP: usize = 100_000;
 /// Why the interface cannot be shown.
 #[derive(Debug)]
 pub enum TakeError {
-    /// Standard input or output is no terminal.
+    /// Standard input or output is no terminal, or one that cannot place text (`TERM=dumb`).
     NoTerminal,
     /// The terminal did not obey.
     Io(io::Error),
@@ -53,7 +53,7 @@ impl std::fmt::Display for TakeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoTerminal => f.write_str(
-                "the workbench needs a terminal on standard input and output; `ptc-workbench run AGENT.toml` works without one",
+                "the workbench needs a terminal that can place text, on standard input and output; `ptc-workbench run AGENT.toml` works without one",
             ),
             Self::Io(error) => write!(f, "the terminal cannot be used: {error}"),
         }
@@ -115,7 +115,8 @@ impl Keyboard {
 impl Screen {
     /// Takes the terminal. Must be called inside a runtime.
     pub fn take() -> Result<Self, TakeError> {
-        if !(io::stdin().is_terminal() && stdout().is_terminal()) {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if dumb || !(io::stdin().is_terminal() && stdout().is_terminal()) {
             return Err(TakeError::NoTerminal);
         }
         let signals = Signals::listen()?;
@@ -147,12 +148,15 @@ impl Screen {
     /// Writes what differs from what the terminal shows.
     fn show(&mut self, next: Buffer, cursor: Option<Position>) -> io::Result<()> {
         self.backend.hide_cursor()?;
-        let before = if let Some(shown) = self.shown.take().filter(|shown| shown.area == next.area) {
+        let mut before = if let Some(shown) = self.shown.take().filter(|shown| shown.area == next.area) {
             shown
         } else {
             execute!(self.backend, Clear(ClearType::All))?;
             Buffer::empty(next.area)
         };
+        for row in wide_rows(&mut before, &next) {
+            queue!(self.backend, cursor::MoveTo(0, row), Clear(ClearType::UntilNewLine))?;
+        }
         self.backend.draw(before.diff(&next).into_iter())?;
         if let Some(cursor) = cursor {
             self.backend.set_cursor_position(cursor)?;
@@ -161,6 +165,25 @@ impl Screen {
         self.shown = Some(next);
         Ok(())
     }
+}
+
+/// Rows that change and hold a text on whose width terminals do not agree: they are forgotten, to be drawn whole.
+fn wide_rows(before: &mut Buffer, next: &Buffer) -> Vec<u16> {
+    let width = usize::from(next.area.width).max(1);
+    let wide = |cells: &[Cell]| cells.iter().any(|cell| cell.symbol().len() > 1 && !is_plain(cell.symbol()));
+    let mut rows = Vec::new();
+    for (row, (old, new)) in (0..).zip(before.content.chunks_mut(width).zip(next.content.chunks(width))) {
+        if old != new && (wide(old) || wide(new)) {
+            old.fill(Cell::default());
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// One character of one column.
+fn is_plain(symbol: &str) -> bool {
+    symbol.chars().nth(1).is_none() && ptc_core::text::width::width(symbol) == 1
 }
 
 impl Drop for Screen {
@@ -271,5 +294,28 @@ impl Stage for Screen {
 
     fn pending(&mut self) -> Option<Input> {
         self.keyboard.as_mut()?.events.try_recv().ok().map(Input::Terminal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::style::Style;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_wide_text_are_drawn_whole_when_they_change_and_others_in_part() {
+        let area = Rect::new(0, 0, 8, 3);
+        let mut before = Buffer::empty(area);
+        let mut next = Buffer::empty(area);
+        for (row, old, new) in [(0, "─ab", "─ax"), (1, "日本a", "日本b"), (2, "👩‍👩‍👧‍👦", "👩‍👩‍👧‍👦")]
+        {
+            before.set_string(0, row, old, Style::new());
+            next.set_string(0, row, new, Style::new());
+        }
+        assert_eq!(wide_rows(&mut before, &next), [1]);
+        let drawn: Vec<(u16, u16, &str)> =
+            before.diff(&next).into_iter().map(|(column, row, cell)| (column, row, cell.symbol())).collect();
+        assert_eq!(drawn, [(2, 0, "x"), (0, 1, "日"), (2, 1, "本"), (4, 1, "b")]);
     }
 }

@@ -230,6 +230,15 @@ fn without_a_terminal_it_says_what_works_instead() {
 }
 
 #[test]
+fn a_terminal_that_cannot_place_text_is_refused_as_none() {
+    let (home, _) = home("sample");
+    let mut terminal = Start::workbench(home.path()).env("TERM", "dumb").spawn();
+    assert_eq!(terminal.exit_code(), 2);
+    terminal.wait_for_bytes(b"needs a terminal");
+    terminal.wait_for_bytes(b"run AGENT.toml");
+}
+
+#[test]
 fn a_session_given_by_name_is_opened() {
     let (home, _) = home("sample");
     let mut terminal = open(&home);

@@ -7,6 +7,7 @@ mod live;
 mod pictures;
 mod sizes;
 mod story;
+mod told;
 mod transcript;
 mod updates;
 

@@ -1,11 +1,11 @@
 //! The transcript: what is laid out, where the reader stays, what a fold of events gives.
 
 use proptest::prelude::*;
-use ptc_workbench::event::Envelope;
+use ptc_workbench::event::{Envelope, ErrorRecord, Event, Interrupt, ReplyEnd, ReplyStatus, Role, Source};
 use ptc_workbench::tui::transcript::{Scroll, Transcript, View};
 
 use super::fake::long_session;
-use super::story::{NOW_MS, asked, failed, missed, two_turns};
+use super::story::{NOW_MS, asked, end, failed, missed, two_turns};
 
 const NOW: i64 = NOW_MS + 1_000;
 
@@ -124,6 +124,55 @@ fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
     assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");
     assert!(ended.contains("json_parse_error") && ended.contains("line 1, column 20"), "{ended}");
     assert!(ended.contains("max_turns_exceeded") && ended.contains("Raise max_turns"), "{ended}");
+}
+
+#[test]
+fn while_a_retry_is_under_way_the_attempt_before_is_discarded_and_not_the_end() {
+    let all = failed();
+    let parts = all.iter().position(|envelope| matches!(&envelope.event, Event::RetryWait(_))).unwrap();
+    for (until, says) in
+        [(parts, "attempt 2: waiting"), (parts + 1, "before attempt 2"), (parts + 2, "attempt 2: 19 b")]
+    {
+        let now = rows(&mut told(all[..until].to_vec()), 100, 40).join("\n");
+        assert!(now.contains("attempt 1 discarded (rate_limit)") && now.contains(says), "{now}");
+        assert!(!now.contains("llm_error") && !now.contains('→'), "{now}");
+    }
+}
+
+#[test]
+fn a_stop_is_told_once_in_its_turn_and_once_at_the_end() {
+    let fail = ErrorRecord { reason: "cancelled".to_owned(), message: "the end".to_owned(), ..ErrorRecord::default() };
+    let interrupt = Interrupt { reason: "cancelled".to_owned(), by: "person".to_owned() };
+    let ended = ReplyEnd { error: Some(fail.clone()), ..end(1, ReplyStatus::Cancelled, None) };
+    let story =
+        asked().tell("r0/t1", interrupt).tell("r0/t1", ended).turn_end("r0/t1", Some("cancelled"), (0, 0), (1, 0, 0));
+    let seen = rows(&mut told(story.run_end(None, Some(fail), (1, 0, 0)).events()), 100, 40).join("\n");
+    assert_eq!(seen.matches("cancelled by person").count(), 1, "{seen}");
+    assert_eq!(seen.matches("the end").count(), 1, "{seen}");
+}
+
+#[test]
+fn sizes_of_a_request_are_told_whole_or_not_at_all() {
+    for columns in 24..90 {
+        let seen = rows(&mut told(two_turns()), columns, 60);
+        let request = seen.iter().rfind(|row| row.contains("Request")).unwrap();
+        assert!(!request.contains('…'), "{request}");
+        assert!(request.contains("tok in all") || request.contains("feedback ~39 tok"), "{request}");
+    }
+}
+
+#[test]
+fn the_raw_view_shows_what_was_sent_and_fed_back_exactly() {
+    let story = asked().message("r0/t1", 2, Role::User, Source::Feedback, "feedback", "no\u{1b}[2J\u{202e}");
+    let story = story.turn_end("r0/t1", Some("validation_error"), (1, 1), (1, 1, 1)).turn("r0/t2").request("r0/t2", 2);
+    let mut transcript = told(story.events());
+    transcript.toggle_all();
+    transcript.toggle_all();
+    let rich = rows(&mut transcript, 80, 200).join("\n");
+    assert_eq!(rich.matches("no[2J").count() + rich.matches("␛").count(), 0, "{rich}");
+    transcript.set_view(View::Raw);
+    let raw = rows(&mut transcript, 80, 200).join("\n");
+    assert_eq!(raw.matches("no␛[2J·U+202E·").count(), 2, "in the feedback and in the next request: {raw}");
 }
 
 proptest! {

@@ -117,6 +117,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
+            Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {

@@ -205,6 +205,13 @@ pub enum Progress {
     Stopped,
 }
 
+impl Attempt {
+    /// Does it not count?
+    pub fn is_discarded(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Discarded)
+    }
+}
+
 impl TurnCard {
     /// The attempt of this number, made when it is new.
     pub fn attempt(&mut self, number: u32) -> &mut Attempt {
@@ -267,9 +274,15 @@ impl TurnCard {
         u64::try_from(until - self.started_ms).unwrap_or_default()
     }
 
-    /// The error of the attempt that counts.
-    pub fn error(&self) -> Option<&ErrorRecord> {
-        self.last_attempt()?.end.as_ref()?.error.as_ref()
+    /// The error of the attempt that counts; `over` = its run has ended.
+    pub fn error(&self, over: bool) -> Option<&ErrorRecord> {
+        self.counted_attempt(over)?.end.as_ref()?.error.as_ref()
+    }
+
+    /// The last attempt, unless it was discarded and another is to come; `over` = its run has ended.
+    pub fn counted_attempt(&self, over: bool) -> Option<&Attempt> {
+        let last = over || self.end.is_some();
+        self.last_attempt().filter(|attempt| last || !attempt.is_discarded())
     }
 
     /// How the schema travelled.

@@ -20,7 +20,9 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
     }
     let contexts = model.contexts();
-    if let Some(action) = model.keymap.action(key, &contexts) {
+    let action = model.keymap.action(key, &contexts);
+    model.workbench.stop_told &= action == Some(Action::Close);
+    if let Some(action) = action {
         return act(model, action);
     }
     let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
@@ -166,7 +168,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
     if let Some(popup) = model.popups.pop() {
         return match popup {
             Popup::Answer { .. } => {
-                model.say(Tone::Info, "the run waits for your reply; F5 on the workbench opens the question again");
+                tell_stop(model);
                 Vec::new()
             }
             Popup::SavePath { .. } | Popup::Overwrite { .. } => {
@@ -178,6 +180,10 @@ fn close(model: &mut Model) -> Vec<Effect> {
     }
     match model.screen {
         Screen::Sessions => sessions::close(model),
+        Screen::Workbench if waits_for_person(model) && !model.workbench.stop_told => {
+            tell_stop(model);
+            Vec::new()
+        }
         Screen::Workbench if model.workbench.running() => run::stop(model),
         Screen::Workbench => {
             if !model.wide() {
@@ -189,6 +195,18 @@ fn close(model: &mut Model) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+fn waits_for_person(model: &Model) -> bool {
+    model.workbench.run.as_ref().is_some_and(|run| run.question.is_some())
+}
+
+/// A run that waits for a person is stopped by the second Escape only: the first says so.
+fn tell_stop(model: &mut Model) {
+    let key = |action| model.keymap.first_name(action);
+    let text = format!("the run waits: {} opens the question, {} again stops it", key(Action::Run), key(Action::Close));
+    model.workbench.stop_told = true;
+    model.say(Tone::Info, text);
 }
 
 /// Moves in the transcript on screen.

@@ -107,6 +107,8 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
             Happening::Question(question) => {
                 view.transcript.set_asked(&turn_of(&question), true);
                 view.question = Some(question.clone());
+                let new = new_part(&view.asked.0, &question.text);
+                view.asked = (question.text.clone(), new);
                 if slot == Slot::Workbench && model.screen == Screen::Workbench {
                     ask(model, question);
                 }
@@ -159,12 +161,25 @@ fn broken(model: &mut Model, slot: Slot, error: &ErrorRecord) {
     model.say(Tone::Bad, format!("{what}: {}", error.message));
 }
 
-/// Opens the question to the person, once.
+/// The byte from which a question is new to who read the one before: the message behind the person's own reply.
+fn new_part(before: &str, now: &str) -> usize {
+    let same = before.bytes().zip(now.bytes()).take_while(|(before, now)| before == now).count();
+    let line = now.get(..same).and_then(|same| same.rfind('\n')).map_or(0, |end| end + 1);
+    let rest = now.get(line..).unwrap_or_default();
+    if rest.starts_with(OWN_REPLY) { rest.find("\n[user]").map_or(line, |at| line + at + 1) } else { line }
+}
+
+/// How a question shows what the person said before.
+const OWN_REPLY: &str = "[assistant]";
+
+/// Opens the question to the person at what is new in it, once.
 fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
         let editor = Box::new(Editor { draft: Draft::default(), ..Editor::default() });
-        model.popups.push(Popup::Answer { question, top: 0, editor });
+        let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
+        let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
+        model.popups.push(Popup::Answer { question, top, editor });
     }
 }
 
@@ -180,6 +195,10 @@ fn drop_question(model: &mut Model) {
 /// Sends the person's text as the model's reply.
 pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Answer { question, editor, .. }) = model.popups.last() else { return Vec::new() };
+    if editor.draft.text().trim().is_empty() {
+        model.say(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put the question aside");
+        return Vec::new();
+    }
     let effect = Effect::Answer(question.address.clone(), editor.draft.text().to_owned());
     drop_question(model);
     model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));

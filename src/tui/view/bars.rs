@@ -138,9 +138,9 @@ fn used(model: &Model, run: &RunView, columns: usize) -> String {
     } else {
         shapes.push(vec![&turns, &tokens, &cost, &time, &verb]);
     }
-    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb], vec![&turns, &verb]]);
-    let texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
-    texts.clone().find(|text| width(text) + 2 <= columns).or_else(|| texts.last()).unwrap_or_default()
+    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb]]);
+    let mut texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
+    texts.find(|text| width(text) + 2 <= columns).unwrap_or_else(|| format!("{turns}   {verb}"))
 }
 
 /// The message in the footer.
@@ -164,6 +164,9 @@ fn gauge(used: u64, of: u64) -> String {
 
 /// The keys that do something here, as many as fit; the last place is help's.
 pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
+    if model.toast.is_some() && !model.popups.is_empty() {
+        return toast(model).draw(area, buffer, model.theme);
+    }
     let contexts = model.contexts();
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
@@ -175,6 +178,11 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     let wide = |(key, title): &(String, &str)| width(key) + 1 + width(title) + 3;
     let help = rows.iter().find(|row| row.action == Action::Help).map(|row| label(row));
     let reserved = help.as_ref().map_or(0, wide);
+    // A run that waits for a person shows first how it is answered and stopped.
+    if model.popups.is_empty() && model.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) {
+        let waiting = [Action::Run, Action::Close];
+        rows.sort_by_key(|row| waiting.iter().position(|action| *action == row.action).unwrap_or(waiting.len()));
+    }
     let columns = usize::from(area.width);
     let mut used = 1;
     let mut pieces = Vec::new();

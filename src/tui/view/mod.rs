@@ -49,6 +49,11 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     }
 }
 
+/// Rows that the start of a question takes in its popup.
+pub(super) fn asked_rows(model: &Model, start: &str) -> usize {
+    popups::asked_rows_before(model, start)
+}
+
 /// Rows of a text popup below its last: how far it can be scrolled.
 fn scroll_limit(rows: usize, height: u16) -> usize {
     rows.saturating_sub(usize::from(height))

@@ -49,7 +49,7 @@ pub(super) fn layout(model: &mut Model) {
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
-        Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (100, screen.height),
+        Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
         Popup::Palette { .. } => (70, 20),
         Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
             let columns = 64.min(screen.width - 2);
@@ -116,17 +116,21 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
     }
 }
 
-fn title(popup: &Popup) -> &str {
-    match popup {
+fn title(popup: &Popup) -> String {
+    let title = match popup {
         Popup::Help { .. } => "Help",
         Popup::Palette { .. } => "Actions",
         Popup::Leaving => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { .. } => "Save the agent",
         Popup::Overwrite { .. } => "Overwrite?",
-        Popup::Answer { .. } => "You are the model",
+        Popup::Answer { question, .. } => {
+            let turn = question.address.turn_number();
+            return format!("You are the model{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
+        }
         Popup::Text { title, .. } => title,
-    }
+    };
+    title.to_owned()
 }
 
 /// What a question says.
@@ -260,6 +264,17 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
 
 fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {
     Wrapped::of(&question.text, usize::from(area.width), Look::Rich(Language::Plain))
+}
+
+/// Rows that the start of a question takes.
+pub(super) fn asked_rows_before(model: &Model, start: &str) -> usize {
+    let columns = answer_columns(model.size.0).saturating_sub(4);
+    Wrapped::of(start, usize::from(columns), Look::Rich(Language::Plain)).len()
+}
+
+/// Columns of the largest popups.
+fn answer_columns(screen: u16) -> u16 {
+    100.min(screen.saturating_sub(2))
 }
 
 /// What is asked, the rule, the reply.

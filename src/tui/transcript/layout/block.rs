@@ -39,22 +39,18 @@ pub(super) fn prose(first: Vec<Piece>, text: &str, role: Role, columns: usize) -
     rows
 }
 
-/// An error: reason and message, then what to do.
+/// An error: reason and message. What to do is told where the run ends.
 pub(super) fn error(record: &ErrorRecord, columns: usize) -> Vec<Row> {
     let text = SafeText::multi_line(&format!("{}  {}", record.reason, record.message));
     let reason = [(0..record.reason.len(), Role::Bad)];
     let mut mark = Some(Piece::literal(Role::Bad, "✗ "));
-    let mut rows: Vec<Row> = wrap(&text, columns.saturating_sub(2).max(1))
+    wrap(&text, columns.saturating_sub(2).max(1))
         .into_iter()
         .map(|range| {
             let mark = mark.take().unwrap_or(Piece::literal(Role::Text, "  "));
             Row::new(std::iter::once(mark).chain(pieces(&text, range, &reason)))
         })
-        .collect();
-    if let Some(next) = advice(record) {
-        rows.extend(prose(vec![Piece::literal(Role::Accent, "→ ")], next, Role::Text, columns));
-    }
-    rows
+        .collect()
 }
 
 /// What to do about an error: its own hint, else the table's.

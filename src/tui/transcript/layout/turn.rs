@@ -4,7 +4,7 @@ use ptc_core::text::LineCol;
 
 use super::block::{error, indent, json_rows, prose};
 use super::{Frame, Laid, Streamed, wire};
-use crate::event::{Check, Extract, IssueRecord, Kept};
+use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -28,10 +28,11 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
         head.extend(wire::rows(card, frame));
         return head.into();
     }
-    let earlier = card.attempts.len().saturating_sub(1);
+    let counted = card.counted_attempt(frame.over);
+    let earlier = card.attempts.len() - usize::from(counted.is_some());
     head.extend(card.attempts.iter().take(earlier).flat_map(|attempt| given_up(attempt, frame)));
     let found = (frame.view == View::Rich).then(|| found(card, frame.body())).flatten();
-    let streamed = match (found, card.last_attempt()) {
+    let streamed = match (found, counted) {
         (Some(rows), _) => {
             head.extend(indent(rows, 3));
             None
@@ -140,7 +141,10 @@ fn tail(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     for check in &card.checks {
         rows.extend(issues(check, columns));
     }
-    if let Some(record) = card.error() {
+    // A stop is told by who stopped it.
+    let ended = card.last_attempt().and_then(|attempt| attempt.end.as_ref());
+    let stopped = !card.interrupts.is_empty() && ended.is_some_and(|end| end.status == ReplyStatus::Cancelled);
+    if let Some(record) = card.error(frame.over).filter(|_| !stopped) {
         rows.extend(error(record, columns));
     }
     for interrupt in &card.interrupts {
@@ -160,12 +164,13 @@ fn tail(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
 /// What the turn is doing right now.
 fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> {
     match progress {
-        Progress::Waiting => Some("waiting for the model".to_owned()),
+        Progress::Waiting => Some(format!("{}waiting for the model", attempt(card))),
         Progress::Asked => Some("waiting for you: you are the model".to_owned()),
         Progress::Streaming => {
+            let which = attempt(card);
             let attempt = card.last_attempt()?;
             let said = attempt.reading.as_ref().map(Reading::describe).unwrap_or_default();
-            Some(format!("{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
+            Some(format!("{which}{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
         }
         Progress::Retrying => {
             let (wait, until_ms) = card.wait.as_ref()?;
@@ -176,6 +181,12 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
         }
         _ => None,
     }
+}
+
+/// Which attempt it is, when it is not the first.
+fn attempt(card: &TurnCard) -> String {
+    let last = card.last_attempt().map_or(1, |attempt| attempt.number + u32::from(attempt.is_discarded()));
+    if last > 1 { format!("attempt {last}: ") } else { String::new() }
 }
 
 /// Which rule found the JSON and what had to be repaired, or why there is none.

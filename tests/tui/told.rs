@@ -1,0 +1,175 @@
+//! What the screen tells: marks, header, status line, messages, findings, the turn of a person.
+
+use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
+use ptc_workbench::agent::{Diagnostic, Place};
+use ptc_workbench::event::Address;
+use ptc_workbench::tui::backend::{Ended, Happening, Question};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::model::{Model, Pane, Popup};
+use ptc_workbench::tui::picture;
+
+use super::story::{asked, fresh, happened, ran, tell, two_turns};
+use super::{press, write};
+
+const SIZE: (u16, u16) = (120, 40);
+
+/// The rows of the screen.
+fn screen(model: &mut Model) -> Vec<String> {
+    let size = model.size;
+    let buffer = picture(model, size);
+    let row = |cells: &[ratatui::buffer::Cell]| cells.iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+    buffer.content().chunks(usize::from(size.0)).map(row).collect()
+}
+
+#[test]
+fn what_lies_above_and_below_is_counted() {
+    let mut model = fresh((100, 16));
+    tell(&mut model, Msg::Paste("line\n".repeat(40)));
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    let rows = screen(&mut model);
+    assert!(rows[1].contains("▲ 37 more"), "{}", rows[1]);
+    assert!(rows[1].contains("▲ 6 more  ✓ returned"), "{}", rows[1]);
+    model.workbench.focus = Pane::Run;
+    press(&mut model, "home");
+    assert!(screen(&mut model)[1].contains("▼ 6 more  ✓ returned"));
+}
+
+#[test]
+fn a_broken_field_leaves_the_header_as_it_was_and_the_context_unjudged() {
+    let mut model = fresh(SIZE);
+    let broken = Diagnostic::error(Place::Signature, Reason::InvalidAgent, "broken");
+    let version = model.workbench.version();
+    tell(&mut model, Msg::Checked(version, vec![broken], Box::default()));
+    let rows = screen(&mut model);
+    assert!(rows[0].contains("sentiment") && rows[0].contains("json · demo"), "{}", rows[0]);
+    let context = rows.iter().find(|row| row.contains(" Context ")).unwrap();
+    assert!(context.contains(" – ") && !context.contains("fits"), "{context}");
+}
+
+#[test]
+fn a_long_model_name_gives_way_to_the_hint_and_unsaved_edits_stay_told() {
+    for (size, hinted) in [((80, 24), true), ((40, 10), false)] {
+        let mut model = fresh(size);
+        model.workbench.preview.model = "a-provider/with-a-very-long-model-name-2026-11-21".to_owned();
+        write(&mut model, "x");
+        let row = screen(&mut model).remove(0);
+        assert!(row.contains("● unsaved") && row.contains("json"), "{row}");
+        assert_eq!(row.contains("F1 help"), hinted, "{row}");
+        assert!(row.contains('…'), "{row}");
+    }
+}
+
+#[test]
+fn the_turn_leaves_the_header_when_the_run_has_ended() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), None);
+    assert!(screen(&mut model)[0].contains("turn 2 of 3"));
+    happened(&mut model, Vec::new(), Some(Ended::Run));
+    assert!(!screen(&mut model)[0].contains("turn 2"));
+}
+
+#[test]
+fn a_message_goes_with_the_next_key_and_escape_with_nothing_to_close_says_nothing() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-c");
+    assert!(model.toast.is_some());
+    press(&mut model, "right");
+    assert_eq!(model.toast, None);
+    press(&mut model, "esc");
+    assert_eq!(model.toast, None);
+}
+
+#[test]
+fn a_message_stands_beside_the_progress_of_a_run() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    press(&mut model, "f2");
+    press(&mut model, "ctrl-c");
+    let rows = screen(&mut model);
+    assert!(rows[22].contains("nothing is selected") && rows[22].contains("● turn 1 · 0."), "{}", rows[22]);
+}
+
+#[test]
+fn f2_comes_back_to_the_editor_that_was_left() {
+    for size in [(80, 24), SIZE] {
+        let mut model = fresh(size);
+        press(&mut model, "tab");
+        press(&mut model, "f2");
+        assert_eq!(model.workbench.focus, Pane::Run);
+        press(&mut model, "f2");
+        assert_eq!(model.workbench.focus, Pane::Editor(Place::Signature));
+    }
+}
+
+#[test]
+fn a_context_with_an_error_is_not_started() {
+    let mut model = fresh(SIZE);
+    let version = model.workbench.version();
+    let finding = Diagnostic::error(Place::Context, Reason::InvalidContext, "not JSON").at(Span::new(4, 5));
+    tell(&mut model, Msg::Checked(version, vec![finding], Box::default()));
+    assert_eq!(press(&mut model, "f5"), []);
+    assert_eq!(model.workbench.focus, Pane::Editor(Place::Context));
+    assert!(model.toast.as_ref().unwrap().text.starts_with("not started: context"), "{:?}", model.toast);
+}
+
+#[test]
+fn the_message_of_the_focused_field_is_told_in_full() {
+    let mut model = fresh((80, 24));
+    let text = "word ".repeat(40) + "THE END";
+    let version = model.workbench.version();
+    let finding = |place| Diagnostic::error(place, Reason::InvalidContext, text.clone());
+    let findings = vec![finding(Place::Context), finding(Place::Options)];
+    tell(&mut model, Msg::Checked(version, findings, Box::default()));
+    press(&mut model, "tab");
+    press(&mut model, "tab");
+    let rows = screen(&mut model).join("\n");
+    assert_eq!(rows.matches("THE END").count(), 1, "{rows}");
+    assert!(!rows.contains("… …"), "{rows}");
+}
+
+fn ask(model: &mut Model, turn: u32, text: &str) {
+    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned() };
+    tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+}
+
+#[test]
+fn the_second_question_opens_at_the_feedback_and_names_its_turn() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    let task = format!("[system]\n{}[user]\nDo it.\n", "rule\n".repeat(30));
+    ask(&mut model, 1, &format!("{task}[schema]\n{{}}\n"));
+    assert!(screen(&mut model)[2].contains("[system]"));
+    write(&mut model, "{}");
+    press(&mut model, "f5");
+    let feedback = format!("[user]\nIt did not fit.\n{}", "detail\n".repeat(30));
+    ask(&mut model, 2, &format!("{task}[assistant]\n{{}}\n{feedback}[schema]\n{{}}\n"));
+    let rows = screen(&mut model);
+    assert!(rows[1].contains("You are the model · turn 2"), "{}", rows[1]);
+    assert!(rows[2].contains("[user]") && rows[3].contains("It did not fit."), "{rows:#?}");
+}
+
+#[test]
+fn an_empty_reply_is_not_sent() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    ask(&mut model, 1, "what?");
+    write(&mut model, "  ");
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(matches!(model.popups.last(), Some(Popup::Answer { .. })));
+    assert!(screen(&mut model)[21].contains("an empty reply is not sent"));
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_says_how_it_is_stopped_before_it_is() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    ask(&mut model, 1, "what?");
+    assert_eq!(press(&mut model, "esc"), []);
+    assert!(model.toast.as_ref().unwrap().text.contains("Esc again stops it"));
+    press(&mut model, "down");
+    assert!(screen(&mut model)[23].starts_with(" F5 answer   Esc stop"), "{:?}", screen(&mut model)[23]);
+    assert_eq!(press(&mut model, "esc"), [], "another key came between");
+    assert!(model.toast.as_ref().unwrap().text.contains("Esc again stops it"));
+    assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Workbench)]);
+}
