@@ -309,6 +309,27 @@ fn f3_goes_from_an_opened_session_and_from_a_replay_to_the_list() {
 }
 
 #[test]
+fn a_recording_without_an_end_is_not_live() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let mut session = super::fake::long_session(2);
+    let run = &mut session.runs[0];
+    run.tail.clear();
+    run.last_ms = NOW_MS + 2_500;
+    run.turns[1].success = None;
+    let turn = run.turns[1].address.clone();
+    tell(&mut model, Msg::Opened(Ok(session)));
+    picture(&mut model, SIZE);
+    let key = model.sessions.viewer.as_ref().unwrap().key.clone().unwrap();
+    let streamed = super::story::Story::new().turn(turn.as_str()).part(turn.as_str(), 1, "{\"senti").events();
+    tell(&mut model, Msg::TurnRead(key, turn, Ok((streamed, None))));
+    tell(&mut model, Msg::Clock(NOW_MS + 3_600_000));
+    let screen = shown(&mut model);
+    assert!(screen.contains("! not finished · last event after 2.5 s"), "{screen}");
+    assert!(["●", "streaming", "new below"].iter().all(|live| !screen.contains(live)), "{screen}");
+}
+
+#[test]
 fn damage_of_an_opened_session_stays_on_the_screen() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
