@@ -198,7 +198,7 @@ use Reach::{Extend, Move};
 pub const ACTIONS: &[ActionRow] = &[
     row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Global, 90),
     row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones say why.", &["ctrl-p"], C::Global, 0),
-    row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run when both do not fit.", &["f2"], C::Global, 9),
+    row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),
     row(A::Preview, "request.preview", "preview", "Shows exactly what would be sent first, and the schema of the answer.", &["f6"], C::Global, 35),

@@ -83,6 +83,8 @@ pub struct Workbench {
     pub editors: [Editor; 4],
     /// What has the focus.
     pub focus: Pane,
+    /// The editor that has or last had it.
+    pub last_editor: Place,
     /// Findings about the texts.
     pub diagnostics: Vec<Diagnostic>,
     /// What the texts mean.
@@ -291,6 +293,7 @@ impl Model {
             workbench: Workbench {
                 editors,
                 focus: Pane::Editor(Place::Prompt),
+                last_editor: Place::Prompt,
                 diagnostics: Vec::new(),
                 preview: Preview::default(),
                 checked: None,

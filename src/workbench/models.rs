@@ -7,6 +7,7 @@ use ptc_core::reasons::Reason;
 
 use super::examples::demo;
 use super::{StartError, Workbench};
+use crate::agent::{Agent, Diagnostic, Place};
 use crate::config::{ConfigError, HttpModel, ModelChoice};
 use crate::model::{FAULTS, HumanModel, Model, ModelError, OpenAi, Sample};
 use crate::port::Human;
@@ -74,6 +75,19 @@ impl Workbench {
                 Arc::new(adapter)
             }
         })
+    }
+
+    /// What is wrong with the name of the model that this agent would use. Nothing is opened or built.
+    pub fn check_model(&self, agent: &Agent) -> Option<Diagnostic> {
+        let unknown = |reason, message: String| Diagnostic::error(Place::Options, reason, message).key("model");
+        match self.choose(&self.model_name(None, agent)) {
+            Ok(ModelChoice::Sample(options)) => {
+                Sample::parse(&options).err().map(|message| unknown(Reason::LlmNotFound, message))
+            }
+            Ok(_) => None,
+            Err(StartError::Model { reason, message }) => Some(unknown(reason, message)),
+            Err(other) => Some(unknown(Reason::LlmNotFound, other.to_string())),
+        }
     }
 
     /// Everything that can be named as a model.

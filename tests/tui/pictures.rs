@@ -55,7 +55,10 @@ fn a_fresh_start() {
 }
 
 fn with_findings(size: (u16, u16)) -> Model {
-    let mut model = fresh(size);
+    found(fresh(size))
+}
+
+fn found(mut model: Model) -> Model {
     press(&mut model, "ctrl-end");
     write(&mut model, " {{tone}}");
     let unknown = Diagnostic::error(
@@ -290,8 +293,7 @@ fn a_screen_that_is_too_small() {
 
 #[test]
 fn without_colours_every_mark_is_still_there() {
-    let mut model = with_findings(LARGE);
-    ran(&mut model, two_turns(), Some(Ended::Run));
+    let mut model = found(finished(LARGE));
     model.theme = Theme::Plain;
     let text = ansi(&picture(&mut model, LARGE));
     assert!(!text.contains(";3"), "a colour is left");

@@ -391,3 +391,188 @@ fn below_the_smallest_size_only_leaving_works() {
     press(&mut model, "ctrl-q");
     assert!(model.quitting);
 }
+
+/// What is selected and seen in the run pane.
+fn seen(model: &mut Model) -> (Option<usize>, Vec<(usize, usize)>) {
+    let size = model.size;
+    picture(model, size);
+    let transcript = &model.workbench.run.as_ref().unwrap().transcript;
+    (transcript.selected(), transcript.rows().map(|row| (row.cell, row.line)).collect())
+}
+
+#[test]
+fn keys_that_come_at_once_do_what_they_do_one_by_one() {
+    let walks: [&[&str]; 4] = [
+        &["home", "enter", "down", "enter", "down", "down", "down", "down", "down", "down", "down", "down"],
+        &["home", "down", "enter", "down", "enter", "down", "up", "up", "enter", "down"],
+        &["a", "home", "down", "down", "down", "pagedown", "down", "down", "down", "up", "pageup", "down"],
+        &["v", "end", "up", "up", "enter", "up", "enter", "down", "down", "down", "down", "down", "down"],
+    ];
+    for size in [(80, 24), (100, 16), SIZE] {
+        for walk in walks {
+            let mut models = [(); 2].map(|()| {
+                let mut model = fresh(size);
+                ran(&mut model, two_turns(), Some(Ended::Run));
+                model.workbench.focus = Pane::Run;
+                model
+            });
+            let [burst, single] = &mut models;
+            for key in walk {
+                press(burst, key);
+                press(single, key);
+                seen(single);
+            }
+            assert_eq!(seen(burst), seen(single), "{walk:?} at {size:?}");
+        }
+    }
+}
+
+#[test]
+fn downs_in_bursts_reach_the_last_card() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    for key in ["home", "enter", "down", "enter"] {
+        press(&mut model, key);
+    }
+    let mut last = Some(0);
+    for _ in 0..15 {
+        for _ in 0..4 {
+            press(&mut model, "down");
+        }
+        let (selected, _) = seen(&mut model);
+        assert!(selected >= last, "{selected:?} came after {last:?}");
+        last = selected;
+    }
+    assert_eq!(last, Some(model.workbench.run.as_ref().unwrap().transcript.cells().len() - 1));
+}
+
+#[test]
+fn the_wheel_stops_at_the_last_row_of_an_editor() {
+    let mut model = fresh(SIZE);
+    tell(&mut model, Msg::Paste("line\n".repeat(40) + "the last"));
+    press(&mut model, "ctrl-home");
+    picture(&mut model, SIZE);
+    let area = model.workbench.editor(Place::Prompt).area;
+    for _ in 0..40 {
+        let down = MouseEventKind::ScrollDown;
+        let event = MouseEvent { kind: down, column: area.x, row: area.y, modifiers: KeyModifiers::NONE };
+        tell(&mut model, Msg::Mouse(event));
+    }
+    picture(&mut model, SIZE);
+    let editor = model.workbench.editor(Place::Prompt);
+    assert_eq!(editor.scroll.0, editor.draft.line_count() - usize::from(area.height), "the last row is at the bottom");
+}
+
+/// The rows of the screen.
+fn screen(model: &mut Model) -> Vec<String> {
+    let size = model.size;
+    let buffer = picture(model, size);
+    let row = |cells: &[ratatui::buffer::Cell]| cells.iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
+    buffer.content().chunks(usize::from(size.0)).map(row).collect()
+}
+
+#[test]
+fn what_lies_above_and_below_is_counted() {
+    let mut model = fresh((100, 16));
+    tell(&mut model, Msg::Paste("line\n".repeat(40)));
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    let rows = screen(&mut model);
+    assert!(rows[1].contains("▲ 37 more"), "{}", rows[1]);
+    assert!(rows[1].contains("▲ 6 more  ✓ returned"), "{}", rows[1]);
+    model.workbench.focus = Pane::Run;
+    press(&mut model, "home");
+    assert!(screen(&mut model)[1].contains("▼ 6 more  ✓ returned"));
+}
+
+#[test]
+fn a_broken_field_leaves_the_header_as_it_was_and_the_context_unjudged() {
+    let mut model = fresh(SIZE);
+    let broken = Diagnostic::error(Place::Signature, Reason::InvalidAgent, "broken");
+    let version = model.workbench.version();
+    tell(&mut model, Msg::Checked(version, vec![broken], Box::default()));
+    let rows = screen(&mut model);
+    assert!(rows[0].contains("sentiment") && rows[0].contains("json · demo"), "{}", rows[0]);
+    let context = rows.iter().find(|row| row.contains(" Context ")).unwrap();
+    assert!(context.contains(" – ") && !context.contains("fits"), "{context}");
+}
+
+#[test]
+fn a_long_model_name_gives_way_to_the_hint_and_unsaved_edits_stay_told() {
+    for (size, hinted) in [((80, 24), true), ((40, 10), false)] {
+        let mut model = fresh(size);
+        model.workbench.preview.model = "a-provider/with-a-very-long-model-name-2026-11-21".to_owned();
+        write(&mut model, "x");
+        let row = screen(&mut model).remove(0);
+        assert!(row.contains("● unsaved") && row.contains("json"), "{row}");
+        assert_eq!(row.contains("F1 help"), hinted, "{row}");
+        assert!(row.contains('…'), "{row}");
+    }
+}
+
+#[test]
+fn the_turn_leaves_the_header_when_the_run_has_ended() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), None);
+    assert!(screen(&mut model)[0].contains("turn 2 of 3"));
+    happened(&mut model, Vec::new(), Some(Ended::Run));
+    assert!(!screen(&mut model)[0].contains("turn 2"));
+}
+
+#[test]
+fn a_message_goes_with_the_next_key_and_escape_with_nothing_to_close_says_nothing() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-c");
+    assert!(model.toast.is_some());
+    press(&mut model, "right");
+    assert_eq!(model.toast, None);
+    press(&mut model, "esc");
+    assert_eq!(model.toast, None);
+}
+
+#[test]
+fn a_message_stands_beside_the_progress_of_a_run() {
+    let mut model = fresh((80, 24));
+    ran(&mut model, asked().events(), None);
+    press(&mut model, "f2");
+    press(&mut model, "ctrl-c");
+    let rows = screen(&mut model);
+    assert!(rows[22].contains("nothing is selected") && rows[22].contains("● turn 1 · 0."), "{}", rows[22]);
+}
+
+#[test]
+fn f2_comes_back_to_the_editor_that_was_left() {
+    for size in [(80, 24), SIZE] {
+        let mut model = fresh(size);
+        press(&mut model, "tab");
+        press(&mut model, "f2");
+        assert_eq!(model.workbench.focus, Pane::Run);
+        press(&mut model, "f2");
+        assert_eq!(model.workbench.focus, Pane::Editor(Place::Signature));
+    }
+}
+
+#[test]
+fn a_context_with_an_error_is_not_started() {
+    let mut model = fresh(SIZE);
+    let version = model.workbench.version();
+    let finding = Diagnostic::error(Place::Context, Reason::InvalidContext, "not JSON").at(Span::new(4, 5));
+    tell(&mut model, Msg::Checked(version, vec![finding], Box::default()));
+    assert_eq!(press(&mut model, "f5"), []);
+    assert_eq!(model.workbench.focus, Pane::Editor(Place::Context));
+    assert!(model.toast.as_ref().unwrap().text.starts_with("not started: context"), "{:?}", model.toast);
+}
+
+#[test]
+fn the_message_of_the_focused_field_is_told_in_full() {
+    let mut model = fresh((80, 24));
+    let text = "word ".repeat(40) + "THE END";
+    let version = model.workbench.version();
+    let finding = |place| Diagnostic::error(place, Reason::InvalidContext, text.clone());
+    let findings = vec![finding(Place::Context), finding(Place::Options)];
+    tell(&mut model, Msg::Checked(version, findings, Box::default()));
+    press(&mut model, "tab");
+    press(&mut model, "tab");
+    let rows = screen(&mut model).join("\n");
+    assert_eq!(rows.matches("THE END").count(), 1, "{rows}");
+    assert!(!rows.contains("… …"), "{rows}");
+}

@@ -62,7 +62,11 @@ impl Backend for Live {
     }
 
     fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
-        diagnose(texts)
+        let mut findings = diagnose(texts);
+        if let Ok(agent) = Self::agent(texts) {
+            findings.extend(self.workbench.check_model(&agent));
+        }
+        findings
     }
 
     fn preview(&self, texts: &DraftTexts) -> Preview {

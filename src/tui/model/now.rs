@@ -74,7 +74,6 @@ impl Model {
             Action::FocusNext | Action::FocusPrevious => {
                 rule(self.screen == Screen::Workbench, "there is one field here")
             }
-            Action::Workbench => rule(self.screen == Screen::Sessions || !self.wide(), "everything is on the screen"),
             Action::Sessions => {
                 rule(self.screen == Screen::Workbench || self.sessions.viewer.is_some(), "you are there")
             }
@@ -116,6 +115,7 @@ impl Model {
             Action::Run if self.workbench.running() => "stop",
             Action::Run if self.screen == Screen::Sessions => "run draft",
             Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
+            Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",

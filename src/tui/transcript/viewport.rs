@@ -229,12 +229,14 @@ impl Transcript {
         usize::from(grew) + (cells..self.cells.len()).filter(|index| self.heights.get(*index) > 0).count()
     }
 
-    /// Is there anything below the visible rows?
-    pub fn more_below(&self) -> bool {
-        self.viewport.visible.last().is_some_and(|last| {
-            let rest = self.heights.total() - self.heights.before(last.cell) - self.heights.get(last.cell);
-            rest > 0 || last.lines.end < self.heights.get(last.cell)
-        })
+    /// Rows above and below the visible ones; cards that were never laid out count as one.
+    pub fn hidden_rows(&self) -> (usize, usize) {
+        let (Some(first), Some(last)) = (self.viewport.visible.first(), self.viewport.visible.last()) else {
+            return (0, 0);
+        };
+        let above = self.heights.before(first.cell) + first.lines.start;
+        let seen = self.heights.before(last.cell) + last.lines.end;
+        (above, self.heights.total().saturating_sub(seen))
     }
 
     /// Scrolls.

@@ -62,6 +62,7 @@ pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect>
 }
 
 pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+    model.toast = None;
     match field(model) {
         Some(Field::Line(draft)) => draft.paste(&text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")),
         Some(Field::Lines(editor)) => {

@@ -14,6 +14,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    model.toast = None;
     if !model.fits() {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
@@ -31,7 +32,12 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
 
 /// Does an action, or says why it cannot be done.
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    // Several keys may come between two frames: each must act on what it would see.
+    crate::tui::layout(model);
     if let Err(reason) = model.enabled(action) {
+        if action == Action::Close {
+            return Vec::new();
+        }
         let title = action.row().map_or("", |row| row.title);
         model.say(Tone::Info, format!("{title}: {reason}"));
         return Vec::new();
@@ -134,9 +140,11 @@ fn preview(model: &Model) -> Popup {
 
 /// Goes to the workbench; there it switches between editors and run.
 fn workbench(model: &mut Model) -> Vec<Effect> {
-    if model.screen == Screen::Workbench && !model.wide() {
-        let to_run = matches!(model.workbench.focus, Pane::Editor(_));
-        model.workbench.focus = if to_run { Pane::Run } else { Pane::Editor(PLACES[0]) };
+    if model.screen == Screen::Workbench {
+        model.workbench.focus = match model.workbench.focus {
+            Pane::Editor(_) => Pane::Run,
+            Pane::Run => Pane::Editor(model.workbench.last_editor),
+        };
     }
     model.screen = Screen::Workbench;
     Vec::new()
@@ -174,7 +182,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Workbench => {
             if !model.wide() {
                 model.workbench.focus = match model.workbench.focus {
-                    Pane::Run => Pane::Editor(PLACES[0]),
+                    Pane::Run => Pane::Editor(model.workbench.last_editor),
                     editor @ Pane::Editor(_) => editor,
                 };
             }

@@ -9,8 +9,9 @@ mod sessions;
 
 pub(super) use keys::entries;
 
+use super::backend::Preview;
 use super::message::{Effect, Msg};
-use super::model::{KEEP_AFTER_MS, Model, Tone};
+use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -29,7 +30,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             if version == model.workbench.version() {
                 model.workbench.checked = Some(version);
                 model.workbench.diagnostics = diagnostics;
-                model.workbench.preview = *preview;
+                let old = std::mem::replace(&mut model.workbench.preview, *preview);
+                keep_known(&mut model.workbench.preview, old);
             }
             Vec::new()
         }
@@ -48,11 +50,23 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Recoveries(found) => save::recoveries(model, found),
         Msg::Edited(place, result) => edit::edited(model, place, result),
     };
+    if let Pane::Editor(place) = model.workbench.focus {
+        model.workbench.last_editor = place;
+    }
     if model.workbench.version() != version {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
         effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
     }
     effects
+}
+
+/// Takes name, mode and model of the texts before where they cannot be read any more.
+fn keep_known(preview: &mut Preview, before: Preview) {
+    let fields =
+        [(&mut preview.name, before.name), (&mut preview.mode, before.mode), (&mut preview.model, before.model)];
+    for (known, before) in fields.into_iter().filter(|(known, _)| known.is_empty()) {
+        *known = before;
+    }
 }
 
 /// What the program does first: check the texts and look for kept ones.

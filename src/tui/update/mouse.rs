@@ -15,11 +15,15 @@ use super::edit::text_columns;
 const WHEEL_LINES: isize = 3;
 
 pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+    crate::tui::layout(model);
     let at = Position::new(event.column, event.row);
     match event.kind {
         MouseEventKind::ScrollDown => wheel(model, at, WHEEL_LINES),
         MouseEventKind::ScrollUp => wheel(model, at, -WHEEL_LINES),
-        MouseEventKind::Down(MouseButton::Left) => click(model, at, Reach::Move),
+        MouseEventKind::Down(MouseButton::Left) => {
+            model.toast = None;
+            click(model, at, Reach::Move);
+        }
         MouseEventKind::Drag(MouseButton::Left) => drag(model, at),
         _ => {}
     }

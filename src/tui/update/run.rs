@@ -1,6 +1,6 @@
 //! Starting, watching, answering and stopping runs.
 
-use crate::agent::{Diagnostic, Severity};
+use crate::agent::{Diagnostic, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::tui::backend::{Ended, Happening, Question};
 use crate::tui::draft::Draft;
@@ -17,6 +17,13 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     }
     if model.workbench.running() {
         return stop(model);
+    }
+    let workbench = &model.workbench;
+    let refuses = |finding: &Diagnostic| finding.place == Place::Context && finding.severity == Severity::Error;
+    if workbench.checked == Some(workbench.version()) && workbench.diagnostics.iter().any(refuses) {
+        let findings = workbench.diagnostics.clone();
+        refused(model, findings);
+        return Vec::new();
     }
     model.workbench.run = Some(RunView::starting());
     if !model.wide() {
@@ -46,14 +53,16 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
                 run.phase = Phase::Running;
             }
         }
-        Err(findings) => refused(model, findings),
+        Err(findings) => {
+            model.workbench.run = None;
+            refused(model, findings);
+        }
     }
     Vec::new()
 }
 
 /// The run was refused: the findings stand at their places, the focus goes to the first error.
 fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
-    model.workbench.run = None;
     let first = findings.iter().find(|finding| finding.severity == Severity::Error).or(findings.first());
     let text = match first {
         Some(finding) => {

@@ -4,35 +4,48 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
-use crate::tui::model::{Model, Phase, Tone};
+use crate::tui::model::{Model, Phase, RunView, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::format::{cost, count};
-use ptc_core::text::width::width;
+use ptc_core::text::width::{truncate, width};
+
+/// Columns that mode, model and turn need beside the hint where help is.
+const SHORTEST_FACTS: usize = 24;
+/// Columns of a model name below which it says nothing.
+const SHORTEST_MODEL: usize = 6;
 
 /// Agent, mode, model, turn, and where help is.
 pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     let workbench = &model.workbench;
     let preview = &workbench.preview;
+    let columns = usize::from(area.width);
     let name = if preview.name.is_empty() { "agent" } else { &preview.name };
+    let name = truncate(name, columns / 2);
     let mut left = vec![Piece::new(Role::Title, &format!(" {name}"))];
     if workbench.unsaved() {
         left.push(Piece::literal(Role::Accent, " ● unsaved"));
     }
     let mut facts = vec![preview.mode.clone(), preview.model.clone()];
-    if let Some(run) = &workbench.run {
+    if let Some(run) = workbench.run.as_ref().filter(|run| run.phase != Phase::Done) {
         let of = run.transcript.facts.max_turns.map(|max| format!(" of {max}")).unwrap_or_default();
         if run.transcript.facts.turn > 0 {
             facts.push(format!("turn {}{of}", run.transcript.facts.turn));
         }
     }
-    facts.retain(|fact| !fact.is_empty());
-    let facts = facts.join(" · ");
     let keys = |action| model.keymap.first_name(action);
     let help = format!("{} help  {} actions ", keys(Action::Help), keys(Action::Palette));
-    let columns = usize::from(area.width);
     let used: usize = left.iter().map(|piece| width(&piece.text)).sum();
-    let middle = (columns.saturating_sub(width(&facts)) / 2).max(used + 3);
+    // A long model name gives way to the hint; on narrow screens the hint goes first.
+    let hinted = columns.saturating_sub(used + width(&help) + 5);
+    let room = if hinted >= SHORTEST_FACTS { hinted } else { columns.saturating_sub(used + 2) };
+    let others = facts.iter().enumerate().filter(|(at, fact)| *at != 1 && !fact.is_empty());
+    let others: usize = others.map(|(_, fact)| width(fact) + 3).sum();
+    facts[1] = truncate(&facts[1], room.saturating_sub(others).max(SHORTEST_MODEL)).into_owned();
+    facts.retain(|fact| !fact.is_empty());
+    let facts = truncate(&facts.join(" · "), room).into_owned();
+    let rest = columns.saturating_sub(width(&facts));
+    let middle = (rest / 2).min(rest.saturating_sub(width(&help) + 2)).max(used + 3);
     let fits = |extra: usize| middle + width(&facts) + extra <= columns;
     let row = if fits(width(&help) + 2) {
         let gap = Piece::new(Role::Text, &" ".repeat(middle - used));
@@ -41,6 +54,14 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
         Row::new(left).ending([Piece::new(Role::Text, &format!("{facts} "))])
     };
     row.draw(area, buffer, model.theme);
+}
+
+/// How much there is above and below what is seen; nothing where there is nothing.
+pub(super) fn more(above: usize, below: usize, columns: u16) -> Vec<Piece> {
+    let word = if columns <= SMALLEST.0 { "" } else { " more" };
+    let part = |mark: &str, number: usize| (number > 0).then(|| format!("{mark} {}{word}  ", count(number as u64)));
+    let parts = [part("▲", above), part("▼", below)];
+    parts.into_iter().flatten().map(|text| Piece::new(Role::Dim, &text)).collect()
 }
 
 /// Columns that the heading of a rule keeps beside a long mark.
@@ -73,44 +94,53 @@ pub(super) fn rule(area: Rect, heading: &str, focused: bool, mark: Vec<Piece>, b
     Row::new(mark).draw(Rect { x: inner.x + 1, width: inner.width - 2, ..inner }, buffer, theme);
 }
 
-/// What the run has used; a message takes its place for a while.
+/// What the run has used; a message takes its place for a while, beside the progress of a run that goes on.
 pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let columns = usize::from(area.width);
     let row = match (&model.toast, &model.workbench.run) {
+        (Some(_), Some(run)) if run.phase != Phase::Done => {
+            let facts = &run.transcript.facts;
+            toast(model).ending([Piece::new(Role::Dim, &format!("● turn {} · {} ", facts.turn, time(model, run)))])
+        }
         (Some(_), _) => toast(model),
         (None, None) => Row::new([Piece::literal(Role::Dim, " nothing has run yet")]),
-        (None, Some(run)) => {
-            let facts = &run.transcript.facts;
-            let mut parts = Vec::new();
-            if let Some(max) = facts.max_turns {
-                parts.push(format!("turns {}/{max} {}", facts.turn, gauge(u64::from(facts.turn), max)));
-            } else {
-                parts.push(format!("turns {}", facts.turn));
-            }
-            parts.push(match facts.tokens {
-                Some(tokens) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
-                None => "tokens –".to_owned(),
-            });
-            let elapsed = if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() };
-            parts.push(elapsed);
-            if let Some(session) = &run.session {
-                let verb = if run.phase == Phase::Done { "saved" } else { "saving" };
-                parts.push(format!("{verb} {session}"));
-            } else {
-                parts.push("not saved".to_owned());
-            }
-            parts.insert(2, format!("cost {}", cost(facts.cost())));
-            while parts.len() > 2 && width(&parts.join("   ")) + 2 > usize::from(area.width) {
-                let least = if parts.iter().any(|part| part == "cost –") {
-                    parts.iter().position(|part| part == "cost –")
-                } else {
-                    Some(parts.len() - 1)
-                };
-                parts.remove(least.unwrap_or(parts.len() - 1));
-            }
-            Row::new([Piece::new(Role::Dim, &format!(" {}", parts.join("   ")))])
-        }
+        (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
+}
+
+fn time(model: &Model, run: &RunView) -> String {
+    let facts = &run.transcript.facts;
+    if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() }
+}
+
+/// Turns, tokens, cost, time and where it is saved; where there is little room, what is known least goes first.
+fn used(model: &Model, run: &RunView, columns: usize) -> String {
+    let facts = &run.transcript.facts;
+    let turns = match facts.max_turns {
+        Some(max) => format!("turns {}/{max} {}", facts.turn, gauge(u64::from(facts.turn), max)),
+        None => format!("turns {}", facts.turn),
+    };
+    let tokens = match facts.tokens {
+        Some(tokens) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
+        None => "tokens –".to_owned(),
+    };
+    let (verb, session) = match &run.session {
+        Some(session) if run.phase == Phase::Done => ("saved", format!("saved {session}")),
+        Some(session) => ("saving", format!("saving {session}")),
+        None => ("not saved", "not saved".to_owned()),
+    };
+    let (cost, time) = (format!("cost {}", cost(facts.cost())), time(model, run));
+    let mut shapes = vec![vec![&turns, &tokens, &cost, &time, &session]];
+    let verb = verb.to_owned();
+    if facts.cost().is_none() {
+        shapes.push(vec![&turns, &tokens, &time, &session]);
+    } else {
+        shapes.push(vec![&turns, &tokens, &cost, &time, &verb]);
+    }
+    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb], vec![&turns, &verb]]);
+    let texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
+    texts.clone().find(|text| width(text) + 2 <= columns).or_else(|| texts.last()).unwrap_or_default()
 }
 
 /// The message in the footer.
@@ -138,6 +168,7 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
         .filter(|row| row.footer > 0 && contexts.contains(&row.context) && model.enabled(row.action).is_ok())
+        .filter(|row| row.action != Action::Workbench || model.screen == Screen::Sessions || !model.wide())
         .collect();
     rows.sort_by_key(|row| model.footer_place(row));
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));

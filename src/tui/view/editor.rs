@@ -40,7 +40,12 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
     let (line, row) = editor.scroll;
     let line = line.min(last);
     editor.scroll = (line, row.min(editor.draft.rows_of(line, columns).len() - 1));
-    if editor.free || height == 0 {
+    if height == 0 {
+        return;
+    }
+    let end = (last, editor.draft.rows_of(last, columns).len() - 1);
+    editor.scroll = editor.scroll.min(rows_up(&editor.draft, end, height - 1, columns));
+    if editor.free {
         return;
     }
     let cursor = cursor_row(&editor.draft, columns);
@@ -50,6 +55,12 @@ pub(super) fn layout(editor: &mut Editor, area: Rect) {
     }
     let highest = rows_up(&editor.draft, cursor, height - 1, columns);
     editor.scroll = editor.scroll.max(highest);
+}
+
+/// Lines that begin above the first visible row.
+pub(super) fn lines_above(editor: &Editor) -> usize {
+    let (line, row) = editor.scroll;
+    line + usize::from(row > 0)
 }
 
 /// Lines that begin below the visible rows; none when they are blank.

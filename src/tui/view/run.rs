@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::bars::rule;
+use super::bars::{more, rule};
 use super::line_of;
 use crate::tui::backend::Ended;
 use crate::tui::model::{Model, Phase, RunView};
@@ -32,29 +32,36 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
     if view.transcript.view() != View::Rich {
         parts.push(format!("{} view", view.transcript.view().name()));
     }
-    rule(area, &parts.join(" · "), focused, state(model, view), buffer, model.theme);
+    rule(area, &parts.join(" · "), focused, state(model, view, area.width), buffer, model.theme);
 }
 
 /// How far it is, in a mark and words.
-fn state(model: &Model, view: &RunView) -> Vec<Piece> {
+fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     let facts = &view.transcript.facts;
     let mut pieces = Vec::new();
     if view.transcript.new_below() > 0 {
         let text = format!("▼ {} new below  ", count(view.transcript.new_below() as u64));
         pieces.push(Piece::new(Role::Accent, &text));
+    } else {
+        let (above, below) = view.transcript.hidden_rows();
+        pieces.extend(more(above, below, columns));
     }
-    let time = facts.time(model.now_ms);
+    // On narrow screens the status line tells the time.
+    let time = if columns < 48 { String::new() } else { format!(" · {}", facts.time(model.now_ms)) };
     let (role, text) = match (view.phase, &view.ended, &facts.end) {
         (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
         (_, Some(Ended::Diverged(_)), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
         (_, Some(Ended::Broken(_)), _) => (Role::Bad, "✗ broken off".to_owned()),
         (Phase::Starting, _, _) => (Role::Accent, "● starting".to_owned()),
         (Phase::Stopping, _, None) => (Role::Accent, "● stopping".to_owned()),
-        (Phase::Running, _, None) if view.question.is_some() => (Role::Accent, format!("● your turn · {time}")),
-        (Phase::Running, _, None) => (Role::Accent, format!("● running · {time}")),
-        (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned · {time}")),
-        (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {} · {time}", error.reason)),
-        (Phase::Done, _, None) => (Role::Warn, format!("! not finished · last event after {time}")),
+        (Phase::Running, _, None) if view.question.is_some() => (Role::Accent, format!("● your turn{time}")),
+        (Phase::Running, _, None) => (Role::Accent, format!("● running{time}")),
+        (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned{time}")),
+        (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {}{time}", error.reason)),
+        (Phase::Done, _, None) if time.is_empty() => (Role::Warn, "! not finished".to_owned()),
+        (Phase::Done, _, None) => {
+            (Role::Warn, format!("! not finished · last event after {}", facts.time(model.now_ms)))
+        }
     };
     pieces.push(Piece::new(role, &text));
     pieces

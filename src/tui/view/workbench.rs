@@ -44,11 +44,12 @@ fn text_area(area: Rect, workbench: &Workbench, place: Place) -> Rect {
     }
 }
 
-/// The message of the first finding, below the text: at most a third of the rows.
+/// The message of the first finding, below the text: at most a third of the rows, or as many as it needs where one types.
 fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
     let findings = workbench.findings(place);
     let Some(finding) = findings.first() else { return Vec::new() };
-    let most = usize::from(area.height / 3).min(3);
+    let focused = workbench.focus == Pane::Editor(place);
+    let most = usize::from(if focused { area.height.saturating_sub(1) } else { (area.height / 3).min(3) });
     let text = SafeText::single_line(&finding.message);
     let columns = usize::from(area.width).saturating_sub(4).max(1);
     let mut ranges = wrap(&text, columns);
@@ -58,7 +59,7 @@ fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
     let row = |(at, range): (usize, std::ops::Range<usize>)| {
         let part = text.slice(range);
         let part = if cut && at + 1 == last {
-            SafeText::single_line(&truncate(&format!("{part}{}", " …".repeat(columns)), columns))
+            SafeText::single_line(&format!("{} …", truncate(&part, columns.saturating_sub(2))))
         } else {
             part
         };
@@ -104,9 +105,9 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let findings = workbench.findings(place);
     let below = finding_rows(rows, workbench, place);
     let mut state = state(workbench, place, &findings, below.is_empty());
-    let hidden = editor::lines_below(workbench.editor(place));
-    if hidden > 0 && rows.height > 0 {
-        state.insert(0, Piece::new(Role::Dim, &format!("▼ {} below  ", plural(hidden as u64, "line"))));
+    if rows.height > 0 {
+        let shown = workbench.editor(place);
+        state.splice(0..0, bars::more(editor::lines_above(shown), editor::lines_below(shown), rule.width));
     }
     bars::rule(rule, place_name(place), focused, state, buffer, model.theme);
     let first = usize::from(rows.height).saturating_sub(below.len());
@@ -141,6 +142,8 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
             Place::Signature => {
                 workbench.preview.fields.map_or_else(String::new, |count| plural(count as u64, "field"))
             }
+            // Whether it fits is a question to a signature that can be read.
+            Place::Context if broken(workbench, Place::Signature) => return vec![Piece::literal(Role::Dim, "–")],
             Place::Context => "fits".to_owned(),
             Place::Prompt | Place::Options => String::new(),
         };
@@ -162,6 +165,11 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
         what.push(word.to_owned());
     }
     vec![mark(finding), Piece::new(Role::Text, &what.join(" "))]
+}
+
+/// Is there an error in a text?
+fn broken(workbench: &Workbench, place: Place) -> bool {
+    workbench.findings(place).iter().any(|finding| finding.severity == Severity::Error)
 }
 
 fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {

@@ -8,7 +8,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Messages, RequestCard};
 use crate::tui::transcript::cell::View;
-use crate::tui::transcript::format::{count, plural, size};
+use crate::tui::transcript::format::{count, size};
 use ptc_core::text::estimate_tokens;
 use ptc_core::text::width::width;
 
@@ -51,19 +51,28 @@ pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
     rows
 }
 
-/// The sizes of the sections by name, or of all together where there is no room for that.
+/// The sizes of the sections by name; where there is no room, the first of them and the sum.
 fn summary(card: &RequestCard, columns: usize) -> String {
     let schema = card.schema.as_ref().map(|schema| format!("schema {}", size(schema.as_str().len() as u64)));
-    let named: Vec<String> = card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
+    let mut named: Vec<String> =
+        card.sizes.iter().map(|(label, tokens)| format!("{label} ~{}", count(*tokens))).collect();
     let total: u64 = card.sizes.iter().map(|(_, tokens)| tokens).sum();
-    let sections = plural(card.sizes.len() as u64, "section");
-    let with_schema = |text: String| text + &schema.as_ref().map(|schema| format!(" · {schema}")).unwrap_or_default();
-    match card.sizes.as_slice() {
-        [] => schema.clone().unwrap_or_default(),
-        _ => Some(with_schema(format!("{} tok", named.join(" · "))))
-            .filter(|text| width(text) <= columns)
-            .unwrap_or_else(|| with_schema(format!("~{} tok in {sections}", count(total)))),
+    if named.is_empty() {
+        return schema.unwrap_or_default();
     }
+    let all = format!("{} tok", named.join(" · "));
+    let with_schema = schema.map(|schema| format!("{all} · {schema}"));
+    if let Some(text) = with_schema.into_iter().chain([all]).find(|text| width(text) <= columns) {
+        return text;
+    }
+    let whole = format!("~{} tok in all", count(total));
+    while named.pop().is_some() && !named.is_empty() {
+        let text = format!("{} · {whole}", named.join(" · "));
+        if width(&text) <= columns {
+            return text;
+        }
+    }
+    whole
 }
 
 fn message(message: &SentMessage, frame: &Frame<'_>) -> Vec<Row> {
