@@ -139,8 +139,9 @@ fn used(model: &Model, run: &RunView, columns: usize) -> String {
         shapes.push(vec![&turns, &tokens, &cost, &time, &verb]);
     }
     shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb], vec![&turns, &verb]]);
-    let texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
-    texts.clone().find(|text| width(text) + 2 <= columns).or_else(|| texts.last()).unwrap_or_default()
+    let mut texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
+    let shortest = texts.clone().next_back();
+    texts.find(|text| width(text) + 2 <= columns).or(shortest).unwrap_or_default()
 }
 
 /// The message in the footer.
