@@ -75,12 +75,10 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
     let mut file = None;
     if let Some(name) = arguments.open.as_deref() {
-        match session_named(name, &workbench)? {
-            Some(session) => setup.session = Some(session),
-            None => {
-                agent = cli::agent_source(name).map_err(|error| error.0)?;
-                file = Some(Path::new(name)).filter(|path| path.exists());
-            }
+        setup.session = session_named(name, &workbench)?;
+        if setup.session.is_none() {
+            agent = cli::agent_source(name).map_err(|error| error.0)?;
+            file = Some(Path::new(name)).filter(|path| path.exists());
         }
     }
     let live = Live::new(workbench, &agent, file);

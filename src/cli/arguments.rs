@@ -52,8 +52,8 @@ impl Arguments {
 fn near_command(words: &[String]) -> Option<String> {
     let commands = Arguments::command();
     let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
-    let unknown = words.iter().filter(|word| !word.starts_with('-') && !names.contains(&word.as_str()));
-    unknown.filter_map(|word| nearest(word, names.iter().copied())).next().map(ToOwned::to_owned)
+    let mut unknown = words.iter().filter(|word| !word.starts_with('-') && !names.contains(&word.as_str()));
+    unknown.find_map(|word| nearest(word, names.iter().copied())).map(ToOwned::to_owned)
 }
 
 /// What to do.

@@ -153,6 +153,8 @@ pub struct RunOutline {
     pub turns: Vec<TurnOutline>,
     /// Events behind the last turn: `run.end`, notices.
     pub tail: Vec<Envelope>,
+    /// Unix time in ms of its last event.
+    pub last_ms: i64,
 }
 
 /// A turn of a saved session.

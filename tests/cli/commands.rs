@@ -28,6 +28,17 @@ fn usage_errors_end_with_2_and_help_with_0() {
 }
 
 #[test]
+fn a_session_that_cannot_be_opened_is_told_as_one() {
+    let program = Program::new();
+    program.run(["last"]).exits(2).tells("there is no last session");
+    program.run(["2026-11-22"]).exits(2).tells("no session \"2026-11-22\"");
+    program.file("broken.jsonl", "no header\n");
+    program.run(["broken.jsonl"]).exits(2).tells("broken.jsonl: line 1 is not a session header");
+    program.run(["missing.jsonl"]).exits(2).tells("no session \"missing.jsonl\"");
+    program.run(["no-such-agent"]).exits(2).tells("no such agent file");
+}
+
+#[test]
 fn signatures_are_checked_turned_into_schemas_and_sampled() {
     let program = Program::new();
     let checked = program.run(["signature", "check", "(a :string,b :int?)->{c [:float]}"]);
@@ -62,7 +73,9 @@ fn sessions_are_listed_and_shown_as_text_and_as_json() {
     let program = Program::new();
     let empty = program.run(["sessions", "list", "--json"]).exits(0).json();
     let examples = empty.as_array().unwrap().len();
-    assert!(examples >= 2);
+    assert!(examples >= 2 && empty.as_array().unwrap().iter().all(|line| line["example"] == json!(true)));
+    let text = program.run(["sessions", "list"]).exits(0).stdout.clone();
+    assert_eq!(text.lines().filter(|line| line.contains("✓ example  ")).count(), examples, "{text}");
     let step = program.run(["run", "sentiment", "--model", "sample:bad_json", "--json"]).exits(0).json();
     program.run(["run", "sentiment", "--model", "sample:bad_json,every"]).exits(1);
     let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
@@ -72,6 +85,7 @@ fn sessions_are_listed_and_shown_as_text_and_as_json() {
     assert_eq!(facts(&lines[0]), (json!("failed"), json!(3), json!("sample:bad_json,every")));
     assert_eq!(facts(&lines[1]), (json!("returned"), json!(2), json!("sample:bad_json")));
     assert_eq!(lines[1]["result"], step["return"].to_string());
+    assert_eq!(lines[0]["example"], Value::Null);
 
     let shown = program.run(["sessions", "show", step["session"].as_str().unwrap()]);
     let first = "sentiment · json · sample:bad_json\nturn 1\n  | {\"answer\" ]: ,,, {{ broken on purpose\n  ✗ json_parse_error: ";

@@ -252,3 +252,28 @@ fn a_session_given_by_name_is_opened() {
     terminal.send(CTRL_Q);
     assert_eq!(terminal.exit_code(), 0);
 }
+
+#[test]
+fn a_session_given_by_path_is_that_file_and_its_damage_is_told() {
+    let (home, _) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    let folder = home.path().join(".local/share/ptc-workbench/sessions");
+    let whole =
+        std::fs::read_dir(folder).unwrap().find_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok());
+    let other = whole.unwrap().replace("\"name\":\"mood\"", "\"name\":\"gloom\"");
+    std::fs::write(home.path().join("mod.jsonl"), &other).unwrap();
+    std::fs::write(home.path().join("torn.jsonl"), &other[..other.len() - 20]).unwrap();
+    for (file, told) in [("mod.jsonl", "✓ returned"), ("torn.jsonl", "! not finished")] {
+        let mut terminal = Start::workbench(home.path()).args(&[file]).spawn();
+        terminal.wait_for(&format!("Session {file}"));
+        terminal.wait_for(told);
+        terminal.wait_for("gloom");
+        assert_eq!(terminal.screen().contains("damaged:"), file == "torn.jsonl", "{}", terminal.screen());
+        terminal.send(CTRL_Q);
+        assert_eq!(terminal.exit_code(), 0);
+    }
+}

@@ -152,6 +152,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
             head: super::story::Story::new().start().events(),
             turns: (1..=turns).map(outline).collect(),
             tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),
+            last_ms: super::story::NOW_MS,
         }],
         bodies: Arc::new(Made),
     }

@@ -5,6 +5,7 @@ mod drive;
 pub(crate) mod fake;
 mod live;
 mod pictures;
+mod saved;
 mod sizes;
 mod story;
 mod told;

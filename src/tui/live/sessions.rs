@@ -50,6 +50,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             head: of_run(run.events.start..first),
             turns: run.turns.iter().map(turn).collect(),
             tail: of_run(last..run.events.end),
+            last_ms: run.last_ms,
         }
     });
     OpenSession {

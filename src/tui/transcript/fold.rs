@@ -27,9 +27,19 @@ impl Transcript {
             for envelope in &run.tail {
                 transcript.apply(envelope);
             }
+            transcript.facts.last_ms = run.last_ms;
         }
+        transcript.close();
         transcript.go_top();
         transcript
+    }
+
+    /// Nothing more will come: what has no end was not finished.
+    pub fn close(&mut self) {
+        self.facts.closed = true;
+        for cell in &mut self.cells {
+            cell.over = true;
+        }
     }
 
     /// Takes one event.
@@ -90,6 +100,7 @@ impl Transcript {
             card.sizes = card::sizes(&messages);
             card.messages = Messages::Read(messages);
         }
+        self.see_all();
     }
 
     /// What came of reading a turn that could not be read.

@@ -64,6 +64,8 @@ pub struct Facts {
     pub last_ms: i64,
     /// Returned or failed, with the failure.
     pub end: Option<Result<(), ErrorRecord>>,
+    /// Nothing more will come, with or without an end.
+    pub closed: bool,
 }
 
 impl Facts {
@@ -81,12 +83,12 @@ impl Facts {
     /// The time it took, or the time so far with tenths of seconds.
     pub fn time(&self, now_ms: i64) -> String {
         let elapsed_ms = self.elapsed_ms(now_ms);
-        if self.end.is_some() { format::duration(elapsed_ms) } else { format::running(elapsed_ms) }
+        if self.end.is_some() || self.closed { format::duration(elapsed_ms) } else { format::running(elapsed_ms) }
     }
 
-    /// From the start to the end, or to `now_ms` while it runs.
+    /// From the start to the end, to the last event of what has none, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: i64) -> u64 {
-        let until = if self.end.is_some() { self.last_ms } else { now_ms.max(self.last_ms) };
+        let until = if self.end.is_some() || self.closed { self.last_ms } else { now_ms.max(self.last_ms) };
         u64::try_from(until - self.started_ms).unwrap_or_default()
     }
 }

@@ -290,8 +290,13 @@ impl Transcript {
     fn leave_end(&mut self) {
         if !self.viewport.free {
             self.viewport.free = true;
-            self.viewport.left_at = (self.cells.len(), self.cells.last().map_or(0, |last| last.version));
+            self.see_all();
         }
+    }
+
+    /// What is there now is not new.
+    pub(super) fn see_all(&mut self) {
+        self.viewport.left_at = (self.cells.len(), self.cells.last().map_or(0, |last| last.version));
     }
 
     fn is_stop(&self, index: usize) -> bool {

@@ -116,6 +116,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
             Happening::Ended(ended) => {
                 view.phase = Phase::Done;
                 view.ended = Some(ended.clone());
+                view.transcript.close();
                 drop_question(model);
                 tell_end(model, slot, &ended);
                 effects.push(Effect::List);

@@ -58,7 +58,10 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         (Phase::Running, _, None) => (Role::Accent, format!("● running{time}")),
         (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned{time}")),
         (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {}{time}", error.reason)),
-        (Phase::Done, _, None) => (Role::Warn, "! without an end".to_owned()),
+        (Phase::Done, _, None) if time.is_empty() => (Role::Warn, "! not finished".to_owned()),
+        (Phase::Done, _, None) => {
+            (Role::Warn, format!("! not finished · last event after {}", facts.time(model.now_ms)))
+        }
     };
     pieces.push(Piece::new(role, &text));
     pieces

@@ -1,0 +1,181 @@
+//! Saving and the sessions screen: what messages do to the model, and which effects come of them. No IO.
+
+use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::tui::backend::{AgentFile, Ended, Overwrite, SaveError, SessionKey, SessionSummary};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::model::{Model, Popup, Screen};
+use ptc_workbench::tui::picture;
+
+use super::story::{NOW_MS, SESSION, fresh, ran, tell, two_turns};
+use super::{press, write};
+
+const SIZE: (u16, u16) = (120, 40);
+
+fn prompt(model: &Model) -> &str {
+    model.workbench.editor(ptc_workbench::agent::Place::Prompt).draft.text()
+}
+
+fn shown(model: &mut Model) -> String {
+    picture(model, SIZE).content().iter().map(ratatui::buffer::Cell::symbol).collect()
+}
+
+#[test]
+fn save_and_quit_leaves_only_after_the_file_was_written() {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-q");
+    press(&mut model, "s");
+    let effects = press(&mut model, "enter");
+    let [Effect::Save { path, texts, known: None, overwrite: Overwrite::Unchanged }] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(path, "sentiment.toml");
+    assert!(!model.quitting);
+    let failure = ErrorRecord { message: "disk full".to_owned(), ..ErrorRecord::default() };
+    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Err(SaveError::Failed(failure))));
+    assert!(!model.quitting && model.workbench.unsaved());
+    assert!(shown(&mut model).contains("Not saved: disk full"), "the question stays, with the error and the path");
+    write(&mut model, "2");
+    let effects = press(&mut model, "enter");
+    assert!(matches!(effects.as_slice(), [Effect::Save { path, .. }] if path == "sentiment.toml2"), "{effects:?}");
+    let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
+    tell(&mut model, Msg::Saved(path.clone(), texts.clone(), Ok(file)));
+    assert!(model.quitting);
+}
+
+#[test]
+fn typing_replaces_the_suggested_path() {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-s");
+    write(&mut model, "mine.toml");
+    let effects = press(&mut model, "enter");
+    assert!(matches!(effects.as_slice(), [Effect::Save { path, .. }] if path == "mine.toml"), "{effects:?}");
+}
+
+#[test]
+fn another_file_at_the_path_is_overwritten_only_on_demand() {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-s");
+    press(&mut model, "enter");
+    let texts = model.workbench.texts();
+    tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
+    assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
+    assert!(shown(&mut model).contains("sentiment.toml exists already. Replace it"));
+    let effects = press(&mut model, "o");
+    assert!(matches!(effects.as_slice(), [Effect::Save { overwrite: Overwrite::Always, .. }]));
+}
+
+#[test]
+fn kept_drafts_come_back_with_their_undo() {
+    let mut before = fresh(SIZE);
+    write(&mut before, "Again ");
+    let recovery = before.workbench.recovery(NOW_MS);
+    let mut model = fresh(SIZE);
+    tell(&mut model, Msg::Recoveries(vec![recovery]));
+    let effects = press(&mut model, "r");
+    assert!(matches!(effects.first(), Some(Effect::TakeOver(..))));
+    assert!(prompt(&model).starts_with("Again "));
+    assert!(model.workbench.unsaved());
+    press(&mut model, "ctrl-u");
+    press(&mut model, "ctrl-u");
+    assert!(prompt(&model).starts_with("Classify"));
+}
+
+#[test]
+fn the_filter_takes_words_and_fields() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let session = |id: &str, agent: &str| SessionSummary {
+        id: id.to_owned(),
+        agent: agent.to_owned(),
+        mode: "json".to_owned(),
+        ..SessionSummary::default()
+    };
+    tell(&mut model, Msg::Listed(Ok(vec![session("a", "sales"), session("b", "extract"), session("c", "sales two")])));
+    press(&mut model, "/");
+    write(&mut model, "agent:sales two");
+    let shown: Vec<&str> = model.sessions.shown().map(|session| session.id.as_str()).collect();
+    assert_eq!(shown, ["c"]);
+    assert_eq!(press(&mut model, "enter"), [Effect::Open(SessionKey::Example("c".to_owned()))]);
+    press(&mut model, "esc");
+    assert_eq!(model.sessions.shown().count(), 3);
+}
+
+#[test]
+fn a_list_that_is_read_again_keeps_the_selection() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let session = |id: &str| SessionSummary { id: id.to_owned(), ..SessionSummary::default() };
+    tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
+    press(&mut model, "down");
+    tell(&mut model, Msg::Listed(Ok(vec![session("c"), session("b"), session("a")])));
+    assert_eq!(model.sessions.selected, Some(SessionKey::Example("a".to_owned())));
+}
+
+#[test]
+fn the_session_of_a_new_run_is_selected_until_the_person_moves() {
+    let session = |id: &str| SessionSummary { id: id.to_owned(), ..SessionSummary::default() };
+    let key = |id: &str| Some(SessionKey::Example(id.to_owned()));
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(vec![session("b"), session("a")])));
+    press(&mut model, "down");
+    press(&mut model, "f2");
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(vec![session(SESSION), session("b"), session("a")])));
+    assert_eq!(model.sessions.selected, key(SESSION));
+    press(&mut model, "end");
+    tell(&mut model, Msg::Listed(Ok(vec![session(SESSION), session("b"), session("a")])));
+    assert_eq!(model.sessions.selected, key("a"));
+    press(&mut model, "f2");
+    press(&mut model, "f3");
+    assert_eq!(model.sessions.selected, key("a"), "it is selected only once");
+}
+
+#[test]
+fn f3_goes_from_an_opened_session_and_from_a_replay_to_the_list() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(1))));
+    assert!(model.sessions.viewer.is_some());
+    assert_eq!(press(&mut model, "f3"), []);
+    assert!(model.sessions.viewer.is_none() && model.screen == Screen::Sessions);
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(1))));
+    press(&mut model, "r");
+    assert_eq!(press(&mut model, "f3"), [Effect::Cancel(Slot::Viewer)]);
+    assert!(model.sessions.viewer.is_none());
+}
+
+#[test]
+fn a_recording_without_an_end_is_not_live() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let mut session = super::fake::long_session(2);
+    let run = &mut session.runs[0];
+    run.tail.clear();
+    run.last_ms = NOW_MS + 2_500;
+    run.turns[1].success = None;
+    let turn = run.turns[1].address.clone();
+    tell(&mut model, Msg::Opened(Ok(session)));
+    picture(&mut model, SIZE);
+    let key = model.sessions.viewer.as_ref().unwrap().key.clone().unwrap();
+    let streamed = super::story::Story::new().turn(turn.as_str()).part(turn.as_str(), 1, "{\"senti").events();
+    tell(&mut model, Msg::TurnRead(key, turn, Ok((streamed, None))));
+    tell(&mut model, Msg::Clock(NOW_MS + 3_600_000));
+    let screen = shown(&mut model);
+    assert!(screen.contains("! not finished · last event after 2.5 s"), "{screen}");
+    assert!(["●", "streaming", "new below"].iter().all(|live| !screen.contains(live)), "{screen}");
+}
+
+#[test]
+fn damage_of_an_opened_session_stays_on_the_screen() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let mut session = super::fake::long_session(1);
+    session.summary.damage = Some("11 events could be read; line 12: it is not whole".to_owned());
+    tell(&mut model, Msg::Opened(Ok(session)));
+    assert!(shown(&mut model).contains("damaged: 11 events could be read; line 12"));
+}
