@@ -238,14 +238,20 @@ fn a_terminal_that_cannot_place_text_is_refused_as_none() {
     terminal.wait_for_bytes(b"run AGENT.toml");
 }
 
-#[test]
-fn a_session_given_by_name_is_opened() {
+/// A home folder in which the workbench made one session.
+fn home_after_a_run() -> tempfile::TempDir {
     let (home, _) = home("sample");
     let mut terminal = open(&home);
     terminal.send(F5);
     terminal.wait_for("✓ returned");
     terminal.send(CTRL_Q);
     assert_eq!(terminal.exit_code(), 0);
+    home
+}
+
+#[test]
+fn a_session_given_by_name_is_opened() {
+    let home = home_after_a_run();
     let mut terminal = Start::workbench(home.path()).args(&["last"]).size(80, 24).spawn();
     terminal.wait_for("read-only");
     terminal.wait_for_bytes(b"Return");
@@ -255,12 +261,7 @@ fn a_session_given_by_name_is_opened() {
 
 #[test]
 fn a_session_given_by_path_is_that_file_and_its_damage_is_told() {
-    let (home, _) = home("sample");
-    let mut terminal = open(&home);
-    terminal.send(F5);
-    terminal.wait_for("✓ returned");
-    terminal.send(CTRL_Q);
-    assert_eq!(terminal.exit_code(), 0);
+    let home = home_after_a_run();
     let folder = home.path().join(".local/share/ptc-workbench/sessions");
     let whole =
         std::fs::read_dir(folder).unwrap().find_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok());

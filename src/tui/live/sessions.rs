@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::event::{Address, Envelope, ErrorRecord, Event, MessageLog};
+use crate::event::{Address, Envelope, ErrorRecord, MessageLog};
 use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState, summarize};
 use crate::tui::backend::{
     Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
@@ -75,30 +75,18 @@ fn turn(entry: &TurnEntry) -> TurnOutline {
     }
 }
 
-/// Reads bodies on demand; the messages are collected once, when the first request is asked for.
+/// Reads bodies on demand; the messages of each run are collected once, when the first request is asked for.
 struct Bodied {
     session: Session,
-    sent: OnceLock<Sent>,
+    sent: OnceLock<HashMap<Address, MessageLog>>,
 }
 
-/// Every message of a session, and which of them each turn sent.
-#[derive(Default)]
-struct Sent {
-    logs: HashMap<Address, MessageLog>,
-    ranges: HashMap<Address, Vec<(u32, u32)>>,
-}
-
-impl Sent {
-    fn of(session: &Session) -> Self {
-        let mut sent = Self::default();
-        for envelope in session.events() {
-            sent.logs.entry(envelope.address.run_part()).or_default().apply(&envelope);
-            if let Event::RequestMade(request) = &envelope.event {
-                sent.ranges.insert(envelope.address.clone(), request.messages.clone());
-            }
-        }
-        sent
+fn messages(session: &Session) -> HashMap<Address, MessageLog> {
+    let mut runs: HashMap<Address, MessageLog> = HashMap::new();
+    for envelope in session.events() {
+        runs.entry(envelope.address.run_part()).or_default().apply(&envelope);
     }
+    runs
 }
 
 impl Bodies for Bodied {
@@ -107,11 +95,8 @@ impl Bodies for Bodied {
     }
 
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
-        let sent = self.sent.get_or_init(|| Sent::of(&self.session));
-        let messages = match (sent.logs.get(&turn.run_part()), sent.ranges.get(turn)) {
-            (Some(log), Some(ranges)) => log.expand(ranges),
-            _ => Vec::new(),
-        };
+        let sent = self.sent.get_or_init(|| messages(&self.session));
+        let messages = sent.get(&turn.run_part()).and_then(|log| log.request(turn)).unwrap_or_default();
         Ok(messages.into_iter().map(|message| SentMessage { role: message.role, sections: message.parts }).collect())
     }
 }
