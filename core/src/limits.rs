@@ -51,6 +51,26 @@ limits! {
     TEMPLATE_OUTPUT "template_output_bytes" "bytes" Some(16_777_216), 1, 16_777_216, TemplateError "Size of a filled template; each pass through a section counts as one byte more, so that nested sections end.";
     SIGNATURE_DEPTH "signature_depth" "levels" Some(64), 1, 64, SignatureError "Nesting of types in a signature.";
     FEEDBACK_REPLY_CHARS "feedback_reply_chars" "characters" Some(500), 0, 100_000, ValidationError "Characters of the model's reply quoted back to it after an invalid answer.";
+    PROGRAM_TIMEOUT "program_timeout_ms" "ms" Some(5_000), 1, 3_600_000, Timeout "Time a program may compute; waiting for a tool, a person or a child agent does not count.";
+    PROGRAM_STEPS "program_steps" "steps" Some(1_000_000_000), 1, 1_000_000_000_000, Timeout "Evaluation steps of a program: calls, jumps and items that builtins go through. The same on every machine.";
+    PROGRAM_MEMORY "program_memory_bytes" "bytes" Some(10_000_000), 1_000, 100_000_000_000, MemoryExceeded "Bytes a program may hold above its input.";
+    PROGRAM_DEPTH "program_depth" "calls" Some(10_000), 10, 50_000, MemoryExceeded "Calls within calls.";
+    LOOP_JUMPS "loop_limit" "jumps" Some(1_000), 1, 10_000, LoopLimitExceeded "Jumps of one loop or of one call that recurs.";
+    PROGRAM_BYTES "program_bytes" "bytes" Some(1_000_000), 1, 100_000_000, ProgramTooLarge "Size of a program's text.";
+    PROGRAM_NESTING "program_nesting" "levels" Some(64), 64, 64, ParseError "Brackets within brackets in a program's text.";
+    FORM_NESTING "form_nesting" "levels" Some(512), 512, 512, ProgramTooLarge "Forms within forms after macros such as `->` are expanded.";
+    PROGRAM_SYMBOLS "max_symbols" "names" Some(10_000), 1, 1_000_000, SymbolLimitExceeded "Different symbols and keywords in a program, keywords made while it runs included.";
+    INTEGER_DIGITS "integer_digits" "digits" Some(100), 100, 100, ParseError "Digits of an integer written in a program.";
+    INTEGER_BITS "integer_bits" "bits" Some(1_000_000), 1_000_000, 1_000_000, MemoryExceeded "Size of an integer that a program computes.";
+    COMPILE_TIMEOUT "compile_timeout_ms" "ms" Some(5_000), 1, 60_000, CompileTimeout "Time for reading, analysing and compiling a program.";
+    PRINT_CHARS "max_print_length" "characters" Some(2_000), 1, 1_000_000, RuntimeError "Characters kept of one println; the rest is cut and counted.";
+    PARALLEL_WORKERS "max_parallel_workers" "threads" Some(8), 1, 64, ParallelCapacityExceeded "Threads that pmap and pcalls of one program use at a time; without a free one the branch runs on the caller's thread.";
+    PARALLEL_TIMEOUT "pmap_timeout_ms" "ms" Some(5_000), 1, 3_600_000, Timeout "Time for one pmap or pcalls as a whole.";
+    TOOL_CALLS "max_tool_calls" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "Tool calls of one program.";
+    LEDGER_RESULT "ledger_result_bytes" "bytes" Some(16_384), 16_384, 16_384, ToolError "Bytes kept of each tool result in the list of calls; the program gets all of it.";
+    REGEX_BYTES "regex_bytes" "bytes" Some(256), 256, 256, RuntimeError "Length of a regular expression.";
+    REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "Part of a text that a regular expression searches; the rest is not looked at.";
+    REGEX_STEPS "regex_steps" "steps" Some(100_000), 100_000, 100_000, TypeError "Backtracking steps of one search.";
     FEEDBACK_ISSUES "feedback_issues" "issues" Some(10), 1, 1_000, ValidationError "Validation errors named in one feedback message; the rest is counted.";
 }
 

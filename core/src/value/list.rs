@@ -18,7 +18,7 @@ impl List {
 
 impl Drop for List {
     fn drop(&mut self) {
-        if self.0.iter().any(Value::is_container) {
+        if self.0.iter().any(Value::holds_values) {
             dismantle(self.0.drain(..));
         }
     }

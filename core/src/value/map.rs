@@ -177,7 +177,7 @@ impl Map {
 
     /// Does an entry hold other values?
     pub(super) fn has_containers(&self) -> bool {
-        self.iter().any(|(key, value)| key.is_container() || value.is_container())
+        self.iter().any(|(key, value)| key.holds_values() || value.holds_values())
     }
 }
 

@@ -1,29 +1,34 @@
 //! The 16-byte value that signature, template, reply and engine speak.
 //!
-//! In: JSON text or trees, programs (later). Out: JSON, readable text, comparisons.
+//! In: JSON text or trees, programs. Out: JSON, readable text, comparisons.
 //! It must never hold a key of JSON data as a keyword: keys from outside are strings and are not interned.
 
 mod drop;
 mod extent;
+mod function;
 pub mod json;
 mod keyword;
 mod list;
 mod map;
 mod number;
 mod order;
+mod pattern;
 mod print;
 mod time;
 
 use std::sync::Arc;
 
+pub(crate) use drop::dismantle;
 pub use extent::Extent;
+pub use function::Function;
 pub use json::Json;
 pub use keyword::Keyword;
 pub use list::{List, Set};
 pub use map::Map;
 pub use num_bigint::BigInt;
+pub use pattern::Pattern;
 pub use print::{Bounds, Printed};
-pub use time::{Instant, TimeError, ZonedInstant};
+pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 
 /// A value. Containers are shared and copied on write.
 ///
@@ -55,6 +60,18 @@ pub enum Value {
     Set(Arc<Set>),
     /// A point in time (UTC).
     Instant(Instant),
+    /// A day of the calendar.
+    Date(Date),
+    /// A span of time.
+    Duration(Duration),
+    /// Something a program can call.
+    Function(Arc<Function>),
+    /// A regular expression.
+    Pattern(Arc<Pattern>),
+    /// What `def` returns: `#'name`.
+    Var(Keyword),
+    /// A quoted symbol: `'name`.
+    Symbol(Keyword),
 }
 
 const _: () = assert!(size_of::<Value>() == 16, "a value is 16 bytes");
@@ -82,6 +99,18 @@ pub enum Kind {
     Set,
     /// datetime
     Datetime,
+    /// date
+    Date,
+    /// duration
+    Duration,
+    /// function
+    Function,
+    /// regex
+    Regex,
+    /// var
+    Var,
+    /// symbol
+    Symbol,
 }
 
 impl Kind {
@@ -98,6 +127,12 @@ impl Kind {
             Self::Map => "map",
             Self::Set => "set",
             Self::Datetime => "datetime",
+            Self::Date => "date",
+            Self::Duration => "duration",
+            Self::Function => "function",
+            Self::Regex => "regex",
+            Self::Var => "var",
+            Self::Symbol => "symbol",
         }
     }
 }
@@ -157,6 +192,12 @@ impl Value {
             Self::Map(_) => Kind::Map,
             Self::Set(_) => Kind::Set,
             Self::Instant(_) => Kind::Datetime,
+            Self::Date(_) => Kind::Date,
+            Self::Duration(_) => Kind::Duration,
+            Self::Function(_) => Kind::Function,
+            Self::Pattern(_) => Kind::Regex,
+            Self::Var(_) => Kind::Var,
+            Self::Symbol(_) => Kind::Symbol,
         }
     }
 
@@ -200,6 +241,12 @@ impl Value {
             Self::Set(members) => Some(members),
             _ => None,
         }
+    }
+
+    /// Does it count as true? Everything but nil and false does.
+    #[inline]
+    pub fn is_truthy(&self) -> bool {
+        !matches!(self, Self::Nil | Self::Bool(false))
     }
 
     /// Is it nil?

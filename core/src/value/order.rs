@@ -84,12 +84,18 @@ pub(super) fn rank(value: &Value) -> u8 {
         Value::Bool(false) => 1,
         Value::Nil => 2,
         Value::Bool(true) => 3,
-        Value::Keyword(_) => 5,
-        Value::Set(_) => 6,
-        Value::Map(_) => 7,
-        Value::Instant(_) => 8,
-        Value::List(_) => 9,
-        Value::Str(_) => 10,
+        Value::Function(_) => 4,
+        Value::Pattern(_) => 5,
+        Value::Var(_) => 6,
+        Value::Symbol(_) => 7,
+        Value::Keyword(_) => 8,
+        Value::Set(_) => 9,
+        Value::Map(_) => 10,
+        Value::Date(_) => 11,
+        Value::Instant(_) => 12,
+        Value::Duration(_) => 13,
+        Value::List(_) => 14,
+        Value::Str(_) => 15,
     }
 }
 
@@ -99,6 +105,11 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
         (Value::Keyword(a), Value::Keyword(b)) => Some(a.cmp(b)),
         (Value::Instant(a), Value::Instant(b)) => Some(a.cmp(b)),
+        (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
+        (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
+        (Value::Var(a), Value::Var(b)) | (Value::Symbol(a), Value::Symbol(b)) => Some(a.cmp(b)),
+        (Value::Pattern(a), Value::Pattern(b)) => Some(a.cmp(b)),
+        (Value::Function(a), Value::Function(b)) => Some(a.cmp(b)),
         (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {
             return Err(());
         }
@@ -249,6 +260,11 @@ fn hash<H: Hasher>(value: &Value, state: &mut H, depth: usize, left: &mut usize)
         Value::Keyword(word) => word.hash(state),
         Value::Str(text) => text.hash(state),
         Value::Instant(at) => at.hash(state),
+        Value::Date(day) => day.hash(state),
+        Value::Duration(span) => span.hash(state),
+        Value::Var(name) | Value::Symbol(name) => name.hash(state),
+        Value::Pattern(pattern) => pattern.hash(state),
+        Value::Function(function) => function.hash(state),
         Value::List(items) => {
             items.len().hash(state);
             hash_all(items.iter(), state, depth, left);

@@ -88,6 +88,12 @@ impl<W: Write> Printer<'_, W> {
             Value::Set(members) => self.items("#{", members, "}", chars, depth),
             Value::Map(map) => self.map(map, chars, depth),
             Value::Instant(at) => write!(self.out, "\"{at}\""),
+            Value::Date(day) => write!(self.out, "\"{day}\""),
+            Value::Duration(span) => write!(self.out, "#duration[{}ms]", span.0),
+            Value::Function(function) => write!(self.out, "{function}"),
+            Value::Pattern(pattern) => write!(self.out, "#\"{}\"", pattern.source()),
+            Value::Var(name) => write!(self.out, "#'{}", name.name()),
+            Value::Symbol(name) => write!(self.out, "'{}", name.name()),
         }
     }
 

@@ -9,6 +9,25 @@ use jiff::tz::TimeZone;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Instant(pub i64);
 
+/// A day, counted from 1970-01-01.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Date(pub i32);
+
+/// A span of time in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Duration(pub i64);
+
+/// ISO 8601; outside the years ±9999 the bare number of days.
+impl std::fmt::Display for Date {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let epoch = jiff::civil::date(1970, 1, 1);
+        match epoch.checked_add(jiff::Span::new().try_days(i64::from(self.0)).unwrap_or_default()) {
+            Ok(day) if self.0 == 0 || day != epoch => write!(f, "{day}"),
+            _ => write!(f, "{}d", self.0),
+        }
+    }
+}
+
 /// A point in time as read from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZonedInstant {

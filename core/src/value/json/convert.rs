@@ -67,6 +67,10 @@ fn view(value: &Value, shape: Option<&Json>, depth: u64) -> Json {
         Value::Set(members) => Node::List(members.iter().map(|member| view(member, None, depth)).collect()),
         Value::Map(map) => return object(map, shape, depth),
         Value::Instant(at) => Node::Str(at.to_string()),
+        Value::Date(day) => Node::Str(day.to_string()),
+        Value::Duration(_) | Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+            Node::Str(value.to_string())
+        }
     };
     node.into()
 }
@@ -112,6 +116,7 @@ fn key_text(key: &Value) -> String {
         Value::Str(text) => text.to_string(),
         Value::Keyword(word) => word.name().to_owned(),
         Value::Instant(at) => at.to_string(),
+        Value::Date(day) => day.to_string(),
         other => other.to_string(),
     }
 }

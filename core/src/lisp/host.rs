@@ -1,0 +1,61 @@
+//! The port between a program and the world: tool calls, the time, and being stopped.
+//!
+//! All methods are called on the program's thread (or on its workers' threads) and may block there.
+
+use super::Error;
+use crate::value::Value;
+
+/// What a program needs from outside.
+pub trait Host: Sync {
+    /// Calls a tool and waits for its answer. `args` are as the language contract §11.2 says: string keys with `_`.
+    fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure>;
+
+    /// Asked every few hundred steps: an error ends the program with it (`timeout`, `cancelled`, …).
+    fn interrupt(&self) -> Option<Error>;
+
+    /// The program's time in milliseconds since 1970. One run sees one time, so that it can be replayed.
+    fn now_ms(&self) -> i64;
+}
+
+/// Why a tool call gave no value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// The tool answered with an error, in its own words.
+    Tool(String),
+    /// The program is being stopped.
+    Stopped(Error),
+}
+
+/// Where in a program a tool is called; the same in every run of the program on the same data.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct CallAddress {
+    /// For each parallel form around the call, outermost first: which one it is (from 1, in the order they are
+    /// started) and the branch (from 0).
+    pub branches: Vec<(u32, u32)>,
+    /// Which call it is there, from 0.
+    pub call: u32,
+}
+
+/// A tool as programs see it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolInfo {
+    /// The name after `tool/`.
+    pub name: String,
+    /// How it is called, in the notation of signatures.
+    pub signature: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+}
+
+/// A finished tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Where it was made.
+    pub at: CallAddress,
+    /// The tool.
+    pub tool: String,
+    /// What it got.
+    pub args: Value,
+    /// What it answered; an error in the tool's words.
+    pub result: Result<Value, String>,
+}

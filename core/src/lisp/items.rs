@@ -1,0 +1,76 @@
+//! Going through anything that can be gone through: nil, lists, sets, maps as `[k v]`, strings as graphemes.
+
+use std::sync::Arc;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::value::{List, Map, Value};
+
+/// The items of a collection, by value. A list that nobody else holds is emptied; others are cloned item by item.
+pub enum Items {
+    /// Items nobody else holds.
+    Owned(std::vec::IntoIter<Value>),
+    /// Items of a shared list, from a place on.
+    Shared(Arc<List>, usize),
+}
+
+impl Items {
+    /// The items of a collection; `Err` gives back a value that has none.
+    pub fn of(value: Value) -> Result<Self, Value> {
+        match value {
+            Value::List(list) => Ok(match Arc::try_unwrap(list) {
+                Ok(list) => Self::Owned(list.into_iter()),
+                Err(list) => Self::Shared(list, 0),
+            }),
+            other => items(other).map(|items| Self::Owned(items.into_iter())),
+        }
+    }
+}
+
+impl Iterator for Items {
+    type Item = Value;
+
+    #[inline]
+    fn next(&mut self) -> Option<Value> {
+        match self {
+            Self::Owned(items) => items.next(),
+            Self::Shared(list, at) => {
+                let item = list.get(*at).cloned();
+                *at += 1;
+                item
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = match self {
+            Self::Owned(items) => items.len(),
+            Self::Shared(list, at) => list.len().saturating_sub(*at),
+        };
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Items {}
+
+/// The items of a collection as a vector of their own; `Err` gives back a value that has none.
+pub fn items(value: Value) -> Result<Vec<Value>, Value> {
+    Ok(match value {
+        Value::Nil => Vec::new(),
+        Value::List(list) => Arc::try_unwrap(list).map_or_else(|list| list.to_vec(), List::into_vec),
+        Value::Set(set) => Arc::try_unwrap(set).map_or_else(|set| set.to_vec(), crate::value::Set::into_vec),
+        Value::Map(map) => entries(&map),
+        Value::Str(text) => graphemes(&text),
+        other => return Err(other),
+    })
+}
+
+/// The entries of a map as `[key value]`, sorted by key.
+pub fn entries(map: &Map) -> Vec<Value> {
+    map.iter().map(|(key, value)| Value::from(vec![key.clone(), value.clone()])).collect()
+}
+
+/// The graphemes of a text as strings.
+pub fn graphemes(text: &str) -> Vec<Value> {
+    text.graphemes(true).map(Value::from).collect()
+}

@@ -1,0 +1,26 @@
+//! PTC-Lisp: the small, safe Clojure that models write.
+//!
+//! ```text
+//! text ─read─▶ Form ─analyse─▶ ir::Program ─compile─▶ Unit ─run─▶ Outcome
+//! ```
+//!
+//! In: a program's text, its context, memory and limits, and a [`Host`] that calls tools, tells the time and may stop
+//! it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it panic,
+//! hang or overflow.
+
+pub mod builtins;
+mod error;
+mod form;
+pub(crate) mod function;
+mod host;
+#[expect(missing_docs, reason = "a variant says what its fields are")]
+pub mod ir;
+mod items;
+pub mod machine;
+mod run;
+
+pub use error::{Error, Halt, R, described, wrong};
+pub use form::{Form, Shape};
+pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
+pub use items::{Items, entries, graphemes, items};
+pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Signal, Usage};
