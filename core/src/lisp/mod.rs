@@ -17,10 +17,12 @@ mod host;
 pub mod ir;
 mod items;
 pub mod machine;
+mod read;
 mod run;
 
 pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
+pub use read::{Budget, read};
 pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Signal, Usage};
