@@ -9,6 +9,7 @@
 //! hang or overflow.
 
 pub mod builtins;
+pub(crate) mod compile;
 mod error;
 mod form;
 pub(crate) mod function;
