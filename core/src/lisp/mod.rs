@@ -10,6 +10,7 @@
 
 pub mod arithmetic;
 pub mod builtins;
+pub(crate) mod compile;
 mod error;
 mod form;
 pub(crate) mod function;
