@@ -9,6 +9,7 @@
 //! hang or overflow.
 
 pub mod arithmetic;
+pub mod boundary;
 pub mod builtins;
 mod error;
 mod form;
