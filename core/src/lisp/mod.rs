@@ -9,6 +9,7 @@
 //! hang or overflow.
 
 pub mod arithmetic;
+pub mod boundary;
 pub mod builtins;
 pub(crate) mod compile;
 mod error;
