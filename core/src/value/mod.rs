@@ -26,7 +26,8 @@ pub use keyword::Keyword;
 pub use list::{List, Set};
 pub use map::Map;
 pub use num_bigint::BigInt;
-pub use pattern::Pattern;
+pub use pattern::{BadPattern, Pattern};
+pub(crate) use pattern::{Filled, Found, Search, Stuck};
 pub use print::{Bounds, Printed};
 pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 

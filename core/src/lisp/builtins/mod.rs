@@ -1,6 +1,7 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+pub(crate) mod regex;
 mod row;
 mod seq;
 
@@ -19,7 +20,10 @@ pub struct Section {
 }
 
 /// All builtins by section.
-pub const SECTIONS: &[Section] = &[Section { title: "Slicing", rows: seq::ROWS }];
+pub const SECTIONS: &[Section] = &[
+    Section { title: "Slicing", rows: seq::ROWS },
+    Section { title: "Regular expressions", rows: regex::ROWS },
+];
 
 /// All builtins in the order of the reference.
 pub fn rows() -> impl Iterator<Item = &'static Builtin> {
