@@ -8,6 +8,7 @@
 //! it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it panic,
 //! hang or overflow.
 
+pub mod arithmetic;
 pub mod builtins;
 mod error;
 mod form;

@@ -10,7 +10,7 @@ pub mod json;
 mod keyword;
 mod list;
 mod map;
-mod number;
+pub mod number;
 mod order;
 mod pattern;
 mod print;

@@ -1,6 +1,7 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+mod key;
 pub(crate) mod regex;
 mod row;
 mod seq;
