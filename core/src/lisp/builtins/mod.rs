@@ -4,6 +4,7 @@
 mod access;
 mod argument;
 mod key;
+pub(crate) mod regex;
 mod row;
 mod slice;
 mod view;
@@ -26,6 +27,7 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Regular expressions", rows: regex::ROWS },
 ];
 
 /// All builtins in the order of the reference.
