@@ -9,7 +9,10 @@
 //! hang or overflow.
 
 mod analyse;
+pub mod arithmetic;
+pub mod boundary;
 pub mod builtins;
+pub(crate) mod compile;
 mod error;
 mod form;
 pub(crate) mod function;
@@ -19,6 +22,7 @@ pub mod ir;
 mod items;
 pub mod machine;
 mod namespaces;
+mod read;
 mod run;
 
 pub use analyse::{Names, analyse};
@@ -26,4 +30,5 @@ pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
+pub use read::{Budget, read};
 pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Signal, Usage};

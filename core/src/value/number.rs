@@ -1,77 +1,193 @@
-//! Exact comparison of numbers of different kinds: no integer is rounded to a float on the way.
+//! Exact arithmetic: integers of any size, doubles, and the two mixed (language contract §14.6).
+//!
+//! In: values. Out: values, or a [`NumberError`] that the caller words. Integers never overflow: beyond 64 bits they
+//! become [`Value::Big`], beyond [`INTEGER_BITS`] they are refused before the work is done. With a float on either side
+//! both are floats, and floats follow IEEE 754: `Inf - Inf` is NaN. Nothing here counts steps; [`steps`] says what a
+//! call with large integers is worth.
 
-use std::cmp::Ordering;
+mod bits;
+mod compare;
+mod division;
+mod round;
+mod text;
 
-use num_bigint::{BigInt, Sign};
-use num_traits::FromPrimitive;
+use std::borrow::Cow;
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
 
 use super::Value;
-use super::order::Rule;
+use crate::limits::INTEGER_BITS;
 
-/// 2^63, the first float beyond every `i64`.
-const BEYOND_I64: f64 = 9_223_372_036_854_775_808.0;
+pub use bits::{Bit, and, and_not, not, or, set_bit, shift_left, shift_right, test_bit, xor};
+pub(super) use compare::compare;
+pub(super) use compare::is_nan;
+pub use division::{div, modulo, quot, rem};
+pub use round::{Rounding, decimals, to_double, whole};
+pub use text::{parse_double, parse_long, shortest};
 
-/// Is it the float NaN?
-pub(super) fn is_nan(value: &Value) -> bool {
-    matches!(value, Value::Float(float) if float.is_nan())
+/// Why numbers could not be computed. Arguments are counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberError {
+    /// This argument is no number.
+    NotNumber(u8),
+    /// This argument is no integer.
+    NotInteger(u8),
+    /// This argument is a negative integer, or a place in a number that is no integer.
+    NotPlace(u8),
+    /// The divisor is zero.
+    DivisionByZero,
+    /// The result has more than [`INTEGER_BITS`] bits.
+    TooLarge,
 }
 
-/// Numbers by value, NaN last; under the strict rule ties go to integers, then to the smaller bit pattern (`-0.0`).
-/// Values that are not numbers are equal.
-pub(super) fn compare(a: &Value, b: &Value, rule: Rule) -> Ordering {
-    let by_value = match (a, b) {
-        (Value::Int(a), Value::Int(b)) => a.cmp(b),
-        (Value::Big(a), Value::Big(b)) => a.cmp(b),
-        (Value::Int(_), Value::Big(big)) => zero_and(big).reverse(),
-        (Value::Big(big), Value::Int(_)) => zero_and(big),
-        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
-        (Value::Int(a), Value::Float(b)) => int_and_float(*a, *b),
-        (Value::Float(a), Value::Int(b)) => int_and_float(*b, *a).reverse(),
-        (Value::Big(a), Value::Float(b)) => big_and_float(a, *b),
-        (Value::Float(a), Value::Big(b)) => big_and_float(b, *a).reverse(),
-        _ => Ordering::Equal,
+/// A number, or why there is none; 16 bytes.
+pub type Computed = Result<Value, NumberError>;
+
+const _: () = assert!(size_of::<Computed>() == 16, "a result of arithmetic is as small as a value");
+
+/// `a + b`
+#[inline]
+pub fn add(a: &Value, b: &Value) -> Computed {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_add(*y) {
+            Some(sum) => Ok(Value::Int(sum)),
+            None => sized(BigInt::from(*x) + y),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x + y)),
+        _ => mixed(a, b, |x, y| sized(x + y), |x, y| x + y),
+    }
+}
+
+/// `a - b`
+#[inline]
+pub fn sub(a: &Value, b: &Value) -> Computed {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_sub(*y) {
+            Some(difference) => Ok(Value::Int(difference)),
+            None => sized(BigInt::from(*x) - y),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x - y)),
+        _ => mixed(a, b, |x, y| sized(x - y), |x, y| x - y),
+    }
+}
+
+/// `a * b`
+#[inline]
+pub fn mul(a: &Value, b: &Value) -> Computed {
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => match x.checked_mul(*y) {
+            Some(product) => Ok(Value::Int(product)),
+            None => sized(BigInt::from(*x) * y),
+        },
+        (Value::Float(x), Value::Float(y)) => Ok(Value::Float(x * y)),
+        _ => mixed(a, b, product, |x, y| x * y),
+    }
+}
+
+/// `-a`
+#[inline]
+pub fn neg(a: &Value) -> Computed {
+    match a {
+        Value::Int(x) => Ok(x.checked_neg().map_or_else(|| Value::integer(-BigInt::from(*x)), Value::Int)),
+        Value::Float(x) => Ok(Value::Float(-x)),
+        Value::Big(x) => Ok(Value::integer(-&**x)),
+        _ => Err(NumberError::NotNumber(1)),
+    }
+}
+
+/// `a + 1`
+#[inline]
+pub fn inc(a: &Value) -> Computed {
+    add(a, &Value::Int(1))
+}
+
+/// `a - 1`
+#[inline]
+pub fn dec(a: &Value) -> Computed {
+    sub(a, &Value::Int(1))
+}
+
+/// The number without its sign.
+pub fn abs(a: &Value) -> Computed {
+    match a {
+        Value::Int(x) if *x < 0 => neg(a),
+        Value::Big(x) if x.sign() == num_bigint::Sign::Minus => neg(a),
+        Value::Float(x) => Ok(Value::Float(x.abs())),
+        Value::Int(_) | Value::Big(_) => Ok(a.clone()),
+        _ => Err(NumberError::NotNumber(1)),
+    }
+}
+
+/// Is it a number?
+#[inline]
+pub fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_))
+}
+
+/// About how many steps (10 ns each) multiplying or dividing two numbers takes; 0 for all but large integers.
+pub fn steps(a: &Value, b: &Value) -> usize {
+    let words = |value: &Value| match value {
+        Value::Big(big) => usize::try_from(big.bits() / 64).unwrap_or(usize::MAX) + 1,
+        _ => 1,
     };
-    match rule {
-        Rule::Strict => by_value.then_with(|| kind(a).cmp(&kind(b))),
-        Rule::Loose | Rule::Sorting => by_value,
-    }
+    // Schoolbook costs one word times one word each; about ten of them fit a step.
+    let (a, b) = (words(a), words(b));
+    if a.max(b) < 8 { 0 } else { a.saturating_mul(b) / 10 + 1 }
 }
 
-/// Integers, then -0.0, then other floats.
-fn kind(value: &Value) -> u8 {
+/// The number as a float: rounded to the nearest, infinite when beyond.
+pub fn as_float(value: &Value) -> Option<f64> {
     match value {
-        Value::Float(float) if *float == 0.0 && float.is_sign_negative() => 1,
-        Value::Float(_) => 2,
-        _ => 0,
+        Value::Float(float) => Some(*float),
+        #[expect(clippy::cast_precision_loss, reason = "rounding to the nearest double is what is asked for")]
+        Value::Int(int) => Some(*int as f64),
+        Value::Big(big) => big.to_f64(),
+        _ => None,
     }
 }
 
-/// A big integer never fits 64 bits, so against a small one its sign decides.
-fn zero_and(big: &BigInt) -> Ordering {
-    if big.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater }
-}
-
-fn int_and_float(int: i64, float: f64) -> Ordering {
-    if float.is_nan() || float >= BEYOND_I64 {
-        return Ordering::Less;
-    }
-    if float < -BEYOND_I64 {
-        return Ordering::Greater;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "whole and within the range of i64, so exact")]
-    let whole = float.trunc() as i64;
-    int.cmp(&whole).then_with(|| zero_and_rest(float))
-}
-
-fn big_and_float(big: &BigInt, float: f64) -> Ordering {
-    match BigInt::from_f64(float.trunc()) {
-        Some(whole) => big.cmp(&whole).then_with(|| zero_and_rest(float)),
-        None if float == f64::NEG_INFINITY => Ordering::Greater,
-        None => Ordering::Less,
+/// The integer, whatever its size.
+fn as_integer(value: &Value) -> Option<Cow<'_, BigInt>> {
+    match value {
+        Value::Int(int) => Some(Cow::Owned(BigInt::from(*int))),
+        Value::Big(big) => Some(Cow::Borrowed(big)),
+        _ => None,
     }
 }
 
-/// How the whole part of a float compares with the float.
-fn zero_and_rest(float: f64) -> Ordering {
-    0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal)
+/// Both as integers, or both as floats when one is a float.
+#[cold]
+fn mixed(
+    a: &Value,
+    b: &Value,
+    integers: impl FnOnce(&BigInt, &BigInt) -> Computed,
+    floats: impl FnOnce(f64, f64) -> f64,
+) -> Computed {
+    if let (Some(x), Some(y)) = (as_integer(a), as_integer(b)) {
+        return integers(&x, &y);
+    }
+    let (x, y) = both_floats(a, b)?;
+    Ok(Value::Float(floats(x, y)))
 }
+
+fn both_floats(a: &Value, b: &Value) -> Result<(f64, f64), NumberError> {
+    let x = as_float(a).ok_or(NumberError::NotNumber(1))?;
+    let y = as_float(b).ok_or(NumberError::NotNumber(2))?;
+    Ok((x, y))
+}
+
+fn product(a: &BigInt, b: &BigInt) -> Computed {
+    if a.bits() + b.bits() > INTEGER_BITS.max + 1 {
+        return Err(NumberError::TooLarge);
+    }
+    sized(a * b)
+}
+
+/// An integer within the limit.
+fn sized(number: BigInt) -> Computed {
+    if number.bits() > INTEGER_BITS.max { Err(NumberError::TooLarge) } else { Ok(Value::integer(number)) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! What items are sorted, grouped and summed by: a field, a path of fields, or a function.
+//!
+//! In: the key as a program writes it (language contract §14.5: keyword, string, key path or function). Out: an item's
+//! value under it. It must never fail on an item that lacks the field: that is nil.
+
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{R, wrong};
+use crate::value::Value;
+
+/// A key as an argument of `sort-by`, `group-by`, `sum-by` and their like, looked at once.
+#[derive(Clone, Copy)]
+pub(super) enum Key<'v> {
+    /// A keyword or string, looked up flexibly (contract §13). nil is a field that nothing has.
+    Field(&'v Value),
+    /// Fields and list indexes, one inside the other; the empty path is the item itself.
+    Path(&'v [Value]),
+    /// A function of the item.
+    Function(Callee<'v>),
+}
+
+impl<'v> Key<'v> {
+    /// The key that is argument `position`; maps, numbers and the rest are a `type_error`.
+    pub(super) fn of(position: usize, key: &'v Value) -> R<Self> {
+        Ok(match key {
+            Value::Keyword(_) | Value::Str(_) | Value::Nil => Self::Field(key),
+            Value::List(path) => Self::Path(path),
+            Value::Function(_) | Value::Set(_) | Value::Var(_) => Self::Function(Callee::of(position, key)?),
+            other => return Err(wrong(position, "a keyword, string, key path or function", other)),
+        })
+    }
+
+    /// The item's value under the key; nil when it has none.
+    #[inline]
+    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
+        match self {
+            Self::Field(field) => Ok(under(item, field).cloned().unwrap_or_default()),
+            Self::Path(path) => {
+                machine.ticks(path.len())?;
+                Ok(path.iter().try_fold(item, |at, step| under(at, step)).cloned().unwrap_or_default())
+            }
+            Self::Function(function) => function.call1(machine, item.clone()),
+        }
+    }
+}
+
+/// What lies under one step of a path: a map's value (flexibly) or a list's item.
+fn under<'a>(value: &'a Value, step: &Value) -> Option<&'a Value> {
+    match (value, step) {
+        (Value::Map(map), key) => map.lookup_key(key),
+        (Value::List(list), Value::Int(index)) => list.get(usize::try_from(*index).ok()?),
+        _ => None,
+    }
+}

@@ -1,0 +1,119 @@
+//! Bits of integers of any size, in two's complement without end.
+
+use num_bigint::BigInt;
+
+use super::{Computed, NumberError, as_integer, sized};
+use crate::limits::INTEGER_BITS;
+use crate::value::Value;
+
+/// What is done to one bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Bit {
+    /// It becomes 1.
+    Set,
+    /// It becomes 0.
+    Clear,
+    /// It changes.
+    Flip,
+}
+
+/// Bits that both have.
+pub fn and(a: &Value, b: &Value) -> Computed {
+    bitwise(a, b, |x, y| x & y, |x, y| x & y)
+}
+
+/// Bits that either has.
+pub fn or(a: &Value, b: &Value) -> Computed {
+    bitwise(a, b, |x, y| x | y, |x, y| x | y)
+}
+
+/// Bits that exactly one has.
+pub fn xor(a: &Value, b: &Value) -> Computed {
+    bitwise(a, b, |x, y| x ^ y, |x, y| x ^ y)
+}
+
+/// Bits of `a` that `b` does not have.
+pub fn and_not(a: &Value, b: &Value) -> Computed {
+    bitwise(a, b, |x, y| x & !y, |x, y| x & !y.clone())
+}
+
+/// All bits changed.
+pub fn not(a: &Value) -> Computed {
+    match a {
+        Value::Int(x) => Ok(Value::Int(!x)),
+        Value::Big(x) => Ok(Value::integer(!(**x).clone())),
+        _ => Err(NumberError::NotInteger(1)),
+    }
+}
+
+/// `a` times two to the power of `places`.
+pub fn shift_left(a: &Value, places: &Value) -> Computed {
+    let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
+    let places = place(places)?;
+    if number.bits() == 0 {
+        return Ok(Value::Int(0));
+    }
+    if number.bits().saturating_add(places) > INTEGER_BITS.max {
+        return Err(NumberError::TooLarge);
+    }
+    Ok(Value::integer(&*number << places))
+}
+
+/// `a` divided by two to the power of `places`, rounded down.
+pub fn shift_right(a: &Value, places: &Value) -> Computed {
+    let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
+    // Beyond its own bits nothing is left but the sign.
+    let places = place(places)?.min(number.bits() + 1);
+    Ok(Value::integer(&*number >> places))
+}
+
+/// `a` with the bit at `at` changed.
+pub fn set_bit(a: &Value, at: &Value, to: Bit) -> Computed {
+    let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
+    let at = place(at)?;
+    let old = number.bit(at);
+    let new = match to {
+        Bit::Set => true,
+        Bit::Clear => false,
+        Bit::Flip => !old,
+    };
+    if old == new {
+        return Ok(a.clone());
+    }
+    if at >= INTEGER_BITS.max {
+        return Err(NumberError::TooLarge);
+    }
+    let mut number = number.into_owned();
+    number.set_bit(at, new);
+    sized(number)
+}
+
+/// Is the bit at `at` 1?
+pub fn test_bit(a: &Value, at: &Value) -> Computed {
+    let number = as_integer(a).ok_or(NumberError::NotInteger(1))?;
+    Ok(Value::Bool(number.bit(place(at)?)))
+}
+
+fn bitwise(
+    a: &Value,
+    b: &Value,
+    small: impl FnOnce(i64, i64) -> i64,
+    large: impl FnOnce(&BigInt, &BigInt) -> BigInt,
+) -> Computed {
+    if let (Value::Int(x), Value::Int(y)) = (a, b) {
+        return Ok(Value::Int(small(*x, *y)));
+    }
+    let x = as_integer(a).ok_or(NumberError::NotInteger(1))?;
+    let y = as_integer(b).ok_or(NumberError::NotInteger(2))?;
+    Ok(Value::integer(large(&x, &y)))
+}
+
+/// A place in a number as second argument. Places beyond 64 bits are as good as the last one.
+fn place(value: &Value) -> Result<u64, NumberError> {
+    match value {
+        Value::Int(at) => u64::try_from(*at).map_err(|_| NumberError::NotPlace(2)),
+        Value::Big(at) if at.sign() != num_bigint::Sign::Minus => Ok(u64::MAX - 1),
+        Value::Big(_) => Err(NumberError::NotPlace(2)),
+        _ => Err(NumberError::NotInteger(2)),
+    }
+}

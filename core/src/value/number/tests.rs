@@ -1,0 +1,1 @@
+//! Arithmetic against the exact integers and the doubles of the platform.

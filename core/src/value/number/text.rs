@@ -1,0 +1,61 @@
+//! Numbers from text and to text, as programs do it with `parse-long`, `parse-double` and `str`.
+
+use crate::value::Value;
+
+/// From here on floats are written with an exponent.
+const PLAIN_BELOW: f64 = 1e16;
+
+/// Optional sign and digits, 64 bits; nothing else around them.
+pub fn parse_long(text: &str) -> Option<Value> {
+    // The parser takes an optional sign of either kind and ASCII digits, and nothing else.
+    text.parse().ok().map(Value::Int)
+}
+
+/// Optional sign, digits, optionally a fraction and an exponent, or `Infinity` and `NaN`; a dot needs digits on both
+/// sides. A number beyond the range of doubles is infinite.
+pub fn parse_double(text: &str) -> Option<Value> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned == "Infinity" || text == "NaN" {
+        return text.parse().ok().map(Value::Float);
+    }
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let exponent = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits(whole) && fraction.is_none_or(digits) && exponent.is_none_or(digits) {
+        text.parse().ok().map(Value::Float)
+    } else {
+        None
+    }
+}
+
+/// The shortest text that reads back as this float, as `str` writes it: `0.1`, `1.0e20`, `Infinity`.
+/// Fractions are written in the shorter of the two ways, whole numbers below 10^16 always without an exponent.
+pub fn shortest(float: f64) -> String {
+    if float.is_nan() {
+        return "NaN".to_owned();
+    }
+    if float.is_infinite() {
+        return if float > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    // `{:e}` gives the shortest digits that read back: `1.5e10`, `1e-7`.
+    let text = format!("{float:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let scientific = {
+        let dot = if digits.contains('.') { "" } else { ".0" };
+        format!("{digits}{dot}e{exponent}")
+    };
+    let plain = {
+        let text = format!("{float}");
+        if text.contains('.') { text } else { text + ".0" }
+    };
+    let is_plain = float.abs() < PLAIN_BELOW && (float.fract() == 0.0 || plain.len() <= scientific.len());
+    if is_plain { plain } else { scientific }
+}
