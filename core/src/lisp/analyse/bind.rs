@@ -109,7 +109,13 @@ impl Analyser<'_> {
             for pair in given.chunks_exact(2) {
                 let Some(name) = plain(&pair[0]) else {
                     let hint = "Write {:keys [a] :or {a 1}}";
-                    return Err(broken_with(Reason::InvalidForm, ":or", "the names must be symbols", hint, pair[0].span));
+                    return Err(broken_with(
+                        Reason::InvalidForm,
+                        ":or",
+                        "the names must be symbols",
+                        hint,
+                        pair[0].span,
+                    ));
                 };
                 defaults.push((name, &pair[1]));
             }
@@ -128,7 +134,7 @@ impl Analyser<'_> {
                     other => return Err(unsupported(key, format!("`:{other}` is not known in a map pattern"))),
                 },
                 Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
-                    let (Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_)))) = &value.shape else {
+                    let Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))) = &value.shape else {
                         let hint = "Write {name :key} or {name \"key\"}";
                         let problem = "a map pattern needs a keyword or string as key";
                         return Err(broken_with(Reason::InvalidForm, "destructuring", problem, hint, value.span));

@@ -139,7 +139,11 @@ impl Analyser<'_> {
     /// Calls a builtin of the language, whatever the program has defined under its name.
     fn builtin_call(&mut self, name: &str, args: Vec<Node>, span: Span) -> Node {
         match builtins::find(name) {
-            Some(row) => call(Node::constant(super::name::function(crate::lisp::function::Function::Builtin(row)), span), args, span),
+            Some(row) => call(
+                Node::constant(super::name::function(crate::lisp::function::Function::Builtin(row)), span),
+                args,
+                span,
+            ),
             None => self.unknown_name(name, span),
         }
     }

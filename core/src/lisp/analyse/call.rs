@@ -13,8 +13,20 @@ use crate::value::Value;
 
 /// Functions whose number of arguments is checked although they may never be called.
 const CHECKED: &[&str] = &[
-    "all-ns", "apply", "apropos", "dir", "doc", "juxt", "meta", "ns-name", "ns-publics", "pcalls", "pmap", "println",
-    "source", "tool/servers",
+    "all-ns",
+    "apply",
+    "apropos",
+    "dir",
+    "doc",
+    "juxt",
+    "meta",
+    "ns-name",
+    "ns-publics",
+    "pcalls",
+    "pmap",
+    "println",
+    "source",
+    "tool/servers",
 ];
 
 /// Functions that take a symbol as it is written.
@@ -52,13 +64,20 @@ impl Analyser<'_> {
         }
         if name == "." {
             let hint = "Write (.method object arguments…)";
-            return Err(broken_with(Reason::InvalidForm, ".", "this way to call methods does not exist", hint, form.span));
+            return Err(broken_with(
+                Reason::InvalidForm,
+                ".",
+                "this way to call methods does not exist",
+                hint,
+                form.span,
+            ));
         }
         match namespaces::split(name) {
             Some(("tool", "servers")) => {}
             Some(("tool", tool)) => return self.tool_call(form, tool, at, args),
             Some(("data", key)) => {
-                let hint = format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
+                let hint =
+                    format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
                 return Err(broken_with(Reason::InvalidForm, name, "data is no function", &hint, form.span));
             }
             _ => {}
@@ -99,7 +118,8 @@ impl Analyser<'_> {
     fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
         self.check_tool(tool, at);
         let keys = args.iter().step_by(2);
-        let pairs = args.len() % 2 == 0 && keys.clone().all(|key| matches!(key.shape, Shape::Literal(Value::Keyword(_))));
+        let pairs =
+            args.len() % 2 == 0 && keys.clone().all(|key| matches!(key.shape, Shape::Literal(Value::Keyword(_))));
         if pairs {
             let nodes = self.all(args)?;
             let mut entries = Vec::with_capacity(nodes.len() / 2);
@@ -164,7 +184,11 @@ pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
 /// A builtin that got a wrong number of arguments.
 fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Error> {
     let error = Error::new(reason, format!("needs {}, got {got}", row.arity)).within(row.name).at(span);
-    Box::new(if row.signatures.is_empty() { error } else { error.hint(format!("Write {}", row.signatures.join(" or "))) })
+    Box::new(if row.signatures.is_empty() {
+        error
+    } else {
+        error.hint(format!("Write {}", row.signatures.join(" or ")))
+    })
 }
 
 /// Checks the number of parts of a form against its row in the table of builtins.
@@ -175,9 +199,7 @@ pub(super) fn count(op: &str, arity: Arity, args: &[Form], span: Span) -> A<()> 
     let problem = format!("needs {}, got {}", arity, args.len());
     let signatures = builtins::find(op).map(|row| row.signatures.join(" or ")).filter(|text| !text.is_empty());
     Err(match signatures {
-        Some(signatures) => {
-            broken_with(Reason::InvalidArity, op, problem, &format!("Write {signatures}"), span)
-        }
+        Some(signatures) => broken_with(Reason::InvalidArity, op, problem, &format!("Write {signatures}"), span),
         None => broken(Reason::InvalidArity, op, problem, span),
     })
 }

@@ -56,17 +56,15 @@ impl Analyser<'_> {
     /// Forms of which only the last stands in tail position; there is at least one.
     fn last_in_tail(&mut self, args: &[Form], tail: Tail) -> A<Vec<Node>> {
         let last = args.len().saturating_sub(1);
-        args.iter()
-            .enumerate()
-            .map(|(at, arg)| self.expr(arg, if at == last { tail } else { Tail::No }))
-            .collect()
+        args.iter().enumerate().map(|(at, arg)| self.expr(arg, if at == last { tail } else { Tail::No })).collect()
     }
 
     /// `(recur …)`
     pub(super) fn recur_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
         let wanted = self.scope().targets.last().copied();
         let (Tail::Yes, Some(wanted)) = (tail, wanted) else {
-            let hint = "It must be the last thing that a loop or function does: write (loop [i 0] (if … (recur (inc i)) i))";
+            let hint =
+                "It must be the last thing that a loop or function does: write (loop [i 0] (if … (recur (inc i)) i))";
             let problem = "there is nothing to jump to from here";
             return Err(broken_with(Reason::InvalidForm, "recur", problem, hint, form.span));
         };
@@ -100,7 +98,13 @@ impl Analyser<'_> {
                 Shape::Literal(Value::Str(text)) => (Some(text.as_ref().as_ref().into()), value),
                 _ => {
                     let hint = format!("Write ({op} name \"what it is\" value)");
-                    return Err(broken_with(Reason::InvalidForm, op, "the description must be a string", &hint, doc.span));
+                    return Err(broken_with(
+                        Reason::InvalidForm,
+                        op,
+                        "the description must be a string",
+                        &hint,
+                        doc.span,
+                    ));
                 }
             },
             _ => (None, &args[0]),

@@ -11,51 +11,70 @@ pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> A;
 
 /// Forms that no local can hide.
 const FIXED: &[&str] = &[
-    "if", "do", "def", "defonce", "defn", "recur", "return", "fail", "task", "step-done", "task-reset", "quote", "comment",
+    "if",
+    "do",
+    "def",
+    "defonce",
+    "defn",
+    "recur",
+    "return",
+    "fail",
+    "task",
+    "step-done",
+    "task-reset",
+    "quote",
+    "comment",
 ];
 
-/// All forms with what analyses them.
-pub(super) const FORMS: &[(&str, Handler)] = &[
-    ("let", Analyser::let_form),
-    ("loop", Analyser::loop_form),
-    ("recur", Analyser::recur_form),
-    ("doseq", Analyser::doseq_form),
-    ("for", Analyser::for_form),
-    ("fn", Analyser::fn_form),
-    ("if", Analyser::if_form),
-    ("if-not", Analyser::if_not_form),
-    ("if-let", Analyser::if_let_form),
-    ("if-some", Analyser::if_some_form),
-    ("when", Analyser::when_form),
-    ("when-not", Analyser::when_not_form),
-    ("when-let", Analyser::when_let_form),
-    ("when-some", Analyser::when_some_form),
-    ("when-first", Analyser::when_first_form),
-    ("cond", Analyser::cond_form),
-    ("case", Analyser::case_form),
-    ("condp", Analyser::condp_form),
-    ("->", Analyser::thread_first_form),
-    ("->>", Analyser::thread_last_form),
-    ("as->", Analyser::as_form),
-    ("cond->", Analyser::cond_first_form),
-    ("cond->>", Analyser::cond_last_form),
-    ("some->", Analyser::some_first_form),
-    ("some->>", Analyser::some_last_form),
-    ("do", Analyser::do_form),
-    ("comment", Analyser::comment_form),
-    ("and", Analyser::and_form),
-    ("or", Analyser::or_form),
-    ("return", Analyser::return_form),
-    ("fail", Analyser::fail_form),
-    ("task", Analyser::task_form),
-    ("step-done", Analyser::step_done_form),
-    ("task-reset", Analyser::task_reset_form),
-    ("def", Analyser::def_form),
-    ("defonce", Analyser::defonce_form),
-    ("defn", Analyser::defn_form),
-    ("quote", Analyser::quote_form),
-    ("budget/remaining", Analyser::budget_form),
-];
+macro_rules! forms {
+    ($($name:literal $handler:ident;)*) => {
+        /// All forms with what analyses them.
+        pub(super) const FORMS: &[(&str, Handler)] =
+            &[$(($name, |analyser, form, args, tail| analyser.$handler(form, args, tail)),)*];
+    };
+}
+
+forms! {
+    "let" let_form;
+    "loop" loop_form;
+    "recur" recur_form;
+    "doseq" doseq_form;
+    "for" for_form;
+    "fn" fn_form;
+    "if" if_form;
+    "if-not" if_not_form;
+    "if-let" if_let_form;
+    "if-some" if_some_form;
+    "when" when_form;
+    "when-not" when_not_form;
+    "when-let" when_let_form;
+    "when-some" when_some_form;
+    "when-first" when_first_form;
+    "cond" cond_form;
+    "case" case_form;
+    "condp" condp_form;
+    "->" thread_first_form;
+    "->>" thread_last_form;
+    "as->" as_form;
+    "cond->" cond_first_form;
+    "cond->>" cond_last_form;
+    "some->" some_first_form;
+    "some->>" some_last_form;
+    "do" do_form;
+    "comment" comment_form;
+    "and" and_form;
+    "or" or_form;
+    "return" return_form;
+    "fail" fail_form;
+    "task" task_form;
+    "step-done" step_done_form;
+    "task-reset" task_reset_form;
+    "def" def_form;
+    "defonce" defonce_form;
+    "defn" defn_form;
+    "quote" quote_form;
+    "budget/remaining" budget_form;
+}
 
 /// What analyses the form of this name.
 pub(super) fn handler(name: &str) -> Option<Handler> {

@@ -64,7 +64,9 @@ impl Analyser<'_> {
     }
 
     fn level(&mut self, op: &str, pattern: &Form, source: &Form) -> A<Level> {
-        if let Shape::Literal(value @ (Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Keyword(_))) = &source.shape {
+        if let Shape::Literal(value @ (Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Keyword(_))) =
+            &source.shape
+        {
             let problem = format!("{} cannot be gone through", crate::lisp::described(value));
             let hint = "Use a collection, a string, or (range n)";
             return Err(broken_with(Reason::InvalidArity, op, problem, hint, source.span));

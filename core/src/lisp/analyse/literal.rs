@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{A, Analyser, Tail, broken, broken_with};
-use crate::limits::REGEX_BYTES;
+use super::{A, Analyser, Tail};
+use crate::lisp::builtins::regex::compile;
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Pattern, Value};
+use crate::value::{Keyword, Value};
 
 /// What two forms have in common when they are literally equal: lists and vectors are alike.
 #[derive(PartialEq, Eq, Hash)]
@@ -121,13 +121,11 @@ fn distinct<'f>(problem: &str, forms: impl IntoIterator<Item = &'f Form>) -> A<(
 
 /// `#"…"`
 fn regex(source: &str, span: Span) -> A {
-    let op = "regular expression";
-    if source.len() as u64 > REGEX_BYTES.max {
-        let problem = format!("it is longer than {} bytes", REGEX_BYTES.max);
-        return Err(broken_with(Reason::InvalidForm, op, problem, "Use several shorter ones", span));
-    }
-    match fancy_regex::Regex::new(source) {
-        Ok(regex) => Ok(Node::constant(Value::Pattern(Arc::new(Pattern::new(source, regex))), span)),
-        Err(error) => Err(broken(Reason::InvalidForm, op, format!("cannot be read: {error}"), span)),
+    match compile(source) {
+        Ok(pattern) => Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span)),
+        Err(mut error) => {
+            error.reason = Reason::InvalidForm;
+            Err(Box::new(error.within("#\"…\"").at(span)))
+        }
     }
 }

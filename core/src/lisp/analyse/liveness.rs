@@ -66,7 +66,12 @@ impl Walk {
     /// Goes from what is live after a node to what is live before it.
     fn node(&mut self, node: &mut Node, live: &mut Slots) {
         match &mut node.expr {
-            Expr::Const(_) | Expr::Capture(_) | Expr::Myself | Expr::Global { .. } | Expr::Data(_) | Expr::Budget
+            Expr::Const(_)
+            | Expr::Capture(_)
+            | Expr::Myself
+            | Expr::Global { .. }
+            | Expr::Data(_)
+            | Expr::Budget
             | Expr::History(_) => {}
             Expr::Local(local) => read(local, live),
             Expr::Raise(_) => *live = Slots::default(),
@@ -274,11 +279,22 @@ struct Touched {
 impl Touched {
     fn node(&mut self, node: &Node) {
         match &node.expr {
-            Expr::Const(_) | Expr::Capture(_) | Expr::Myself | Expr::Global { .. } | Expr::Data(_) | Expr::Budget
-            | Expr::History(_) | Expr::Raise(_) => {}
+            Expr::Const(_)
+            | Expr::Capture(_)
+            | Expr::Myself
+            | Expr::Global { .. }
+            | Expr::Data(_)
+            | Expr::Budget
+            | Expr::History(_)
+            | Expr::Raise(_) => {}
             Expr::Local(local) => self.reads.insert(local.slot),
-            Expr::Vector(nodes) | Expr::Set(nodes) | Expr::Do(nodes) | Expr::And(nodes) | Expr::Or(nodes)
-            | Expr::Recur(nodes) | Expr::Builtin { args: nodes, .. } => nodes.iter().for_each(|node| self.node(node)),
+            Expr::Vector(nodes)
+            | Expr::Set(nodes)
+            | Expr::Do(nodes)
+            | Expr::And(nodes)
+            | Expr::Or(nodes)
+            | Expr::Recur(nodes)
+            | Expr::Builtin { args: nodes, .. } => nodes.iter().for_each(|node| self.node(node)),
             Expr::Map(pairs) | Expr::Cond(pairs) => {
                 for (one, two) in pairs {
                     self.node(one);
@@ -313,7 +329,10 @@ impl Touched {
                 self.node(callee);
                 args.iter().for_each(|node| self.node(node));
             }
-            Expr::Tool { args: node, .. } | Expr::Def { value: node, .. } | Expr::Return(node) | Expr::Fail(node)
+            Expr::Tool { args: node, .. }
+            | Expr::Def { value: node, .. }
+            | Expr::Return(node)
+            | Expr::Fail(node)
             | Expr::TaskReset(node) => self.node(node),
             Expr::Task { id: one, body: two } | Expr::StepDone { id: one, summary: two } => {
                 self.node(one);

@@ -126,7 +126,8 @@ impl<'a> Analyser<'a> {
         self.depth += 1;
         if self.depth > FORM_NESTING.max {
             let problem = format!("forms are nested deeper than {} levels", FORM_NESTING.max);
-            let error = Error::new(Reason::ProgramTooLarge, problem).hint("Give intermediate values names with let or def");
+            let error =
+                Error::new(Reason::ProgramTooLarge, problem).hint("Give intermediate values names with let or def");
             return Err(Box::new(error.at(form.span)));
         }
         let node = match &form.shape {

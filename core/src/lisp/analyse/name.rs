@@ -236,7 +236,9 @@ impl Analyser<'_> {
             return Some(format!("{name}: {}", lower(hint)));
         }
         if is_form(name) {
-            return Some(format!("`{name}` is a special form: it can be called, but is no value; wrap it in (fn […] …)"));
+            return Some(format!(
+                "`{name}` is a special form: it can be called, but is no value; wrap it in (fn […] …)"
+            ));
         }
         let defined = self.defined.iter().map(|name| &**name);
         let memory = self.names.memory.keys().map(|name| name.name());
@@ -274,7 +276,8 @@ pub(super) fn is_placeholder(name: &str) -> bool {
 
 /// The number of a placeholder `%n`, from 1; `usize::MAX` for numbers beyond all bounds.
 pub(super) fn number(digits: &str) -> Option<usize> {
-    let is_number = digits.starts_with(|c: char| ('1'..='9').contains(&c)) && digits.bytes().all(|b| b.is_ascii_digit());
+    let is_number =
+        digits.starts_with(|c: char| ('1'..='9').contains(&c)) && digits.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 

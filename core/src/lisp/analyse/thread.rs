@@ -80,12 +80,17 @@ impl Analyser<'_> {
             let hint = format!("Write ({op} value test (f …) …)");
             return Err(broken_with(Reason::InvalidThreadForm, op, "a test has no step", &hint, form.span));
         }
-        self.sequence(form.span, first, steps.chunks_exact(2).map(|pair| (&pair[0], &pair[1])), |this, slot, name, (test, step)| {
-            let test = this.expr(test, Tail::No)?;
-            let next = insert(op, symbol(name, step.span), step, place)?;
-            let next = this.expr(&next, Tail::No)?;
-            Ok(Node::new(Expr::If(Box::new([test, next, local(slot, step.span)])), step.span))
-        })
+        self.sequence(
+            form.span,
+            first,
+            steps.chunks_exact(2).map(|pair| (&pair[0], &pair[1])),
+            |this, slot, name, (test, step)| {
+                let test = this.expr(test, Tail::No)?;
+                let next = insert(op, symbol(name, step.span), step, place)?;
+                let next = this.expr(&next, Tail::No)?;
+                Ok(Node::new(Expr::If(Box::new([test, next, local(slot, step.span)])), step.span))
+            },
+        )
     }
 
     /// `(some-> expr step…)`
