@@ -2,10 +2,19 @@
 //! completion, `doc`, the function reference and the language card all read it.
 
 mod access;
+mod aggregate;
 mod argument;
+mod assoc;
+mod collection;
+mod compose;
+mod filter;
 mod key;
+mod lookup;
+mod map;
+mod reduce;
 pub(crate) mod regex;
 mod row;
+mod sets;
 mod slice;
 mod view;
 
@@ -27,6 +36,14 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Mapping", rows: map::ROWS },
+    Section { title: "Choosing", rows: filter::ROWS },
+    Section { title: "Reducing and grouping", rows: reduce::ROWS },
+    Section { title: "Functions of functions", rows: compose::ROWS },
+    Section { title: "Reading maps", rows: lookup::ROWS },
+    Section { title: "Changing maps", rows: assoc::ROWS },
+    Section { title: "Aggregation", rows: aggregate::ROWS },
+    Section { title: "Sets", rows: sets::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
 ];
 
