@@ -11,6 +11,7 @@
 pub mod arithmetic;
 pub mod boundary;
 pub mod builtins;
+pub(crate) mod compile;
 mod error;
 mod form;
 pub(crate) mod function;
@@ -19,10 +20,12 @@ mod host;
 pub mod ir;
 mod items;
 pub mod machine;
+mod read;
 mod run;
 
 pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
+pub use read::{Budget, read};
 pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Signal, Usage};

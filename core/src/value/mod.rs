@@ -28,7 +28,8 @@ pub use list::{List, Set};
 pub use map::Map;
 pub(crate) use order::address;
 pub use num_bigint::BigInt;
-pub use pattern::Pattern;
+pub use pattern::{BadPattern, Pattern};
+pub(crate) use pattern::{Filled, Found, Search, Stuck};
 pub use print::{Bounds, Printed};
 pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 
