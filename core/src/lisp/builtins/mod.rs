@@ -1,10 +1,15 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+mod format;
 mod key;
+mod parts;
+mod place;
 pub(crate) mod regex;
 mod row;
 mod seq;
+mod strings;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -23,6 +28,10 @@ pub struct Section {
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
     Section { title: "Slicing", rows: seq::ROWS },
+    Section { title: "Strings", rows: strings::ROWS },
+    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Parts of strings", rows: parts::ROWS },
+    Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
 ];
 
