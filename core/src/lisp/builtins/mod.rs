@@ -17,6 +17,15 @@ mod row;
 mod sets;
 mod slice;
 mod view;
+mod format;
+mod key;
+mod parts;
+mod place;
+pub(crate) mod regex;
+mod row;
+mod seq;
+mod strings;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -44,6 +53,11 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
+    Section { title: "Slicing", rows: seq::ROWS },
+    Section { title: "Strings", rows: strings::ROWS },
+    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Parts of strings", rows: parts::ROWS },
+    Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
 ];
 
