@@ -9,7 +9,9 @@
 //! hang or overflow.
 
 pub mod arithmetic;
+mod boundary;
 pub mod builtins;
+pub mod case;
 mod error;
 mod form;
 pub(crate) mod function;
@@ -20,6 +22,7 @@ mod items;
 pub mod machine;
 mod run;
 
+pub use boundary::{public, rounded};
 pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
