@@ -1,104 +1,252 @@
-//! What becomes of a program's value when it leaves the program: keywords turn into strings, floats are rounded.
+//! What leaves a program (language contract §18 and §11.2): results without keywords, floats with few decimals, and
+//! arguments of tools.
 //!
-//! In: native values. Out: values of the same shape. Levels below [`JSON_DEPTH`] stay as they are.
+//! In: values of any depth, with shared parts. Out: values that share what did not change and repeat no shared part.
+//! It must never recur, and never intern a name.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use crate::limits::JSON_DEPTH;
-use crate::value::{Map, Value};
+use super::machine::Machine;
+use super::{Error, R, described};
+use crate::reasons::Reason;
+use crate::value::number::decimals;
+use crate::value::{Map, Parts, Value, address, holders};
 
-/// The public view of a value (language contract §18): keywords become their names, also as keys; where two keys
-/// become one, the string key wins.
-pub fn public(value: &Value) -> Value {
-    public_at(value, 0)
+/// A value as the world sees it: keywords, also as keys, become their names; everything else stays. With it a warning
+/// for each two keys of one map that became one; there the entry with the string key is kept.
+pub fn externalize(value: &Value) -> (Value, Vec<String>) {
+    let mut conversion = Names { warnings: Vec::new() };
+    let value = convert(value, &mut conversion).unwrap_or_default();
+    (value, conversion.warnings)
 }
 
-fn public_at(value: &Value, depth: u64) -> Value {
-    if depth >= JSON_DEPTH.max {
-        return value.clone();
+/// The value with its floats rounded to so many decimals, halves away from zero, in lists and as values of maps. Keys
+/// and sets stay as they are: rounding could make two of them one.
+pub fn rounded(value: &Value, places: u32) -> Value {
+    convert(value, &mut Decimals(places)).unwrap_or_default()
+}
+
+/// The arguments of a tool call: a map with string keys in which `-` is `_`, at every depth; keywords become their
+/// names, sets sorted lists, dates and datetimes ISO 8601 text, durations milliseconds. With it a warning for each two
+/// keys that became one; there the entry with the string key is kept.
+///
+/// `invalid_tool_args` for anything but a map, and for functions, regexes, vars and symbols inside. Infinities and NaN
+/// pass: a tool behind JSON must refuse them itself.
+pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
+    if !matches!(value, Value::Map(_)) {
+        let problem = format!("tools take one map of named arguments, got {}", described(value));
+        return Error::new(Reason::InvalidToolArgs, problem).hint("Write (tool/name {:key value})").halt();
     }
-    match value {
-        Value::Keyword(name) => Value::str(name.name()),
-        Value::List(items) => Value::list(items.iter().map(|item| public_at(item, depth + 1))),
-        Value::Set(members) => Value::set(members.iter().map(|member| public_at(member, depth + 1))),
-        Value::Map(map) => public_map(map, depth + 1),
-        other => other.clone(),
-    }
+    let mut conversion = Arguments { machine, warnings: Vec::new() };
+    let value = convert(value, &mut conversion)?;
+    Ok((value, conversion.warnings))
 }
 
-fn public_map(map: &Map, depth: u64) -> Value {
-    // Of equal keys the first wins, so those that are strings already come first.
-    let (strings, others): (Vec<_>, Vec<_>) = map.iter().partition(|(key, _)| matches!(key, Value::Str(_)));
-    let entries = strings.into_iter().chain(others);
-    Value::map(entries.map(|(key, value)| (public_at(key, depth), public_at(value, depth))))
+/// How a value is converted, from its innermost parts outwards.
+trait Conversion {
+    /// Does it look inside this container? What it does not enter is converted like a scalar.
+    fn enters(&self, container: &Value) -> bool;
+
+    /// A value without parts; `None` = it stays.
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>>;
+
+    /// A container with its converted parts: items, or keys and values in turn. `None` = it stays if its parts do.
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>>;
 }
 
-/// The value with all floats in its lists and maps rounded to `digits` decimals, half away from zero
-/// (`float_precision`, language contract §17). Members of sets and keys stay: rounding could make two of them one.
-pub fn rounded(value: &Value, digits: usize) -> Value {
-    rounded_at(value, digits, 0)
+/// A container being converted.
+struct Frame<'v> {
+    source: &'v Value,
+    parts: Parts<'v>,
+    done: Vec<Value>,
+    changed: bool,
 }
 
-fn rounded_at(value: &Value, digits: usize, depth: u64) -> Value {
-    if depth >= JSON_DEPTH.max {
-        return value.clone();
-    }
-    match value {
-        Value::Float(number) => Value::Float(rounded_float(*number, digits)),
-        Value::List(items) => Value::list(items.iter().map(|item| rounded_at(item, digits, depth + 1))),
-        Value::Map(map) => {
-            let entries = map.iter().map(|(key, value)| (key.clone(), rounded_at(value, digits, depth + 1)));
-            Value::Map(Arc::new(entries.collect()))
+fn convert(root: &Value, conversion: &mut impl Conversion) -> R {
+    let mut frames: Vec<Frame<'_>> = Vec::new();
+    let mut shared: HashMap<usize, (Value, bool)> = HashMap::new();
+    let mut next = Some(root);
+    loop {
+        let done = match next.take() {
+            Some(value) if value.is_container() && conversion.enters(value) => {
+                let known = shared.get(&address(value)).cloned();
+                if known.is_none() {
+                    let frame = Frame { source: value, parts: Parts::of(value), done: Vec::new(), changed: false };
+                    frames.push(frame);
+                }
+                known
+            }
+            Some(value) => Some(match conversion.scalar(value)? {
+                Some(new) => (new, true),
+                None => (value.clone(), false),
+            }),
+            None => None,
+        };
+        let Some(frame) = frames.last_mut() else { return Ok(done.map(|(value, _)| value).unwrap_or_default()) };
+        if let Some((value, changed)) = done {
+            frame.done.push(value);
+            frame.changed |= changed;
         }
-        other => other.clone(),
+        next = frame.parts.next();
+        if next.is_some() {
+            continue;
+        }
+        let Some(mut frame) = frames.pop() else { continue };
+        let built = match conversion.container(frame.source, &mut frame.done)? {
+            Some(new) => (new, true),
+            None if frame.changed => (rebuilt(frame.source, frame.done), true),
+            None => (frame.source.clone(), false),
+        };
+        if holders(frame.source) > 1 {
+            shared.insert(address(frame.source), built.clone());
+        }
+        match frames.last_mut() {
+            Some(outer) => {
+                outer.done.push(built.0);
+                outer.changed |= built.1;
+            }
+            None => return Ok(built.0),
+        }
     }
 }
 
-/// More decimals than any double needs to show that it lies exactly between two shorter numbers.
-const EXACT: usize = 60;
-
-fn rounded_float(number: f64, digits: usize) -> f64 {
-    if !number.is_finite() || digits >= EXACT {
-        return number;
+/// A container like `source` of other parts.
+fn rebuilt(source: &Value, parts: Vec<Value>) -> Value {
+    match source {
+        Value::Set(_) => Value::set(parts),
+        Value::Map(_) => Value::map(pairs(parts)),
+        _ => Value::from(parts),
     }
-    let exact = format!("{:.EXACT$}", number.abs());
-    let decimals = exact.split_once('.').map_or("", |(_, decimals)| decimals);
-    let is_tie = decimals.get(digits..).is_some_and(|rest| rest.trim_end_matches('0') == "5");
-    // Formatting rounds ties to even; the next number away from zero is no tie any more.
-    let size = if is_tie { number.abs().next_up() } else { number.abs() };
-    let rounded: f64 = format!("{size:.digits$}").parse().unwrap_or(size);
-    rounded.copysign(number)
+}
+
+/// Keys and values in turn as entries.
+fn pairs(parts: Vec<Value>) -> impl Iterator<Item = (Value, Value)> {
+    let mut parts = parts.into_iter();
+    std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
+}
+
+struct Names {
+    warnings: Vec<String>,
+}
+
+impl Conversion for Names {
+    fn enters(&self, _: &Value) -> bool {
+        true
+    }
+
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+        Ok(match value {
+            Value::Keyword(word) => Some(Value::str(word.name())),
+            _ => None,
+        })
+    }
+
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+        let Value::Map(map) = source else { return Ok(None) };
+        let clashes = map.keys().any(|key| matches!(key, Value::Keyword(word) if map.get_str(word.name()).is_some()));
+        Ok(clashes.then(|| merged(map, std::mem::take(parts), &mut self.warnings)))
+    }
+}
+
+struct Decimals(u32);
+
+impl Conversion for Decimals {
+    fn enters(&self, container: &Value) -> bool {
+        !matches!(container, Value::Set(_))
+    }
+
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+        let Value::Float(float) = value else { return Ok(None) };
+        let rounded = decimals(*float, self.0);
+        Ok((rounded.to_bits() != float.to_bits()).then_some(Value::Float(rounded)))
+    }
+
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+        // Keys were rounded on the way and are put back.
+        if let Value::Map(map) = source {
+            for (place, key) in map.keys().enumerate() {
+                parts[2 * place] = key.clone();
+            }
+        }
+        Ok(None)
+    }
+}
+
+struct Arguments<'m, 'h> {
+    machine: &'m mut Machine<'h>,
+    warnings: Vec<String>,
+}
+
+impl Conversion for Arguments<'_, '_> {
+    fn enters(&self, _: &Value) -> bool {
+        true
+    }
+
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+        self.machine.tick()?;
+        Ok(match value {
+            Value::Keyword(word) => Some(Value::str(word.name())),
+            Value::Instant(at) => Some(Value::str(at.to_string())),
+            Value::Date(day) => Some(Value::str(day.to_string())),
+            Value::Duration(span) => Some(Value::Int(span.0)),
+            Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+                let problem = format!("{} cannot be given to a tool", described(value));
+                return Error::new(Reason::InvalidToolArgs, problem).hint("Pass data: call the function first").halt();
+            }
+            _ => None,
+        })
+    }
+
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+        Ok(match source {
+            Value::Set(_) => Some(Value::from(std::mem::take(parts))),
+            Value::Map(map) => {
+                for key in parts.iter_mut().step_by(2) {
+                    *key = argument_name(key);
+                }
+                Some(merged(map, std::mem::take(parts), &mut self.warnings))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The name of an argument for a key whose keywords have become strings.
+fn argument_name(key: &Value) -> Value {
+    match key {
+        Value::Str(name) if !name.contains('-') => key.clone(),
+        Value::Str(name) => Value::str(name.replace('-', "_")),
+        other => Value::str(other.to_string()),
+    }
+}
+
+/// The map of converted keys and values; where keys became one, that with the name as a string is kept, then any other
+/// string, then the first.
+fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value {
+    let mut ranks: HashMap<Value, u8> = HashMap::new();
+    let mut map = Map::default();
+    for (old, (key, value)) in source.keys().zip(pairs(parts)) {
+        let rank = match old {
+            _ if *old == key => 2,
+            Value::Str(_) => 1,
+            _ => 0,
+        };
+        match ranks.get(&key) {
+            None => {
+                ranks.insert(key.clone(), rank);
+                map.insert(key, value);
+            }
+            Some(best) => {
+                warnings.push(format!("two keys became one: {key}. The entry with the string key is kept"));
+                if rank > *best {
+                    ranks.insert(key.clone(), rank);
+                    map.insert(key, value);
+                }
+            }
+        }
+    }
+    Value::from(map)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn floats_are_rounded_half_away_from_zero_by_their_exact_value() {
-        let cases = [(0.125, 0.13), (-0.125, -0.13), (2.345_67, 2.35), (5.0, 5.0), (1e300, 1e300), (0.004, 0.0)];
-        for (number, expected) in cases {
-            assert_eq!(rounded(&Value::Float(number), 2), Value::Float(expected), "{number}");
-        }
-        assert_eq!(rounded(&Value::Float(5.5675), 3), Value::Float(5.567), "5.5675 lies below the middle");
-        assert_eq!(rounded(&Value::Float(2.5), 0), Value::Float(3.0));
-    }
-
-    #[test]
-    fn rounding_reaches_lists_and_maps_and_leaves_sets() {
-        let value = |number: f64| {
-            Value::map([(Value::keyword("a"), Value::list([Value::Float(number), Value::set([Value::Float(1.234)])]))])
-        };
-        assert_eq!(rounded(&value(1.236), 2), value(1.24));
-    }
-
-    #[test]
-    fn keywords_become_strings_and_string_keys_win() {
-        let value = Value::map([
-            (Value::keyword("a"), Value::keyword("b")),
-            (Value::str("a"), Value::Int(1)),
-            (Value::Int(2), Value::set([Value::keyword("c")])),
-        ]);
-        assert_eq!(public(&value).to_string(), r#"{2 #{"c"} "a" 1}"#);
-    }
-}
+mod tests;

@@ -9,9 +9,10 @@
 //! hang or overflow.
 
 pub mod arithmetic;
-mod boundary;
+pub mod boundary;
 pub mod builtins;
 pub mod case;
+pub(crate) mod compile;
 mod error;
 mod form;
 pub(crate) mod function;
@@ -20,11 +21,12 @@ mod host;
 pub mod ir;
 mod items;
 pub mod machine;
+mod read;
 mod run;
 
-pub use boundary::{public, rounded};
 pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
+pub use read::{Budget, read};
 pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Signal, Usage};

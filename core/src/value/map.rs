@@ -140,6 +140,39 @@ impl Map {
         })
     }
 
+    /// The value under a keyword, flexibly as [`Map::lookup_key`], when many maps alike are asked for the same one: `near`
+    /// is the place where the last one was found, and is set to where this one is.
+    #[inline]
+    pub fn lookup_near(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
+        let Entries::Small(entries) = &self.0 else { return self.lookup_key(&Value::Keyword(word)) };
+        match entries.get(*near) {
+            Some((Value::Keyword(have), value)) if *have == word => return Some(value),
+            // A string counts only when no keyword comes before it; keywords are first in the order.
+            Some((Value::Str(have), value))
+                if ***have == *word.name() && matches!(entries.first(), Some((Value::Str(_), _))) =>
+            {
+                return Some(value);
+            }
+            _ => {}
+        }
+        self.lookup_far(word, near)
+    }
+
+    fn lookup_far(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
+        let Entries::Small(entries) = &self.0 else { return None };
+        let found = entries.iter().position(|(have, _)| matches!(have, Value::Keyword(have) if *have == word));
+        let found =
+            found.or_else(|| entries.iter().position(|(have, _)| have.as_str().is_some_and(|have| have == word.name())));
+        match found {
+            Some(at) => {
+                *near = at;
+                entries.get(at).map(|(_, value)| value)
+            }
+            None if word.name().contains('-') => self.lookup(word.name()),
+            None => None,
+        }
+    }
+
     /// Sets a key, returning the value it had. The key itself stays the one given first.
     pub fn insert(&mut self, key: Value, value: Value) -> Option<Value> {
         let entries = match &mut self.0 {

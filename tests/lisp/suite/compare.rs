@@ -136,9 +136,9 @@ impl Form {
                 one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.same(other))
             }
             (Self::Set(one), Self::Set(other)) => same_members(one, other, Self::same),
-            (Self::Map(one), Self::Map(other)) => same_members(one, other, |one, other| {
-                one.0.same(&other.0) && one.1.same(&other.1)
-            }),
+            (Self::Map(one), Self::Map(other)) => {
+                same_members(one, other, |one, other| one.0.same(&other.0) && one.1.same(&other.1))
+            }
             _ => false,
         }
     }

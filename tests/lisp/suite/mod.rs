@@ -47,8 +47,7 @@ pub(crate) struct Finding {
 /// What `prn` and `memory_out` hold is text in readable form; the rest is compared as JSON.
 const READABLE: &[&str] = &["prn", "memory_out"];
 /// Everything that is compared when a program succeeds. What a record leaves out is empty.
-const COMPARED: &[&str] =
-    &["value", "prn", "signal", "prints", "memory_out", "journal_out", "summaries", "tool_calls"];
+const COMPARED: &[&str] = &["value", "prn", "signal", "prints", "memory_out", "journal_out", "summaries", "tool_calls"];
 
 /// All cases and probes.
 pub(crate) fn checks() -> Vec<Check> {
@@ -69,7 +68,8 @@ pub(crate) fn differing(checks: &[Check], threads: usize) -> Vec<Finding> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut found = Vec::new();
-        while let Some((at, check)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, checks.get(at)?)))
+        while let Some((at, check)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, checks.get(at)?)))
         {
             found.extend(check.differs().map(|finding| (at, finding)));
         }

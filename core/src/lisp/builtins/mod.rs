@@ -1,9 +1,13 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+mod access;
+mod argument;
 mod key;
+pub(crate) mod regex;
 mod row;
-mod seq;
+mod slice;
+mod view;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -20,7 +24,11 @@ pub struct Section {
 }
 
 /// All builtins by section.
-pub const SECTIONS: &[Section] = &[Section { title: "Slicing", rows: seq::ROWS }];
+pub const SECTIONS: &[Section] = &[
+    Section { title: "Access", rows: access::ROWS },
+    Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Regular expressions", rows: regex::ROWS },
+];
 
 /// All builtins in the order of the reference.
 pub fn rows() -> impl Iterator<Item = &'static Builtin> {

@@ -34,7 +34,7 @@ pub struct Case {
     dialect: Dialect,
     absent_data: AbsentData,
     signature: Option<Signature>,
-    float_digits: Option<usize>,
+    float_digits: Option<u32>,
 }
 
 /// What a tool of a case does.
@@ -81,7 +81,7 @@ impl Case {
             dialect: options.dialect()?,
             absent_data: options.absent_data(),
             signature: options.signature()?,
-            float_digits: options.number("float_precision")?.and_then(|digits| usize::try_from(digits).ok()),
+            float_digits: options.number("float_precision")?.and_then(|digits| u32::try_from(digits).ok()),
         })
     }
 
@@ -160,7 +160,7 @@ impl<'j> Options<'j> {
         let mut limits = Limits::default();
         let given: &mut [(&str, &Limit, &mut u64)] = &mut [
             ("max_steps", &limits::PROGRAM_STEPS, &mut limits.steps),
-            ("max_heap", &limits::PROGRAM_MEMORY, &mut limits.memory_bytes),
+            ("max_memory_bytes", &limits::PROGRAM_MEMORY, &mut limits.memory_bytes),
             ("max_depth", &limits::PROGRAM_DEPTH, &mut limits.depth),
             ("loop_limit", &limits::LOOP_JUMPS, &mut limits.loop_jumps),
             ("max_program_bytes", &limits::PROGRAM_BYTES, &mut limits.program_bytes),
@@ -225,9 +225,7 @@ fn remembered(json: &Json) -> Binding {
 /// The value with keywords as keys, as a program sees its budget.
 fn keyed(json: &Json) -> Value {
     match json.members() {
-        Some(members) => {
-            Value::map(members.iter().map(|member| (Value::keyword(&member.key), keyed(&member.value))))
-        }
+        Some(members) => Value::map(members.iter().map(|member| (Value::keyword(&member.key), keyed(&member.value)))),
         None => json.to_value(),
     }
 }
@@ -243,7 +241,8 @@ mod tests {
 
     #[test]
     fn what_is_absent_or_null_is_empty() {
-        for text in [r#"{"program":"1"}"#, r#"{"program":"1","context":null,"tools":null,"opts":{"budget":null},"x":1}"#]
+        for text in
+            [r#"{"program":"1"}"#, r#"{"program":"1","context":null,"tools":null,"opts":{"budget":null},"x":1}"#]
         {
             let case = read(text).expect("a case");
             assert_eq!(case.input().context, &Value::from(Map::default()));

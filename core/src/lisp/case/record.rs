@@ -4,9 +4,9 @@
 //! `journal_out`, `summaries`, `tool_calls` where there are any.
 
 use super::Case;
-use crate::lisp::boundary::{public, rounded};
-use crate::lisp::{Call, Error, Memory, Outcome, Signal};
 use crate::limits::JSON_DEPTH;
+use crate::lisp::boundary::{externalize, rounded};
+use crate::lisp::{Call, Error, Memory, Outcome, Signal};
 use crate::reasons::Reason;
 use crate::signature::{Issue, check};
 use crate::text::LineCol;
@@ -98,7 +98,9 @@ fn is_empty(json: &Json) -> bool {
 
 /// The public view of memory, in readable form.
 fn memory(memory: &Memory) -> Json {
-    Json::object(memory.iter().map(|(name, binding)| (name.name(), Json::str(public(&binding.value).to_string()))))
+    Json::object(
+        memory.iter().map(|(name, binding)| (name.name(), Json::str(externalize(&binding.value).0.to_string()))),
+    )
 }
 
 fn call(call: &Call) -> Json {
@@ -128,9 +130,7 @@ fn encoded_at(value: &Value, depth: u64) -> Json {
         Value::Big(number) => tagged("#int", Json::str(number.to_string())),
         Value::Float(number) if !number.is_finite() => tagged("#num", Json::str(value.to_string())),
         Value::List(items) => Json::list(items.iter().map(|item| encoded_at(item, depth + 1))),
-        Value::Set(members) => {
-            tagged("#set", Json::list(members.iter().map(|member| encoded_at(member, depth + 1))))
-        }
+        Value::Set(members) => tagged("#set", Json::list(members.iter().map(|member| encoded_at(member, depth + 1)))),
         Value::Map(entries) => map_at(entries, depth + 1),
         Value::Duration(_) | Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
             tagged("#obj", Json::str(value.to_string()))
