@@ -12,6 +12,7 @@ mod analyse;
 pub mod arithmetic;
 pub mod boundary;
 pub mod builtins;
+pub mod case;
 pub(crate) mod compile;
 mod error;
 mod form;
