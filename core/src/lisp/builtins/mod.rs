@@ -3,9 +3,11 @@
 
 mod access;
 mod argument;
+mod build;
 mod key;
 mod row;
 mod slice;
+mod sort;
 mod view;
 
 use std::collections::HashMap;
@@ -26,6 +28,8 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Building", rows: build::ROWS },
+    Section { title: "Sorting", rows: sort::ROWS },
 ];
 
 /// All builtins in the order of the reference.
