@@ -257,7 +257,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Where a container lies; two containers with one address are one.
-pub(super) fn address(value: &Value) -> usize {
+pub(crate) fn address(value: &Value) -> usize {
     match value {
         Value::List(list) => Arc::as_ptr(list).addr(),
         Value::Set(set) => Arc::as_ptr(set).addr(),

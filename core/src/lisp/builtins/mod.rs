@@ -2,13 +2,32 @@
 //! completion, `doc`, the function reference and the language card all read it.
 
 mod access;
+mod aggregate;
 mod argument;
 mod build;
+mod assoc;
+mod collection;
+mod compose;
+mod filter;
 mod key;
+mod lookup;
+mod map;
+mod reduce;
+pub(crate) mod regex;
 mod row;
+mod sets;
 mod slice;
 mod sort;
 mod view;
+mod format;
+mod key;
+mod parts;
+mod place;
+pub(crate) mod regex;
+mod row;
+mod seq;
+mod strings;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -30,6 +49,20 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
     Section { title: "Sorting", rows: sort::ROWS },
+    Section { title: "Mapping", rows: map::ROWS },
+    Section { title: "Choosing", rows: filter::ROWS },
+    Section { title: "Reducing and grouping", rows: reduce::ROWS },
+    Section { title: "Functions of functions", rows: compose::ROWS },
+    Section { title: "Reading maps", rows: lookup::ROWS },
+    Section { title: "Changing maps", rows: assoc::ROWS },
+    Section { title: "Aggregation", rows: aggregate::ROWS },
+    Section { title: "Sets", rows: sets::ROWS },
+    Section { title: "Slicing", rows: seq::ROWS },
+    Section { title: "Strings", rows: strings::ROWS },
+    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Parts of strings", rows: parts::ROWS },
+    Section { title: "Formatting", rows: format::ROWS },
+    Section { title: "Regular expressions", rows: regex::ROWS },
 ];
 
 /// All builtins in the order of the reference.

@@ -5,6 +5,7 @@
 //! its parser to say.
 
 mod json;
+pub mod lisp;
 mod signature;
 mod template;
 

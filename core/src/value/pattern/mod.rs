@@ -1,18 +1,30 @@
 //! Regular expressions as values: equal, ordered and hashed by their source.
+//!
+//! In: a source text. Out: a program that searches texts by backtracking, in steps that are counted and can be stopped.
+//! It must never search without counting, and never answer differently than Perl's rules say.
+
+mod class;
+mod emit;
+mod program;
+mod search;
 
 use std::hash::{Hash, Hasher};
+
+pub use program::BadPattern;
+pub(crate) use program::Program;
+pub(crate) use search::{Filled, Found, Search, Stuck};
 
 /// A compiled regular expression.
 #[derive(Debug)]
 pub struct Pattern {
     source: Box<str>,
-    regex: fancy_regex::Regex,
+    program: Program,
 }
 
 impl Pattern {
-    /// A pattern from its source and what it was compiled to. Guards on size and cost are the caller's.
-    pub fn new(source: &str, regex: fancy_regex::Regex) -> Self {
-        Self { source: source.into(), regex }
+    /// Compiles a source. Guards on its length are the caller's.
+    pub fn new(source: &str) -> Result<Self, BadPattern> {
+        Ok(Self { source: source.into(), program: Program::new(source)? })
     }
 
     /// The text it was compiled from.
@@ -21,8 +33,8 @@ impl Pattern {
     }
 
     /// What searches.
-    pub fn regex(&self) -> &fancy_regex::Regex {
-        &self.regex
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 }
 

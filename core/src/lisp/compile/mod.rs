@@ -1,0 +1,5 @@
+//! Compiling: `ir::Program` → closures.
+
+mod body;
+
+pub(crate) use body::Body;

@@ -1,0 +1,294 @@
+//! Compiling: the syntax tree of an expression to instructions.
+//!
+//! In: trees as `fancy_regex` reads them. Out: instructions. Groups keep the numbers of their order in the source, also
+//! where a counted repetition writes their part out more than once.
+
+use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
+
+use super::class::Class;
+use super::program::{BadPattern, Insn, MOST_INSNS, Place, Test};
+
+/// The compiler's state.
+pub(super) struct Emitter {
+    insns: Vec<Insn>,
+    /// Groups seen so far, the whole match included.
+    next_group: usize,
+    groups: usize,
+    slots: usize,
+    /// What `$` stands for: `\z` in the source makes it strict, since both are the same in the tree.
+    text_end: Place,
+}
+
+impl Emitter {
+    pub(super) fn new(source: &str, tree: &Expr) -> Self {
+        let groups = 1 + count_groups(tree);
+        let text_end = if source.contains("\\z") { Place::TextEnd } else { Place::LastLineEnd };
+        Self { insns: Vec::new(), next_group: 1, groups, slots: groups * 2, text_end }
+    }
+
+    /// The instructions, the number of groups and that of slots.
+    pub(super) fn finish(self) -> (Vec<Insn>, usize, usize) {
+        (self.insns, self.groups, self.slots)
+    }
+
+    fn add(&mut self, insn: Insn) -> Result<usize, BadPattern> {
+        if self.insns.len() >= MOST_INSNS {
+            return Err(BadPattern::new("it is too large once its counted repetitions are written out"));
+        }
+        self.insns.push(insn);
+        Ok(self.insns.len() - 1)
+    }
+
+    pub(super) fn emit(&mut self, expr: &Expr) -> Result<(), BadPattern> {
+        match expr {
+            Expr::Empty => {}
+            Expr::Literal { val, casei } => {
+                for c in val.chars() {
+                    self.add(Insn::One(literal(c, *casei)))?;
+                }
+            }
+            Expr::Any { .. } | Expr::Delegate { .. } => {
+                let test = single(expr)?.ok_or_else(unsupported)?;
+                self.add(Insn::One(test))?;
+            }
+            Expr::Assertion(assertion) => _ = self.add(Insn::At(self.place(*assertion)))?,
+            Expr::GeneralNewline { .. } => self.newline()?,
+            Expr::Concat(parts) => parts.iter().try_for_each(|part| self.emit(part))?,
+            Expr::Alt(choices) => self.choices(choices)?,
+            Expr::Group(inner) => {
+                let group = self.next_group;
+                self.next_group += 1;
+                self.add(Insn::Save(group * 2))?;
+                self.emit(inner)?;
+                self.add(Insn::Save(group * 2 + 1))?;
+            }
+            Expr::LookAround(inner, kind) => self.look(inner, *kind)?,
+            Expr::Repeat { child, lo, hi, greedy } => self.repeat(child, *lo, *hi, *greedy)?,
+            Expr::Backref { group, casei } => _ = self.add(Insn::Again { group: *group, folded: *casei })?,
+            Expr::AtomicGroup(inner) => self.part(inner, |end| Insn::Atomic { end })?,
+            Expr::KeepOut => _ = self.add(Insn::Save(0))?,
+            Expr::ContinueFromPreviousMatchEnd => _ = self.add(Insn::At(Place::SearchStart))?,
+            Expr::Conditional { condition, true_branch, false_branch } => {
+                self.conditional(condition, true_branch, false_branch)?;
+            }
+            Expr::BacktrackingControlVerb(BacktrackingControlVerb::Fail) => _ = self.add(Insn::Fail)?,
+            Expr::BacktrackingControlVerb(BacktrackingControlVerb::Accept) => _ = self.add(Insn::Accept)?,
+            Expr::Absent(Absent::Clear) => {}
+            _ => return Err(unsupported()),
+        }
+        Ok(())
+    }
+
+    fn place(&self, assertion: Assertion) -> Place {
+        match assertion {
+            Assertion::StartText => Place::TextStart,
+            Assertion::EndText => self.text_end,
+            Assertion::EndTextIgnoreTrailingNewlines { .. } => Place::LastLineEnd,
+            Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Place::LineStart,
+            Assertion::EndLine { .. } => Place::LineEnd,
+            Assertion::LeftWordBoundary => Place::WordStart,
+            Assertion::LeftWordHalfBoundary => Place::NoWordBefore,
+            Assertion::RightWordBoundary => Place::WordEnd,
+            Assertion::RightWordHalfBoundary => Place::NoWordAfter,
+            Assertion::WordBoundary => Place::WordBoundary,
+            Assertion::NotWordBoundary => Place::NoWordBoundary,
+        }
+    }
+
+    /// `\R`: `\r\n` as one, or any character that ends a line, for good.
+    fn newline(&mut self) -> Result<(), BadPattern> {
+        let class = Class::of(r"[\n\x0b\x0c\r\u{85}\u{2028}\u{2029}]").ok_or_else(unsupported)?;
+        let atomic = self.add(Insn::Fail)?;
+        let split = self.add(Insn::Fail)?;
+        self.add(Insn::One(Test::Char('\r')))?;
+        self.add(Insn::One(Test::Char('\n')))?;
+        self.add(Insn::Accept)?;
+        let second = self.add(Insn::One(Test::Class(Box::new(class))))?;
+        self.add(Insn::Accept)?;
+        self.insns[split] = Insn::Split { first: split + 1, second };
+        self.insns[atomic] = Insn::Atomic { end: self.insns.len() };
+        Ok(())
+    }
+
+    fn choices(&mut self, choices: &[Expr]) -> Result<(), BadPattern> {
+        let mut exits = Vec::new();
+        for (place, choice) in choices.iter().enumerate() {
+            if place + 1 == choices.len() {
+                self.emit(choice)?;
+                break;
+            }
+            let split = self.add(Insn::Fail)?;
+            self.emit(choice)?;
+            exits.push(self.add(Insn::Fail)?);
+            self.insns[split] = Insn::Split { first: split + 1, second: self.insns.len() };
+        }
+        let end = self.insns.len();
+        for exit in exits {
+            self.insns[exit] = Insn::Jump(end);
+        }
+        Ok(())
+    }
+
+    /// A part of the program that ends with `Accept`, after the instruction that runs it.
+    fn part(&mut self, inner: &Expr, make: impl FnOnce(usize) -> Insn) -> Result<(), BadPattern> {
+        let head = self.add(Insn::Fail)?;
+        self.emit(inner)?;
+        self.add(Insn::Accept)?;
+        self.insns[head] = make(self.insns.len());
+        Ok(())
+    }
+
+    fn look(&mut self, inner: &Expr, kind: LookAround) -> Result<(), BadPattern> {
+        let negated = matches!(kind, LookAround::LookAheadNeg | LookAround::LookBehindNeg);
+        if matches!(kind, LookAround::LookAhead | LookAround::LookAheadNeg) {
+            return self.part(inner, |end| Insn::Ahead { negated, end });
+        }
+        let (min, max) = width(inner);
+        self.part(inner, |end| Insn::Behind { negated, min, max, end })
+    }
+
+    fn repeat(&mut self, child: &Expr, min: usize, max: usize, greedy: bool) -> Result<(), BadPattern> {
+        if max < min {
+            return Err(BadPattern::new("a repetition's largest count is below its smallest"));
+        }
+        if let Some(test) = single(child)? {
+            self.add(Insn::Run { test, min, max, greedy })?;
+            return Ok(());
+        }
+        let group = self.next_group;
+        for _ in 0..min {
+            self.next_group = group;
+            self.emit(child)?;
+        }
+        let split = |first, second| {
+            if greedy { Insn::Split { first, second } } else { Insn::Split { first: second, second: first } }
+        };
+        self.next_group = group;
+        if max == usize::MAX {
+            let head = self.add(Insn::Fail)?;
+            let mark = (width(child).0 == 0).then(|| {
+                self.slots += 1;
+                self.slots - 1
+            });
+            if let Some(mark) = mark {
+                self.add(Insn::Save(mark))?;
+            }
+            self.emit(child)?;
+            let check = mark.map(|_| self.add(Insn::Fail)).transpose()?;
+            let exit = self.add(Insn::Jump(head))? + 1;
+            if let (Some(mark), Some(check)) = (mark, check) {
+                self.insns[check] = Insn::Progress { mark, exit };
+            }
+            self.insns[head] = split(head + 1, exit);
+            return Ok(());
+        }
+        let mut heads = Vec::new();
+        for _ in min..max {
+            self.next_group = group;
+            heads.push(self.add(Insn::Fail)?);
+            self.emit(child)?;
+        }
+        self.next_group = group + count_groups(child);
+        let end = self.insns.len();
+        for head in heads {
+            self.insns[head] = split(head + 1, end);
+        }
+        Ok(())
+    }
+
+    fn conditional(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<(), BadPattern> {
+        let Expr::BackrefExistsCondition { group, .. } = condition else {
+            // If the condition matches it is part of the match; else the other branch begins at the same place.
+            let split = self.add(Insn::Fail)?;
+            self.part(condition, |end| Insn::Atomic { end })?;
+            self.emit(yes)?;
+            let exit = self.add(Insn::Fail)?;
+            let otherwise = self.insns.len();
+            let group = self.next_group;
+            self.next_group = group - count_groups(condition) - count_groups(yes);
+            self.part(condition, |end| Insn::Ahead { negated: true, end })?;
+            self.next_group = group;
+            self.emit(no)?;
+            self.insns[split] = Insn::Split { first: split + 1, second: otherwise };
+            self.insns[exit] = Insn::Jump(self.insns.len());
+            return Ok(());
+        };
+        let head = self.add(Insn::Fail)?;
+        self.emit(yes)?;
+        let exit = self.add(Insn::Fail)?;
+        self.insns[head] = Insn::Matched { group: *group, otherwise: self.insns.len() };
+        self.emit(no)?;
+        self.insns[exit] = Insn::Jump(self.insns.len());
+        Ok(())
+    }
+}
+
+fn unsupported() -> BadPattern {
+    BadPattern::new("recursion, absent operators and most control verbs are not supported")
+}
+
+fn literal(c: char, casei: bool) -> Test {
+    if !casei {
+        return Test::Char(c);
+    }
+    let mut text = String::from("(?i)");
+    text.push_str(&fancy_regex::escape(c.encode_utf8(&mut [0; 4])));
+    Class::of(&text).map_or(Test::Char(c), |class| Test::Class(Box::new(class)))
+}
+
+/// The test that an expression for exactly one character is; `None` for others.
+fn single(expr: &Expr) -> Result<Option<Test>, BadPattern> {
+    Ok(match expr {
+        Expr::Any { newline: true, .. } => Some(Test::Any),
+        Expr::Any { newline: false, .. } => Some(Test::Line),
+        Expr::Literal { val, casei } => {
+            let mut chars = val.chars();
+            match (chars.next(), chars.next()) {
+                (Some(only), None) => Some(literal(only, *casei)),
+                _ => None,
+            }
+        }
+        Expr::Delegate { inner, casei } => {
+            let class = if *casei { Class::of(&format!("(?i){inner}")) } else { Class::of(inner) };
+            let class = class.ok_or_else(|| BadPattern::new(format!("the set {inner} is not valid")))?;
+            Some(Test::Class(Box::new(class)))
+        }
+        _ => None,
+    })
+}
+
+/// Fewest and most characters that an expression matches; `usize::MAX` = any number.
+fn width(expr: &Expr) -> (usize, usize) {
+    let sum = |(min, max): (usize, usize), (least, most): (usize, usize)| {
+        (min.saturating_add(least), max.saturating_add(most))
+    };
+    match expr {
+        Expr::Any { .. } | Expr::Delegate { .. } => (1, 1),
+        Expr::Literal { val, .. } => (val.chars().count(), val.chars().count()),
+        Expr::GeneralNewline { .. } => (1, 2),
+        Expr::Concat(parts) => parts.iter().map(width).fold((0, 0), sum),
+        Expr::Alt(choices) => choices
+            .iter()
+            .map(width)
+            .reduce(|(min, max), (least, most)| (min.min(least), max.max(most)))
+            .unwrap_or_default(),
+        Expr::Group(inner) => width(inner),
+        Expr::AtomicGroup(inner) => width(inner),
+        Expr::Repeat { child, lo, hi, .. } => {
+            let (min, max) = width(child);
+            (min.saturating_mul(*lo), if max == 0 { 0 } else { max.saturating_mul(*hi) })
+        }
+        Expr::Backref { .. } => (0, usize::MAX),
+        Expr::Conditional { condition, true_branch, false_branch } => {
+            let (min, max) = sum(width(condition), width(true_branch));
+            let (least, most) = width(false_branch);
+            (min.min(least), max.max(most))
+        }
+        _ => (0, 0),
+    }
+}
+
+fn count_groups(expr: &Expr) -> usize {
+    let inner: usize = expr.children_iter().map(count_groups).sum();
+    inner + usize::from(matches!(expr, Expr::Group(_)))
+}
