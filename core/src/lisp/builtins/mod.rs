@@ -5,26 +5,27 @@ mod access;
 mod aggregate;
 mod argument;
 mod assoc;
+mod build;
 mod collection;
 mod compose;
 mod filter;
+mod format;
+mod group;
 mod key;
 mod lookup;
 mod map;
+mod parts;
+mod place;
+pub(crate) mod range;
 mod reduce;
 pub(crate) mod regex;
 mod row;
 mod sets;
 mod slice;
-mod view;
-mod format;
-mod key;
-mod parts;
-mod place;
-pub(crate) mod regex;
-mod row;
-mod seq;
+mod sort;
 mod strings;
+mod view;
+mod walk;
 mod written;
 
 use std::collections::HashMap;
@@ -45,6 +46,11 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Building", rows: build::ROWS },
+    Section { title: "Ranges", rows: range::ROWS },
+    Section { title: "Grouping", rows: group::ROWS },
+    Section { title: "Sorting", rows: sort::ROWS },
+    Section { title: "Walking", rows: walk::ROWS },
     Section { title: "Mapping", rows: map::ROWS },
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
@@ -53,7 +59,6 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
-    Section { title: "Slicing", rows: seq::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
     Section { title: "Places in strings", rows: place::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
