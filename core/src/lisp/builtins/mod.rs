@@ -3,11 +3,17 @@
 
 mod access;
 mod argument;
+mod format;
 mod key;
+mod parts;
+mod place;
 pub(crate) mod regex;
 mod row;
 mod slice;
 mod view;
+mod seq;
+mod strings;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,6 +33,11 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Slicing", rows: seq::ROWS },
+    Section { title: "Strings", rows: strings::ROWS },
+    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Parts of strings", rows: parts::ROWS },
+    Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
 ];
 
