@@ -3,16 +3,23 @@
 
 mod access;
 mod argument;
+mod arith;
+mod bits;
+mod compare;
 mod format;
 mod key;
+mod numeric;
+mod parse;
 mod parts;
 mod place;
+mod predicates;
 pub(crate) mod regex;
+mod rounding;
 mod row;
 mod slice;
-mod view;
-mod seq;
 mod strings;
+mod texts;
+mod view;
 mod written;
 
 use std::collections::HashMap;
@@ -33,12 +40,19 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
-    Section { title: "Slicing", rows: seq::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
     Section { title: "Places in strings", rows: place::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "Arithmetic", rows: arith::ROWS },
+    Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
+    Section { title: "Comparison", rows: compare::ROWS },
+    Section { title: "Bits", rows: bits::ROWS },
+    Section { title: "Kinds and truth", rows: predicates::ROWS },
+    Section { title: "Questions about numbers", rows: numeric::ROWS },
+    Section { title: "Numbers from text", rows: parse::ROWS },
+    Section { title: "Values as text", rows: texts::ROWS },
 ];
 
 /// All builtins in the order of the reference.

@@ -85,9 +85,9 @@ fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             let problem = format!("a name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
             Error::new(Reason::RuntimeError, problem).hint("Use strings as keys").halt()
         }
-        Value::Str(name) => Error::new(Reason::RuntimeError, format!("{} is no name of a keyword", args[0]))
-            .hint(hint(name))
-            .halt(),
+        Value::Str(name) => {
+            Error::new(Reason::RuntimeError, format!("{} is no name of a keyword", args[0])).hint(hint(name)).halt()
+        }
         other => {
             let problem = format!("argument 1 must be a string, got {}", described(other));
             Error::new(Reason::RuntimeError, problem).halt()
