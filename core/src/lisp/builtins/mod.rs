@@ -2,10 +2,24 @@
 //! completion, `doc`, the function reference and the language card all read it.
 
 mod access;
+mod aggregate;
 mod argument;
 mod arith;
 mod bits;
 mod compare;
+mod assoc;
+mod collection;
+mod compose;
+mod filter;
+mod key;
+mod lookup;
+mod map;
+mod reduce;
+pub(crate) mod regex;
+mod row;
+mod sets;
+mod slice;
+mod view;
 mod format;
 mod key;
 mod numeric;
@@ -17,6 +31,7 @@ pub(crate) mod regex;
 mod rounding;
 mod row;
 mod slice;
+mod seq;
 mod strings;
 mod texts;
 mod view;
@@ -40,6 +55,15 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Mapping", rows: map::ROWS },
+    Section { title: "Choosing", rows: filter::ROWS },
+    Section { title: "Reducing and grouping", rows: reduce::ROWS },
+    Section { title: "Functions of functions", rows: compose::ROWS },
+    Section { title: "Reading maps", rows: lookup::ROWS },
+    Section { title: "Changing maps", rows: assoc::ROWS },
+    Section { title: "Aggregation", rows: aggregate::ROWS },
+    Section { title: "Sets", rows: sets::ROWS },
+    Section { title: "Slicing", rows: seq::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
     Section { title: "Places in strings", rows: place::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
