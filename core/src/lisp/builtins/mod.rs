@@ -7,6 +7,9 @@
 mod access;
 mod aggregate;
 mod argument;
+mod arith;
+mod bits;
+mod compare;
 mod assoc;
 mod build;
 mod collection;
@@ -29,6 +32,22 @@ mod sort;
 mod strings;
 mod view;
 mod walk;
+mod view;
+mod format;
+mod key;
+mod numeric;
+mod parse;
+mod parts;
+mod place;
+mod predicates;
+pub(crate) mod regex;
+mod rounding;
+mod row;
+mod slice;
+mod seq;
+mod strings;
+mod texts;
+mod view;
 mod written;
 
 use std::collections::HashMap;
@@ -67,6 +86,14 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "Arithmetic", rows: arith::ROWS },
+    Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
+    Section { title: "Comparison", rows: compare::ROWS },
+    Section { title: "Bits", rows: bits::ROWS },
+    Section { title: "Kinds and truth", rows: predicates::ROWS },
+    Section { title: "Questions about numbers", rows: numeric::ROWS },
+    Section { title: "Numbers from text", rows: parse::ROWS },
+    Section { title: "Values as text", rows: texts::ROWS },
 ];
 
 /// All builtins in the order of the reference.
