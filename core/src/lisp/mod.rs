@@ -21,6 +21,7 @@ mod host;
 #[expect(missing_docs, reason = "a variant says what its fields are")]
 pub mod ir;
 mod items;
+pub mod legacy;
 pub mod machine;
 mod namespaces;
 mod read;
