@@ -12,6 +12,8 @@ mod collection;
 mod compose;
 mod filter;
 mod key;
+#[cfg(test)]
+mod laws;
 mod lookup;
 mod map;
 mod reduce;
