@@ -19,6 +19,8 @@ mod filter;
 mod format;
 mod group;
 mod key;
+#[cfg(test)]
+mod laws;
 mod lookup;
 mod map;
 mod parts;
