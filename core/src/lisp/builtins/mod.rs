@@ -5,33 +5,27 @@ mod access;
 mod aggregate;
 mod argument;
 mod arith;
-mod bits;
-mod compare;
 mod assoc;
+mod bits;
 mod collection;
+mod compare;
 mod compose;
 mod filter;
+mod format;
 mod key;
 mod lookup;
 mod map;
-mod reduce;
-pub(crate) mod regex;
-mod row;
-mod sets;
-mod slice;
-mod view;
-mod format;
-mod key;
 mod numeric;
 mod parse;
 mod parts;
 mod place;
 mod predicates;
+mod reduce;
 pub(crate) mod regex;
 mod rounding;
 mod row;
+mod sets;
 mod slice;
-mod seq;
 mod strings;
 mod texts;
 mod view;
@@ -63,7 +57,6 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
-    Section { title: "Slicing", rows: seq::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
     Section { title: "Places in strings", rows: place::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
