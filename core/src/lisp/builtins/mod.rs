@@ -1,12 +1,16 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+
 mod access;
 mod aggregate;
 mod argument;
 mod arith;
 mod assoc;
 mod bits;
+mod build;
 mod collection;
 mod compare;
 mod compose;
@@ -15,10 +19,24 @@ mod format;
 mod key;
 mod lookup;
 mod map;
-mod numeric;
-mod parse;
+mod group;
+mod key;
+mod lookup;
+mod map;
 mod parts;
 mod place;
+pub(crate) mod range;
+mod reduce;
+pub(crate) mod regex;
+mod row;
+mod sets;
+mod slice;
+mod sort;
+mod strings;
+mod view;
+mod walk;
+mod numeric;
+mod parse;
 mod predicates;
 mod reduce;
 pub(crate) mod regex;
@@ -27,8 +45,8 @@ mod row;
 mod sets;
 mod slice;
 mod strings;
+mod rounding;
 mod texts;
-mod view;
 mod written;
 
 use std::collections::HashMap;
@@ -49,6 +67,11 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Building", rows: build::ROWS },
+    Section { title: "Ranges", rows: range::ROWS },
+    Section { title: "Grouping", rows: group::ROWS },
+    Section { title: "Sorting", rows: sort::ROWS },
+    Section { title: "Walking", rows: walk::ROWS },
     Section { title: "Mapping", rows: map::ROWS },
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
