@@ -2,6 +2,7 @@
 //! completion, `doc`, the function reference and the language card all read it.
 
 mod format;
+mod json;
 mod key;
 mod parts;
 mod place;
@@ -33,6 +34,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "JSON", rows: json::ROWS },
 ];
 
 /// All builtins in the order of the reference.
