@@ -1,6 +1,7 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+mod describe;
 mod format;
 mod json;
 mod key;
@@ -35,6 +36,7 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
     Section { title: "JSON", rows: json::ROWS },
+    Section { title: "Describing data", rows: describe::ROWS },
 ];
 
 /// All builtins in the order of the reference.
