@@ -122,8 +122,7 @@ fn imports_of_the_package_point_one_way() {
 
 #[test]
 fn imports_of_the_core_point_one_way() {
-    let sources = Tree::project().sources;
-    let checked = sources.iter().filter(|source| source.path != FUNCTIONS_ARE_VALUES);
+    let checked = Tree::project().sources.iter().filter(|source| source.path != FUNCTIONS_ARE_VALUES);
     none(checked.flat_map(|source| wrong_imports(source, "core/src/", CORE)));
 }
 

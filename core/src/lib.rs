@@ -3,6 +3,7 @@
 //! Text and data go in, values and errors come out. Nothing here knows tasks, files, sockets or clocks.
 //! Imports point one way: `limits`, `reasons`, `text`, `value` ← `signature` ← `template`, `reply`, `lisp`.
 
+pub mod heap;
 pub mod limits;
 pub mod lisp;
 pub mod reasons;

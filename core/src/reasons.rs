@@ -88,6 +88,7 @@ reasons! {
     PmapError "pmap_error" "A branch of pmap failed." "The message says which and why.";
     PcallsError "pcalls_error" "A branch of pcalls failed." "The message says which and why.";
     ParallelCapacityExceeded "parallel_capacity_exceeded" "No more parallel work may be started." "Use map, or less nesting.";
+    InvalidConfig "invalid_config" "A program was to be run with settings that cannot be." "The message names the setting and what it may be.";
     NoCodeInResponse "no_code_in_response" "The reply holds no program." "Reply with one program in a fenced block tagged clojure.";
     MultipleCodeBlocks "multiple_code_blocks" "The reply holds more than one program." "Reply with exactly one program.";
     RecorderFailed "recorder_failed" "The session could not be written." "Free disk space or choose another folder with --sessions.";

@@ -15,6 +15,11 @@ pub trait Host: Sync {
 
     /// The program's time in milliseconds since 1970. One run sees one time, so that it can be replayed.
     fn now_ms(&self) -> i64;
+
+    /// Milliseconds the program has computed so far, for the deadline of parallel forms; 0 where time is not measured.
+    fn elapsed_ms(&self) -> u64 {
+        0
+    }
 }
 
 /// Why a tool call gave no value.

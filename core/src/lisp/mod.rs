@@ -8,8 +8,12 @@
 //! it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it panic,
 //! hang or overflow.
 
+mod analyse;
 pub mod arithmetic;
+pub mod boundary;
 pub mod builtins;
+pub mod case;
+pub(crate) mod compile;
 mod error;
 mod form;
 pub(crate) mod function;
@@ -18,10 +22,14 @@ mod host;
 pub mod ir;
 mod items;
 pub mod machine;
+mod namespaces;
+mod read;
 mod run;
 
+pub use analyse::{Names, analyse};
 pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
+pub use read::{Budget, read};
 pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Signal, Usage};

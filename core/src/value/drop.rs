@@ -8,7 +8,7 @@ use super::{Map, Value};
 
 impl Value {
     /// Does it hold other values?
-    pub(super) fn is_container(&self) -> bool {
+    pub(crate) fn is_container(&self) -> bool {
         matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))
     }
 

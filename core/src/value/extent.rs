@@ -67,13 +67,14 @@ impl<'a> Frame<'a> {
 }
 
 /// The values directly inside another: items, members, or keys and values in turn.
-enum Parts<'a> {
+pub(crate) enum Parts<'a> {
     Items(std::slice::Iter<'a, Value>),
     Entries(map::Iter<'a>, Option<&'a Value>),
 }
 
 impl<'a> Parts<'a> {
-    fn of(container: &'a Value) -> Self {
+    /// None for a value that holds no others.
+    pub(crate) fn of(container: &'a Value) -> Self {
         match container {
             Value::List(items) => Self::Items(items.iter()),
             Value::Set(members) => Self::Items(members.iter()),
@@ -99,7 +100,8 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-fn holders(value: &Value) -> usize {
+/// How many hold this container.
+pub(crate) fn holders(value: &Value) -> usize {
     match value {
         Value::List(list) => Arc::strong_count(list),
         Value::Set(set) => Arc::strong_count(set),

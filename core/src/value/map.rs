@@ -58,6 +58,16 @@ impl Map {
         self.iter().map(|(_, value)| value)
     }
 
+    /// A map of entries that are in canonical order already, each key once.
+    pub(crate) fn from_sorted(entries: Vec<(Value, Value)>) -> Self {
+        debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "keys are sorted and different");
+        Self(if entries.len() > SMALL {
+            Entries::Large(entries.into_iter().collect())
+        } else {
+            Entries::Small(entries)
+        })
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -138,6 +148,72 @@ impl Map {
             Value::Keyword(word) => self.lookup(word.name()),
             _ => None,
         })
+    }
+
+    /// The value under a keyword, flexibly as [`Map::lookup_key`], when many maps alike are asked for the same one: `near`
+    /// is the place where the last one was found, and is set to where this one is.
+    #[inline]
+    pub fn lookup_near(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
+        let Entries::Small(entries) = &self.0 else { return self.lookup_key(&Value::Keyword(word)) };
+        match entries.get(*near) {
+            Some((Value::Keyword(have), value)) if *have == word => return Some(value),
+            // A string counts only when no keyword comes before it; keywords are first in the order.
+            Some((Value::Str(have), value))
+                if ***have == *word.name() && matches!(entries.first(), Some((Value::Str(_), _))) =>
+            {
+                return Some(value);
+            }
+            _ => {}
+        }
+        self.lookup_far(word, near)
+    }
+
+    fn lookup_far(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
+        let Entries::Small(entries) = &self.0 else { return None };
+        let found = entries.iter().position(|(have, _)| matches!(have, Value::Keyword(have) if *have == word));
+        let found =
+            found.or_else(|| entries.iter().position(|(have, _)| have.as_str().is_some_and(|have| have == word.name())));
+        match found {
+            Some(at) => {
+                *near = at;
+                entries.get(at).map(|(_, value)| value)
+            }
+            None if word.name().contains('-') => self.lookup(word.name()),
+            None => None,
+        }
+    }
+
+    /// Where the value under exactly this key stands, to be changed; nil when it was not there.
+    pub fn slot(&mut self, key: Value) -> &mut Value {
+        if let Entries::Small(entries) = &mut self.0
+            && entries.len() == SMALL
+            && place(entries, &key).is_err()
+        {
+            self.0 = Entries::Large(std::mem::take(entries).into_iter().collect());
+        }
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = match place(entries, &key) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        entries.insert(at, (key, Value::Nil));
+                        at
+                    }
+                };
+                &mut entries[at].1
+            }
+            Entries::Large(entries) => entries.entry(key).or_default(),
+        }
+    }
+
+    /// The values in the order of their keys, to be changed in place.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let (small, large) = match &mut self.0 {
+            Entries::Small(entries) => (Some(entries), None),
+            Entries::Large(entries) => (None, Some(entries)),
+        };
+        let small = small.into_iter().flatten().map(|(_, value)| value);
+        small.chain(large.into_iter().flat_map(BTreeMap::values_mut))
     }
 
     /// Sets a key, returning the value it had. The key itself stays the one given first.

@@ -20,11 +20,13 @@ use std::sync::Arc;
 
 pub(crate) use drop::dismantle;
 pub use extent::Extent;
+pub(crate) use extent::{Parts, holders};
 pub use function::Function;
 pub use json::Json;
 pub use keyword::Keyword;
 pub use list::{List, Set};
 pub use map::Map;
+pub(crate) use order::address;
 pub use num_bigint::BigInt;
 pub use pattern::{BadPattern, Pattern};
 pub(crate) use pattern::{Filled, Found, Search, Stuck};

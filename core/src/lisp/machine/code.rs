@@ -4,29 +4,28 @@ use std::sync::Arc;
 
 use super::Machine;
 use crate::lisp::R;
+use crate::lisp::compile::Body;
 use crate::lisp::function::Closure;
 use crate::value::{Keyword, Value};
 
-/// Compiled code.
-pub type Code = Box<dyn Fn(&mut Machine<'_>, &mut Frame<'_>) -> R + Send + Sync>;
+/// Compiled code. Gets the locals of the running function by slot, and the closure that is running.
+pub type Code = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync>;
 
-/// The locals of a running function.
-pub struct Frame<'f> {
-    /// Its slots.
-    pub slots: &'f mut [Value],
-    /// What it closed over.
-    pub closed: Closed<'f>,
-}
-
-/// What the code of a frame closed over.
+/// The running closure: its captures and itself. `None` outside of functions.
 pub type Closed<'f> = Option<&'f Closure>;
 
 /// A compiled function.
 pub struct Lambda {
-    name: Option<Keyword>,
-    params: Box<str>,
-    source: Arc<str>,
-    body: Code,
+    pub(crate) name: Option<Keyword>,
+    pub(crate) params: Box<str>,
+    pub(crate) source: Arc<str>,
+    /// Arguments without the rest.
+    pub(crate) fixed: u32,
+    /// Are further arguments collected in a list?
+    pub(crate) rest: bool,
+    /// Size of the frame.
+    pub(crate) slots: u32,
+    pub(crate) body: Body,
 }
 
 impl Lambda {
@@ -45,8 +44,9 @@ impl Lambda {
         &self.source
     }
 
-    /// Its compiled body.
-    pub fn body(&self) -> &Code {
-        &self.body
+    /// Does it take exactly this number of arguments?
+    #[inline]
+    pub(crate) fn takes(&self, count: usize) -> bool {
+        self.fixed as usize == count && !self.rest
     }
 }

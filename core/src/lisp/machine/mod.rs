@@ -2,42 +2,114 @@
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
+mod call;
 mod callee;
 mod code;
+mod globals;
+mod journal;
+mod limits;
+mod tool;
+mod world;
 
+use std::collections::BTreeSet;
+
+pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
-pub use code::{Closed, Code, Frame, Lambda};
+pub use code::{Closed, Code, Lambda};
+pub(crate) use globals::{Globals, Target};
+pub use limits::Limits;
+pub(crate) use world::World;
 
-use super::{Error, Host, R};
+use super::run::Binding;
+use super::{Call, Error, Halt, Host, R, ToolInfo};
+use crate::heap;
 use crate::reasons::Reason;
-use crate::value::Value;
+use crate::text::Span;
+use crate::value::{Keyword, Map};
 
 /// Steps between two looks at the clock, the memory and the stop sign.
 const STEPS_PER_LOOK: u64 = 1_024;
+/// Bytes whose making counts as one step.
+const BYTES_PER_STEP: usize = 256;
 
-/// What programs are held to. Time is the host's: see [`Host::interrupt`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Steps in all.
-    pub steps: u64,
-}
-
-/// A running program.
+/// A running program, or one branch of it.
 pub struct Machine<'h> {
     /// Steps left until the next look.
     fuel: u64,
-    /// Steps left after that.
-    steps_left: u64,
-    /// The world.
-    host: &'h dyn Host,
+    /// Steps counted at the last look.
+    steps: u64,
+    /// Calls that have not returned.
+    depth: u64,
+    /// Where the native stack must not grow beyond; it grows downwards.
+    stack_end: usize,
+    /// Live bytes of this thread that are not the program's.
+    baseline: i64,
+    /// Bytes the program may hold.
+    room: i64,
+    /// Most bytes seen.
+    peak: i64,
+    pub(crate) world: World<'h>,
     limits: Limits,
-    prints: Vec<String>,
+    pub(crate) globals: Globals<'h>,
+    /// Number of the last closure made.
+    serial: u64,
+    /// Where tool calls are made from.
+    pub(crate) branches: Vec<(u32, u32)>,
+    /// Tool calls made in this branch.
+    made: u32,
+    /// Parallel forms begun in this branch.
+    pub(crate) forms: u32,
+    /// Set when this is a branch of a parallel form that has a deadline: [`Host::elapsed_ms`] at which it ends.
+    pub(crate) deadline_ms: Option<u64>,
+    /// Where the last keyword was found in a map: the next map is often like the last one.
+    hint: usize,
+    keywords: BTreeSet<Keyword>,
+    pub(crate) prints: Vec<String>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) summaries: Vec<(String, String)>,
+    pub(crate) journal: Option<Map>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Where a form stands: its place in the text of the program with this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) span: Span,
+    pub(crate) unit: u64,
 }
 
 impl<'h> Machine<'h> {
-    /// A machine for one program.
+    /// A machine without tools, data or memory.
     pub fn new(host: &'h dyn Host, limits: Limits) -> Self {
-        Self { fuel: STEPS_PER_LOOK, steps_left: limits.steps, host, limits, prints: Vec::new() }
+        Self::of(World::bare(host), limits, &[])
+    }
+
+    /// A machine for one program, with one target for each of its globals.
+    pub(crate) fn of(world: World<'h>, limits: Limits, targets: &'h [Target]) -> Self {
+        Self {
+            fuel: STEPS_PER_LOOK,
+            steps: 0,
+            depth: 0,
+            stack_end: 0,
+            baseline: heap::live(),
+            room: i64::try_from(limits.memory_bytes).unwrap_or(i64::MAX),
+            peak: 0,
+            globals: Globals::new(&world, targets),
+            world,
+            limits,
+            serial: 0,
+            branches: Vec::new(),
+            made: 0,
+            forms: 0,
+            deadline_ms: None,
+            hint: 0,
+            keywords: BTreeSet::new(),
+            prints: Vec::new(),
+            calls: Vec::new(),
+            summaries: Vec::new(),
+            journal: None,
+            warnings: Vec::new(),
+        }
     }
 
     /// Counts one step. Every call, jump and item that a builtin goes through is one.
@@ -58,40 +130,125 @@ impl<'h> Machine<'h> {
         self.look(steps)
     }
 
+    /// Looks at the clock, the memory and the stop sign.
     #[cold]
     fn look(&mut self, steps: u64) -> R<()> {
-        let used = STEPS_PER_LOOK - self.fuel + steps;
+        self.steps = self.steps.saturating_add(STEPS_PER_LOOK - self.fuel).saturating_add(steps);
         self.fuel = STEPS_PER_LOOK;
-        self.steps_left = self.steps_left.saturating_sub(used);
-        if let Some(error) = self.host.interrupt() {
+        if let Some(error) = self.world.host.interrupt() {
             return error.halt();
         }
-        if self.steps_left == 0 {
-            return Error::new(Reason::Timeout, format!("more than {} steps", self.limits.steps)).halt();
+        if self.deadline_ms.is_some_and(|deadline| self.world.host.elapsed_ms() > deadline) {
+            let limit = self.limits.parallel_timeout_ms;
+            return Error::new(Reason::Timeout, format!("the parallel form took longer than {limit} ms"))
+                .hint("Do less in each branch")
+                .halt();
         }
-        Ok(())
+        if self.steps > self.limits.steps {
+            return Error::new(Reason::Timeout, format!("the program took more than {} steps", self.limits.steps))
+                .hint("Do less work")
+                .halt();
+        }
+        self.hold(0)
     }
 
     /// Asks before something large is made: fails with `memory_exceeded` when `bytes` more would break the limit. For
     /// everything whose size does not follow from the size of the arguments, and for copies of large ones.
     pub fn reserve(&mut self, bytes: usize) -> R<()> {
-        let _ = bytes;
-        self.tick()
+        self.hold(i64::try_from(bytes).unwrap_or(i64::MAX))?;
+        self.ticks(1 + bytes / BYTES_PER_STEP)
     }
 
-    /// Calls a function value with these arguments; anything that is not callable fails as in call position.
-    pub fn call(&mut self, function: &Value, args: &mut [Value]) -> R {
-        let _ = (function, args);
-        Ok(Value::Nil)
+    fn hold(&mut self, more: i64) -> R<()> {
+        let held = heap::live() - self.baseline;
+        self.peak = self.peak.max(held);
+        let needed = held.saturating_add(more);
+        if needed <= self.room {
+            return Ok(());
+        }
+        let limit = self.limits.memory_bytes;
+        Error::new(Reason::MemoryExceeded, format!("the program needs {needed} bytes, and may hold {limit}"))
+            .hint("Keep less at a time: filter, count or sum instead of collecting")
+            .halt()
     }
 
     /// Adds one printed entry, cut at the limit.
-    pub fn print(&mut self, entry: String) {
+    pub fn print(&mut self, mut entry: String) {
+        let kept = usize::try_from(self.limits.print_chars).unwrap_or(usize::MAX);
+        if entry.len() > kept {
+            let total = entry.chars().count();
+            if let Some((at, _)) = entry.char_indices().nth(kept) {
+                entry.truncate(at);
+                entry.push_str(&format!("... ({kept}/{total} chars)"));
+            }
+        }
         self.prints.push(entry);
     }
 
     /// The program's time in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
-        self.host.now_ms()
+        self.world.host.now_ms()
+    }
+
+    /// What the program is held to.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The tools the program may call.
+    pub fn tools(&self) -> &'h [ToolInfo] {
+        self.world.tools
+    }
+
+    /// A keyword made at run time; fails with `symbol_limit_exceeded` when the program has made too many.
+    pub fn keyword(&mut self, name: &str) -> R<Keyword> {
+        let known = self.world.symbols.saturating_add(self.keywords.len() as u64);
+        let word = match Keyword::known(name) {
+            Some(word) if self.keywords.contains(&word) => return Ok(word),
+            _ if known >= self.limits.symbols => {
+                let problem = format!("the program uses more than {} different names", self.limits.symbols);
+                return Error::new(Reason::SymbolLimitExceeded, problem).hint("Keep data under string keys").halt();
+            }
+            known => known.unwrap_or_else(|| Keyword::intern(name)),
+        };
+        self.keywords.insert(word);
+        Ok(word)
+    }
+
+    /// A name in memory as it is now.
+    pub fn binding(&self, name: Keyword) -> Option<Binding> {
+        self.globals.binding(&self.world, name)
+    }
+
+    /// All names in memory as they are now, sorted.
+    pub fn names(&self) -> Vec<Keyword> {
+        self.globals.names(&self.world)
+    }
+
+    /// Steps counted so far.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps + (STEPS_PER_LOOK - self.fuel)
+    }
+
+    /// Most bytes seen so far.
+    pub(crate) fn peak(&self) -> u64 {
+        u64::try_from(self.peak.max(heap::live() - self.baseline)).unwrap_or(0)
+    }
+
+    /// The number of a new closure.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.serial = self.serial.wrapping_add(1);
+        self.serial
+    }
+
+    /// Adds the place to an error, when it is a place in the running program's text.
+    #[cold]
+    pub(crate) fn blame(&self, mut halt: Box<Halt>, place: &Place) -> Box<Halt> {
+        if let Halt::Error(error) = &mut *halt
+            && place.unit == self.world.unit
+        {
+            error.span.get_or_insert(place.span);
+        }
+        halt
     }
 }

@@ -1,0 +1,252 @@
+//! What leaves a program (language contract §18 and §11.2): results without keywords, floats with few decimals, and
+//! arguments of tools.
+//!
+//! In: values of any depth, with shared parts. Out: values that share what did not change and repeat no shared part.
+//! It must never recur, and never intern a name.
+
+use std::collections::HashMap;
+
+use super::machine::Machine;
+use super::{Error, R, described};
+use crate::reasons::Reason;
+use crate::value::number::decimals;
+use crate::value::{Map, Parts, Value, address, holders};
+
+/// A value as the world sees it: keywords, also as keys, become their names; everything else stays. With it a warning
+/// for each two keys of one map that became one; there the entry with the string key is kept.
+pub fn externalize(value: &Value) -> (Value, Vec<String>) {
+    let mut conversion = Names { warnings: Vec::new() };
+    let value = convert(value, &mut conversion).unwrap_or_default();
+    (value, conversion.warnings)
+}
+
+/// The value with its floats rounded to so many decimals, halves away from zero, in lists and as values of maps. Keys
+/// and sets stay as they are: rounding could make two of them one.
+pub fn rounded(value: &Value, places: u32) -> Value {
+    convert(value, &mut Decimals(places)).unwrap_or_default()
+}
+
+/// The arguments of a tool call: a map with string keys in which `-` is `_`, at every depth; keywords become their
+/// names, sets sorted lists, dates and datetimes ISO 8601 text, durations milliseconds. With it a warning for each two
+/// keys that became one; there the entry with the string key is kept.
+///
+/// `invalid_tool_args` for anything but a map, and for functions, regexes, vars and symbols inside. Infinities and NaN
+/// pass: a tool behind JSON must refuse them itself.
+pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
+    if !matches!(value, Value::Map(_)) {
+        let problem = format!("tools take one map of named arguments, got {}", described(value));
+        return Error::new(Reason::InvalidToolArgs, problem).hint("Write (tool/name {:key value})").halt();
+    }
+    let mut conversion = Arguments { machine, warnings: Vec::new() };
+    let value = convert(value, &mut conversion)?;
+    Ok((value, conversion.warnings))
+}
+
+/// How a value is converted, from its innermost parts outwards.
+trait Conversion {
+    /// Does it look inside this container? What it does not enter is converted like a scalar.
+    fn enters(&self, container: &Value) -> bool;
+
+    /// A value without parts; `None` = it stays.
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>>;
+
+    /// A container with its converted parts: items, or keys and values in turn. `None` = it stays if its parts do.
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>>;
+}
+
+/// A container being converted.
+struct Frame<'v> {
+    source: &'v Value,
+    parts: Parts<'v>,
+    done: Vec<Value>,
+    changed: bool,
+}
+
+fn convert(root: &Value, conversion: &mut impl Conversion) -> R {
+    let mut frames: Vec<Frame<'_>> = Vec::new();
+    let mut shared: HashMap<usize, (Value, bool)> = HashMap::new();
+    let mut next = Some(root);
+    loop {
+        let done = match next.take() {
+            Some(value) if value.is_container() && conversion.enters(value) => {
+                let known = shared.get(&address(value)).cloned();
+                if known.is_none() {
+                    let frame = Frame { source: value, parts: Parts::of(value), done: Vec::new(), changed: false };
+                    frames.push(frame);
+                }
+                known
+            }
+            Some(value) => Some(match conversion.scalar(value)? {
+                Some(new) => (new, true),
+                None => (value.clone(), false),
+            }),
+            None => None,
+        };
+        let Some(frame) = frames.last_mut() else { return Ok(done.map(|(value, _)| value).unwrap_or_default()) };
+        if let Some((value, changed)) = done {
+            frame.done.push(value);
+            frame.changed |= changed;
+        }
+        next = frame.parts.next();
+        if next.is_some() {
+            continue;
+        }
+        let Some(mut frame) = frames.pop() else { continue };
+        let built = match conversion.container(frame.source, &mut frame.done)? {
+            Some(new) => (new, true),
+            None if frame.changed => (rebuilt(frame.source, frame.done), true),
+            None => (frame.source.clone(), false),
+        };
+        if holders(frame.source) > 1 {
+            shared.insert(address(frame.source), built.clone());
+        }
+        match frames.last_mut() {
+            Some(outer) => {
+                outer.done.push(built.0);
+                outer.changed |= built.1;
+            }
+            None => return Ok(built.0),
+        }
+    }
+}
+
+/// A container like `source` of other parts.
+fn rebuilt(source: &Value, parts: Vec<Value>) -> Value {
+    match source {
+        Value::Set(_) => Value::set(parts),
+        Value::Map(_) => Value::map(pairs(parts)),
+        _ => Value::from(parts),
+    }
+}
+
+/// Keys and values in turn as entries.
+fn pairs(parts: Vec<Value>) -> impl Iterator<Item = (Value, Value)> {
+    let mut parts = parts.into_iter();
+    std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
+}
+
+struct Names {
+    warnings: Vec<String>,
+}
+
+impl Conversion for Names {
+    fn enters(&self, _: &Value) -> bool {
+        true
+    }
+
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+        Ok(match value {
+            Value::Keyword(word) => Some(Value::str(word.name())),
+            _ => None,
+        })
+    }
+
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+        let Value::Map(map) = source else { return Ok(None) };
+        let clashes = map.keys().any(|key| matches!(key, Value::Keyword(word) if map.get_str(word.name()).is_some()));
+        Ok(clashes.then(|| merged(map, std::mem::take(parts), &mut self.warnings)))
+    }
+}
+
+struct Decimals(u32);
+
+impl Conversion for Decimals {
+    fn enters(&self, container: &Value) -> bool {
+        !matches!(container, Value::Set(_))
+    }
+
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+        let Value::Float(float) = value else { return Ok(None) };
+        let rounded = decimals(*float, self.0);
+        Ok((rounded.to_bits() != float.to_bits()).then_some(Value::Float(rounded)))
+    }
+
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+        // Keys were rounded on the way and are put back.
+        if let Value::Map(map) = source {
+            for (place, key) in map.keys().enumerate() {
+                parts[2 * place] = key.clone();
+            }
+        }
+        Ok(None)
+    }
+}
+
+struct Arguments<'m, 'h> {
+    machine: &'m mut Machine<'h>,
+    warnings: Vec<String>,
+}
+
+impl Conversion for Arguments<'_, '_> {
+    fn enters(&self, _: &Value) -> bool {
+        true
+    }
+
+    fn scalar(&mut self, value: &Value) -> R<Option<Value>> {
+        self.machine.tick()?;
+        Ok(match value {
+            Value::Keyword(word) => Some(Value::str(word.name())),
+            Value::Instant(at) => Some(Value::str(at.to_string())),
+            Value::Date(day) => Some(Value::str(day.to_string())),
+            Value::Duration(span) => Some(Value::Int(span.0)),
+            Value::Function(_) | Value::Pattern(_) | Value::Var(_) | Value::Symbol(_) => {
+                let problem = format!("{} cannot be given to a tool", described(value));
+                return Error::new(Reason::InvalidToolArgs, problem).hint("Pass data: call the function first").halt();
+            }
+            _ => None,
+        })
+    }
+
+    fn container(&mut self, source: &Value, parts: &mut Vec<Value>) -> R<Option<Value>> {
+        Ok(match source {
+            Value::Set(_) => Some(Value::from(std::mem::take(parts))),
+            Value::Map(map) => {
+                for key in parts.iter_mut().step_by(2) {
+                    *key = argument_name(key);
+                }
+                Some(merged(map, std::mem::take(parts), &mut self.warnings))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The name of an argument for a key whose keywords have become strings.
+fn argument_name(key: &Value) -> Value {
+    match key {
+        Value::Str(name) if !name.contains('-') => key.clone(),
+        Value::Str(name) => Value::str(name.replace('-', "_")),
+        other => Value::str(other.to_string()),
+    }
+}
+
+/// The map of converted keys and values; where keys became one, that with the name as a string is kept, then any other
+/// string, then the first.
+fn merged(source: &Map, parts: Vec<Value>, warnings: &mut Vec<String>) -> Value {
+    let mut ranks: HashMap<Value, u8> = HashMap::new();
+    let mut map = Map::default();
+    for (old, (key, value)) in source.keys().zip(pairs(parts)) {
+        let rank = match old {
+            _ if *old == key => 2,
+            Value::Str(_) => 1,
+            _ => 0,
+        };
+        match ranks.get(&key) {
+            None => {
+                ranks.insert(key.clone(), rank);
+                map.insert(key, value);
+            }
+            Some(best) => {
+                warnings.push(format!("two keys became one: {key}. The entry with the string key is kept"));
+                if rank > *best {
+                    ranks.insert(key.clone(), rank);
+                    map.insert(key, value);
+                }
+            }
+        }
+    }
+    Value::from(map)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! Slicing: parts of a collection.
+
+use super::access::{ORDERED, after};
+use super::argument::{Sources, callee, clamped, integer, length, swapped, taken};
+use super::view::{count, slice, split, view};
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+/// Parts of collections.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("rest", Arity::exactly(1), rest)
+        .doc(&["(rest coll)"], "All items but the first; [] when there are none.")
+        .examples(&[("(rest [1 2 3])", "[2 3]"), ("(rest [])", "[]"), ("(rest \"ab\")", "[\"b\"]")])
+        .clojure(ORDERED),
+    Builtin::new("next", Arity::exactly(1), next)
+        .doc(&["(next coll)"], "All items but the first; nil when there are none.")
+        .examples(&[("(next [1 2 3])", "[2 3]"), ("(next [1])", "nil")])
+        .clojure(ORDERED),
+    Builtin::new("butlast", Arity::exactly(1), butlast)
+        .doc(&["(butlast coll)"], "All items but the last; nil when there are none.")
+        .examples(&[("(butlast [1 2 3])", "[1 2]"), ("(butlast [1])", "nil")])
+        .clojure(ORDERED),
+    Builtin::new("pop", Arity::exactly(1), pop)
+        .doc(&["(pop list)"], "A list without its last item; nil when it is empty.")
+        .examples(&[("(pop [1 2])", "[1]"), ("(pop [])", "nil")])
+        .clojure(Clojure::Differs("an empty list gives nil instead of an error")),
+    Builtin::new("take", Arity::exactly(2), take)
+        .doc(&["(take n coll)"], "The first n items; of a negative n, the last -n.")
+        .examples(&[("(take 2 [1 2 3])", "[1 2]"), ("(take -1 [1 2])", "[2]"), ("(take 1 {:b 2 :a 1})", "[[:a 1]]")])
+        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are refused")),
+    Builtin::new("drop", Arity::exactly(2), drop)
+        .doc(&["(drop n coll)"], "All but the first n items; of a negative n, all but the last -n.")
+        .examples(&[("(drop 1 [1 2])", "[2]"), ("(drop -1 [1 2])", "[1]"), ("(drop 1 \"abc\")", "[\"b\" \"c\"]")])
+        .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are refused")),
+    Builtin::new("take-last", Arity::exactly(2), take_last)
+        .doc(&["(take-last n coll)"], "The last n items; nil of nil.")
+        .examples(&[("(take-last 2 [1 2 3])", "[2 3]"), ("(take-last 0 [1])", "[]"), ("(take-last 2 nil)", "nil")])
+        .clojure(Clojure::Differs("an empty result is [] and not nil; sets have no order and are refused")),
+    Builtin::new("drop-last", Arity::between(1, 2), drop_last)
+        .doc(&["(drop-last coll)", "(drop-last n coll)"], "All but the last n items; n is 1 when not given.")
+        .examples(&[("(drop-last [1 2 3])", "[1 2]"), ("(drop-last 2 [1 2 3])", "[1]"), ("(drop-last -1 [1])", "[1]")])
+        .clojure(Clojure::Differs("sets have no order and are refused")),
+    Builtin::new("nthrest", Arity::exactly(2), nthrest)
+        .doc(&["(nthrest coll n)"], "All but the first n items; [] when nothing is left.")
+        .examples(&[("(nthrest [1 2 3] 1)", "[2 3]"), ("(nthrest [1] 5)", "[]"), ("(nthrest [1 2] -1)", "[1 2]")])
+        .clojure(Clojure::Differs("sets have no order and are refused")),
+    Builtin::new("nthnext", Arity::exactly(2), nthnext)
+        .doc(&["(nthnext coll n)"], "All but the first n items; nil when nothing is left.")
+        .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")])
+        .clojure(Clojure::Differs("sets have no order and are refused")),
+    Builtin::new("take-while", Arity::exactly(2), take_while)
+        .doc(&["(take-while pred coll)"], "The items before the first one for which pred is false.")
+        .examples(&[("(take-while odd? [1 3 4 5])", "[1 3]"), ("(take-while odd? nil)", "[]")]),
+    Builtin::new("drop-while", Arity::exactly(2), drop_while)
+        .doc(&["(drop-while pred coll)"], "The items from the first one on for which pred is false.")
+        .examples(&[("(drop-while odd? [1 3 4 5])", "[4 5]"), ("(drop-while #{1} [1 2])", "[2]")]),
+    Builtin::new("split-at", Arity::exactly(2), split_at)
+        .doc(&["(split-at n coll)"], "Two lists: the first n items and the others.")
+        .examples(&[("(split-at 1 [1 2 3])", "[[1] [2 3]]"), ("(split-at 1 nil)", "[[] []]")]),
+    Builtin::new("split-with", Arity::exactly(2), split_with)
+        .doc(
+            &["(split-with pred coll)"],
+            "Two lists: the items before the first one for which pred is false, and the others.",
+        )
+        .examples(&[("(split-with odd? [1 3 4 5])", "[[1 3] [4 5]]"), ("(split-with even? [1 2])", "[[] [1 2]]")]),
+    Builtin::new("subvec", Arity::between(2, 3), subvec)
+        .doc(
+            &["(subvec list start)", "(subvec list start end)"],
+            "The items of a list from an index up to, not with, another; both are moved into the list.",
+        )
+        .examples(&[
+            ("(subvec [1 2 3] 1)", "[2 3]"),
+            ("(subvec [1 2 3] 1 2)", "[2]"),
+            ("(subvec [1 2] -1 10)", "[1 2]"),
+        ])
+        .clojure(Clojure::Differs("indexes outside of the list are no error")),
+];
+
+fn rest(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Sources::Ordered.check(1, &args[0])?;
+    let coll = std::mem::take(&mut args[0]);
+    let total = count(machine, &coll)?;
+    slice(machine, coll, 1.min(total)..total)
+}
+
+fn next(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Sources::Ordered.check(1, &args[0])?;
+    after(machine, std::mem::take(&mut args[0]), 1)
+}
+
+fn butlast(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Sources::Ordered.check(1, &args[0])?;
+    let coll = std::mem::take(&mut args[0]);
+    match count(machine, &coll)? {
+        0 | 1 => Ok(Value::Nil),
+        total => slice(machine, coll, 0..total - 1),
+    }
+}
+
+fn pop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Sources::Lists.check(1, &args[0])?;
+    let list = std::mem::take(&mut args[0]);
+    match count(machine, &list)? {
+        0 => Ok(Value::Nil),
+        total => slice(machine, list, 0..total - 1),
+    }
+}
+
+/// The count and the collection of `(f n coll)`, the number still to be checked.
+fn counted(args: &mut [Value], sources: Sources, call: &str) -> R<[Value; 2]> {
+    let [n, coll] = taken(args);
+    sources.check(2, &coll).map_err(|halt| match (&coll, Sources::All.check(1, &n)) {
+        (Value::Int(_), Ok(())) => swapped(halt, call),
+        _ => halt,
+    })?;
+    Ok([n, coll])
+}
+
+pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [n, coll] = counted(args, Sources::NotSets, "(take n coll)")?;
+    let n = integer(1, &n)?;
+    let total = count(machine, &coll)?;
+    let range = if n < 0 { total.saturating_sub(distance(n))..total } else { 0..length(n).min(total) };
+    slice(machine, coll, range)
+}
+
+fn drop(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [n, coll] = counted(args, Sources::NotSets, "(drop n coll)")?;
+    let n = integer(1, &n)?;
+    let total = count(machine, &coll)?;
+    let range = if n < 0 { 0..total.saturating_sub(distance(n)) } else { length(n).min(total)..total };
+    slice(machine, coll, range)
+}
+
+/// How far a number is from 0.
+fn distance(n: i64) -> usize {
+    usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX)
+}
+
+/// The count of `take-last` and `drop-last`. The reference counts from the end by negating it, so that what is no
+/// number is an `arithmetic_error` there.
+fn from_end(n: &Value) -> R<usize> {
+    match n {
+        Value::Float(_) => Err(wrong(1, "an integer", n)),
+        _ => clamped(n).map(length).ok_or_else(|| not_a_number(n)),
+    }
+}
+
+#[cold]
+fn not_a_number(n: &Value) -> Box<Halt> {
+    Error::new(Reason::ArithmeticError, format!("argument 1 must be an integer, got {}", described(n))).into()
+}
+
+fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [n, coll] = counted(args, Sources::NotSets, "(take-last n coll)")?;
+    if coll.is_nil() {
+        return Ok(Value::Nil);
+    }
+    let n = from_end(&n)?;
+    let total = count(machine, &coll)?;
+    slice(machine, coll, total.saturating_sub(n)..total)
+}
+
+fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (n, coll) = if let [coll] = args {
+        Sources::NotSets.check(1, coll)?;
+        (Value::Int(1), std::mem::take(coll))
+    } else {
+        let [n, coll] = counted(args, Sources::NotSets, "(drop-last n coll)")?;
+        (n, coll)
+    };
+    let n = from_end(&n)?;
+    let total = count(machine, &coll)?;
+    slice(machine, coll, 0..total.saturating_sub(n))
+}
+
+/// The collection of `(f coll n)`, and where its part begins and ends.
+fn tail(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize, usize)> {
+    let [coll, n] = taken(args);
+    Sources::NotSets.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
+        (Value::Int(_), Ok(())) => swapped(halt, call),
+        _ => halt,
+    })?;
+    let n = length(integer(2, &n)?);
+    let total = count(machine, &coll)?;
+    Ok((coll, n.min(total), total))
+}
+
+fn nthrest(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (coll, start, end) = tail(machine, args, "(nthrest coll n)")?;
+    slice(machine, coll, start..end)
+}
+
+fn nthnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (coll, start, end) = tail(machine, args, "(nthnext coll n)")?;
+    if start == end { Ok(Value::Nil) } else { slice(machine, coll, start..end) }
+}
+
+/// How many items a predicate holds for before the first one for which it does not.
+fn leading(machine: &mut Machine<'_>, pred: &Callee<'_>, coll: &Value) -> R<usize> {
+    let mut leading = 0;
+    for item in view(coll) {
+        machine.tick()?;
+        if !pred.test(machine, item)? {
+            break;
+        }
+        leading += 1;
+    }
+    Ok(leading)
+}
+
+/// The collection of `(f pred coll)`, and how many of its items lead.
+fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize)> {
+    let [pred, coll] = taken(args);
+    let pred = callee(&pred, &coll, call)?;
+    Sources::All.check(2, &coll)?;
+    let leading = leading(machine, &pred, &coll)?;
+    Ok((coll, leading))
+}
+
+fn take_while(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (coll, leading) = led(machine, args, "(take-while pred coll)")?;
+    slice(machine, coll, 0..leading)
+}
+
+fn drop_while(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (coll, leading) = led(machine, args, "(drop-while pred coll)")?;
+    let total = count(machine, &coll)?;
+    slice(machine, coll, leading..total)
+}
+
+fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (coll, leading) = led(machine, args, "(split-with pred coll)")?;
+    split(machine, coll, leading)
+}
+
+fn split_at(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [n, coll] = counted(args, Sources::All, "(split-at n coll)")?;
+    let at = length(integer(1, &n)?);
+    split(machine, coll, at)
+}
+
+fn subvec(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let to_end = args.len() == 2;
+    let [list, start, end] = taken(args);
+    let Value::List(items) = &list else { return Err(wrong(1, "a list", &list)) };
+    let total = items.len();
+    let start = length(integer(2, &start)?).min(total);
+    let end = if to_end { total } else { length(integer(3, &end)?).min(total) };
+    slice(machine, list, start..end.max(start))
+}

@@ -1,0 +1,144 @@
+//! Looking at collections without taking them apart: counting, going through, cutting.
+//!
+//! In: collections whose kind has been checked; what has no items counts as empty. It must never go through more than
+//! it gives back, except to count the graphemes of a string.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::lisp::R;
+use crate::lisp::machine::Machine;
+use crate::value::{List, Value};
+
+/// About what an item costs that is made while going through a map or a string, in bytes.
+const MADE_BYTES: usize = 96;
+
+/// The items of a collection in their order, made one by one; a map's are `[k v]`.
+pub(super) fn view(value: &Value) -> Box<dyn DoubleEndedIterator<Item = Value> + '_> {
+    match value {
+        Value::List(list) => Box::new(list.iter().cloned()),
+        Value::Set(set) => Box::new(set.iter().cloned()),
+        Value::Map(map) => Box::new(map.iter().map(|(key, value)| Value::from(vec![key.clone(), value.clone()]))),
+        Value::Str(text) => Box::new(text.graphemes(true).map(Value::from)),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// How many items there are.
+pub(super) fn count(machine: &mut Machine<'_>, value: &Value) -> R<usize> {
+    Ok(match value {
+        Value::List(list) => list.len(),
+        Value::Set(set) => set.len(),
+        Value::Map(map) => map.len(),
+        // Only "\r\n" is a grapheme of more than one ASCII character.
+        Value::Str(text) if text.is_ascii() && !text.contains('\r') => {
+            machine.ticks(text.len() / 256)?;
+            text.len()
+        }
+        Value::Str(text) => text.graphemes(true).try_fold(0, |count, _| machine.ticks(2).map(|()| count + 1))?,
+        _ => 0,
+    })
+}
+
+/// The item at a place.
+pub(super) fn item(machine: &mut Machine<'_>, value: &Value, place: usize) -> R<Option<Value>> {
+    let Value::Str(text) = value else {
+        return Ok(value.as_list().and_then(|items| items.get(place)).cloned());
+    };
+    let mut graphemes = text.graphemes(true);
+    for _ in 0..place {
+        machine.tick()?;
+        if graphemes.next().is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(graphemes.next().map(Value::from))
+}
+
+/// The last item.
+pub(super) fn last(value: &Value) -> Option<Value> {
+    match value {
+        Value::List(list) => list.last().cloned(),
+        other => view(other).next_back(),
+    }
+}
+
+/// All items as a vector of their own. A list that nobody else holds is emptied.
+pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> {
+    match value {
+        Value::List(list) => match Arc::try_unwrap(list) {
+            Ok(list) => Ok(list.into_vec()),
+            Err(list) => copy(machine, &list),
+        },
+        Value::Set(set) => match Arc::try_unwrap(set) {
+            Ok(set) => Ok(set.into_vec()),
+            Err(set) => copy(machine, &set),
+        },
+        other => {
+            let all = 0..count(machine, &other)?;
+            made(machine, &other, &all)
+        }
+    }
+}
+
+/// Copies items.
+pub(super) fn copy(machine: &mut Machine<'_>, items: &[Value]) -> R<Vec<Value>> {
+    machine.reserve(size_of_val(items))?;
+    machine.ticks(items.len())?;
+    Ok(items.to_vec())
+}
+
+/// The items in a range that lies within the collection, as a list. A list that nobody else holds is cut in place.
+pub(super) fn slice(machine: &mut Machine<'_>, value: Value, range: Range<usize>) -> R {
+    match value {
+        Value::List(list) => sublist(machine, list, range),
+        Value::Set(set) => copy(machine, set.get(range).unwrap_or_default()).map(Value::from),
+        other => made(machine, &other, &range).map(Value::from),
+    }
+}
+
+fn sublist(machine: &mut Machine<'_>, mut list: Arc<List>, range: Range<usize>) -> R {
+    if range == (0..list.len()) {
+        return Ok(Value::List(list));
+    }
+    let Some(own) = Arc::get_mut(&mut list) else {
+        return copy(machine, list.get(range).unwrap_or_default()).map(Value::from);
+    };
+    machine.ticks(own.len() / 4)?;
+    own.truncate(range.end);
+    let start = range.start.min(own.len());
+    own.drain(..start);
+    if own.len() < own.capacity() / 4 {
+        own.shrink_to_fit();
+    }
+    Ok(Value::List(list))
+}
+
+fn made(machine: &mut Machine<'_>, value: &Value, range: &Range<usize>) -> R<Vec<Value>> {
+    machine.reserve(range.len().saturating_mul(MADE_BYTES))?;
+    let mut items = Vec::with_capacity(range.len());
+    for item in view(value).skip(range.start).take(range.len()) {
+        machine.ticks(4)?;
+        items.push(item);
+    }
+    machine.ticks(range.start)?;
+    Ok(items)
+}
+
+/// The items before a place and those from it on.
+pub(super) fn split(machine: &mut Machine<'_>, mut value: Value, at: usize) -> R {
+    if let Value::List(list) = &mut value
+        && let Some(own) = Arc::get_mut(list)
+    {
+        let at = at.min(own.len());
+        let rest = own.split_off(at);
+        machine.ticks(rest.len())?;
+        return Ok(vec![value, rest.into()].into());
+    }
+    let total = count(machine, &value)?;
+    let at = at.min(total);
+    let first = slice(machine, value.clone(), 0..at)?;
+    Ok(vec![first, slice(machine, value, at..total)?].into())
+}

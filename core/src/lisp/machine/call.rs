@@ -1,0 +1,275 @@
+//! Calling values: what each kind of value does in call position, frames, and the guards against calling too deep.
+
+use super::{Machine, Place};
+use crate::lisp::builtins::{Builtin, Run};
+use crate::lisp::function::{Closure, Function};
+use crate::lisp::{Error, Halt, R, described};
+use crate::reasons::Reason;
+use crate::value::{Keyword, Map, Value};
+
+/// Native stack kept for what runs between two calls: expressions within expressions and builtins.
+pub(crate) const STACK_MARGIN: usize = 4 << 20;
+
+impl Machine<'_> {
+    /// Calls a function value with these arguments; anything that is not callable fails as in call position.
+    ///
+    /// What the function defines is forgotten when it returns (language contract §7.5).
+    pub fn call(&mut self, function: &Value, args: &mut [Value]) -> R {
+        let mark = self.globals.enter();
+        let value = self.apply(function, args)?;
+        self.globals.leave(mark);
+        Ok(value)
+    }
+
+    /// Calls a closure for a builtin.
+    #[inline]
+    pub(crate) fn call_fleeting(&mut self, closure: &Closure, args: &mut [Value]) -> R {
+        let mark = self.globals.enter();
+        let value = self.call_closure(closure, args)?;
+        self.globals.leave(mark);
+        Ok(value)
+    }
+
+    /// Calls a value as in call position: what it defines stays.
+    pub(crate) fn apply(&mut self, function: &Value, args: &mut [Value]) -> R {
+        match function {
+            Value::Function(function) => self.call_function(function, args),
+            Value::Keyword(word) => self.call_keyword(*word, args),
+            Value::Map(map) => call_map(map, args),
+            Value::Set(set) => match args {
+                [member] => Ok(if set.contains(member) { std::mem::take(member) } else { Value::Nil }),
+                _ => Error::new(Reason::ArityError, format!("a set is called with 1 argument, got {}", args.len()))
+                    .hint("Write (set member)")
+                    .halt(),
+            },
+            Value::Var(name) => {
+                let Some(value) = self.globals.named(&self.world, *name).cloned() else {
+                    return Err(unbound(*name));
+                };
+                // A var may hold itself.
+                self.enter()?;
+                let result = self.apply(&value, args)?;
+                self.exit();
+                Ok(result)
+            }
+            other => Err(not_callable(other)),
+        }
+    }
+
+    /// Calls a function value.
+    #[inline]
+    pub(crate) fn call_function(&mut self, function: &Function, args: &mut [Value]) -> R {
+        match function {
+            Function::Closure(closure) => self.call_closure(closure, args),
+            Function::Builtin(builtin) => self.call_builtin(builtin, args),
+            Function::Tool(name) => {
+                let named = super::tool::gather(name, args)?;
+                self.call_tool(name, named)
+            }
+            Function::Bound(bound) => {
+                self.enter()?;
+                let value = (bound.run)(self, &bound.parts, args).map_err(|halt| within(halt, bound.name))?;
+                self.exit();
+                Ok(value)
+            }
+        }
+    }
+
+    /// Calls a builtin with any number of arguments.
+    #[inline]
+    pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
+        if !builtin.arity.allows(args.len()) {
+            return Err(arity_error(builtin, args.len()));
+        }
+        match builtin.run {
+            Run::Function(run) => run(self, args).map_err(|halt| within(halt, builtin.name)),
+            Run::Form => {
+                let problem = format!("`{}` is a form, not a function", builtin.name);
+                Error::new(Reason::NotCallable, problem).halt()
+            }
+        }
+    }
+
+    /// Calls a closure with its arguments somewhere else; they are moved into its frame.
+    #[inline]
+    pub(crate) fn call_closure(&mut self, closure: &Closure, args: &mut [Value]) -> R {
+        match closure.lambda.slots {
+            0..=2 => framed::<2>(self, closure, args),
+            3..=4 => framed::<4>(self, closure, args),
+            5..=8 => framed::<8>(self, closure, args),
+            9..=16 => framed::<16>(self, closure, args),
+            17..=32 => framed::<32>(self, closure, args),
+            slots => {
+                let mut frame = vec![Value::Nil; slots as usize];
+                self.run_framed(closure, args, &mut frame)
+            }
+        }
+    }
+
+    #[inline]
+    fn run_framed(&mut self, closure: &Closure, args: &mut [Value], frame: &mut [Value]) -> R {
+        let lambda = &*closure.lambda;
+        let fixed = lambda.fixed as usize;
+        if lambda.takes(args.len()) {
+            for (slot, arg) in frame.iter_mut().zip(args) {
+                *slot = std::mem::take(arg);
+            }
+        } else {
+            if args.len() < fixed || !lambda.rest {
+                return Err(arity_mismatch(closure, args.len()));
+            }
+            let (firsts, rest) = args.split_at_mut(fixed);
+            self.ticks(rest.len())?;
+            let rest: Vec<Value> = rest.iter_mut().map(std::mem::take).collect();
+            for (slot, arg) in frame.iter_mut().zip(firsts.iter_mut().map(std::mem::take).chain([Value::from(rest)])) {
+                *slot = arg;
+            }
+        }
+        self.run(closure, frame)
+    }
+
+    /// Runs a closure on its frame: the arguments are in their slots, their number has been checked.
+    #[inline]
+    pub(crate) fn run(&mut self, closure: &Closure, frame: &mut [Value]) -> R {
+        self.enter()?;
+        let value = closure.lambda.body.run(self, frame, Some(closure))?;
+        self.exit();
+        Ok(value)
+    }
+
+    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so only
+    /// the way without one comes back with [`Machine::exit`].
+    #[inline]
+    pub(crate) fn enter(&mut self) -> R<()> {
+        let here = 0_u8;
+        self.depth += 1;
+        if self.depth > self.limits.depth || std::ptr::from_ref(&here).addr() < self.stack_end {
+            return Err(self.too_deep());
+        }
+        self.tick()
+    }
+
+    /// A call has returned.
+    #[inline]
+    pub(crate) fn exit(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Is the program's own text running, no function?
+    pub(crate) fn outermost(&self) -> bool {
+        self.depth == 0
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Box<Halt> {
+        let depth = self.depth.min(self.limits.depth);
+        let problem = if self.depth > self.limits.depth {
+            format!("calls are nested deeper than {depth}")
+        } else {
+            format!("calls with large expressions are nested {depth} deep, no room is left for more")
+        };
+        Error::new(Reason::MemoryExceeded, problem).hint("Use loop with recur, or reduce, instead of recursion").into()
+    }
+
+    /// `(:key x)`: flexible lookup in a map, nil in anything else.
+    #[inline]
+    pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> R {
+        Ok(match of {
+            Value::Map(map) => map.lookup_near(word, &mut self.hint).cloned().unwrap_or_default(),
+            _ => Value::Nil,
+        })
+    }
+
+    /// Calls a keyword.
+    pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> R {
+        match args {
+            [of] => self.keyword_get(word, of),
+            [Value::Map(map), default] => {
+                let found = map.lookup_near(word, &mut self.hint).cloned();
+                Ok(found.unwrap_or_else(|| std::mem::take(default)))
+            }
+            [_, default] => Ok(std::mem::take(default)),
+            _ => Err(keyword_call(word, args.len())),
+        }
+    }
+
+    /// Adds name and place of a builtin's call to its error.
+    #[cold]
+    pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
+        self.blame(within(halt, builtin.name), place)
+    }
+}
+
+#[inline(never)]
+fn framed<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, args: &mut [Value]) -> R {
+    let mut frame = [const { Value::Nil }; N];
+    machine.run_framed(closure, args, &mut frame)
+}
+
+fn call_map(map: &Map, args: &mut [Value]) -> R {
+    match args {
+        [key] => Ok(map.lookup_key(key).cloned().unwrap_or_default()),
+        [key, default] => Ok(map.lookup_key(key).cloned().unwrap_or_else(|| std::mem::take(default))),
+        _ => {
+            let problem = format!("a map is called with 1 or 2 arguments, got {}", args.len());
+            Error::new(Reason::InvalidMapCall, problem).hint("Write (map key) or (map key default)").halt()
+        }
+    }
+}
+
+#[cold]
+fn keyword_call(word: Keyword, got: usize) -> Box<Halt> {
+    let name = word.name();
+    Error::new(Reason::InvalidKeywordCall, format!("a keyword is called with 1 or 2 arguments, got {got}"))
+        .within(format!(":{name}"))
+        .hint(format!("Write (:{name} map) or (:{name} map default)"))
+        .into()
+}
+
+/// Names the function that complains.
+#[cold]
+pub(crate) fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt {
+        error.op.get_or_insert(name.into());
+    }
+    halt
+}
+
+/// `not_callable`
+#[cold]
+pub(crate) fn not_callable(value: &Value) -> Box<Halt> {
+    let hint = match value {
+        Value::List(_) => "Use (nth list i) or (get list i) for an item; a list of data is written [1 2]",
+        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Big(_) => "A list of data is written [1 2], not (1 2)",
+        _ => "Only functions, keywords, maps and sets can be called",
+    };
+    Error::new(Reason::NotCallable, format!("{} cannot be called", described(value))).hint(hint).into()
+}
+
+/// `unbound_var`
+#[cold]
+pub(crate) fn unbound(name: Keyword) -> Box<Halt> {
+    let name = name.name();
+    Error::new(Reason::UnboundVar, format!("`{name}` is not defined yet"))
+        .hint(format!("Put (def {name} …) before it, where it runs first"))
+        .into()
+}
+
+#[cold]
+fn arity_error(builtin: &'static Builtin, got: usize) -> Box<Halt> {
+    let error = Error::new(Reason::ArityError, format!("takes {}, got {got}", builtin.arity)).within(builtin.name);
+    match builtin.signatures {
+        [] => error.into(),
+        ways => error.hint(format!("Write {}", ways.join(" or "))).into(),
+    }
+}
+
+#[cold]
+fn arity_mismatch(closure: &Closure, got: usize) -> Box<Halt> {
+    let lambda = &*closure.lambda;
+    let least = if lambda.rest { "at least " } else { "" };
+    let noun = if lambda.fixed == 1 { "argument" } else { "arguments" };
+    let problem = format!("takes {least}{} {noun} {}, got {got}", lambda.fixed, lambda.params);
+    let name = lambda.name.map_or_else(|| "fn".into(), |name| name.name().to_owned());
+    Error::new(Reason::ArityMismatch, problem).within(name).into()
+}

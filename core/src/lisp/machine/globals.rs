@@ -1,0 +1,206 @@
+//! The names in memory: slots for the running program's globals, a map for all others.
+//!
+//! Writing never touches the input's memory: what changed is merged at the end, so that a broken program changes
+//! nothing. Inside functions that builtins run (`map`, `reduce`, …) writing is undone when the function returns.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::World;
+use crate::lisp::run::{Binding, Memory};
+use crate::value::{Function, Keyword, Value};
+
+/// The first function a global held during a run. It stays until the run ends, so that code may borrow it while the
+/// function runs, whatever the program defines meanwhile.
+pub(crate) type Target = OnceCell<Arc<Function>>;
+
+/// The names in memory as a machine sees them.
+pub(crate) struct Globals<'h> {
+    slots: Vec<Global>,
+    targets: &'h [Target],
+    /// Names that only functions from earlier programs mention.
+    others: BTreeMap<Keyword, Global>,
+    /// What to put back, newest last.
+    undo: Vec<(Key, Global)>,
+    /// Functions that builtins are running.
+    fleeting: u32,
+}
+
+#[derive(Clone, Default)]
+struct Global {
+    value: Option<Value>,
+    doc: Option<Arc<str>>,
+    /// Defined by this run.
+    changed: bool,
+    /// The value is the function in the target.
+    first: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Key {
+    Slot(usize),
+    Name(Keyword),
+}
+
+impl<'h> Globals<'h> {
+    pub(super) fn new(world: &World<'h>, targets: &'h [Target]) -> Self {
+        let slot = |(name, target): (&Keyword, &Target)| match world.memory.get(name) {
+            Some(binding) => Global { first: first(target, &binding.value), ..Global::of(binding) },
+            None => Global::default(),
+        };
+        let slots = world.names.iter().zip(targets).map(slot).collect();
+        Self { slots, targets, others: BTreeMap::new(), undo: Vec::new(), fleeting: 0 }
+    }
+
+    /// The same names and values for a branch, which writes to no others.
+    pub(crate) fn branch<'b>(&self, targets: &'b [Target]) -> Globals<'b> {
+        let slot = |(global, target): (&Global, &Target)| Global {
+            first: global.value.as_ref().is_some_and(|value| first(target, value)),
+            ..global.clone()
+        };
+        let slots = self.slots.iter().zip(targets).map(slot).collect();
+        Globals { slots, targets, others: self.others.clone(), undo: Vec::new(), fleeting: 0 }
+    }
+
+    /// The value of the global with this number.
+    #[inline]
+    pub(crate) fn slot(&self, global: usize) -> Option<&Value> {
+        self.slots.get(global)?.value.as_ref()
+    }
+
+    /// The function of the global with this number, when it is the one to borrow.
+    #[inline]
+    pub(crate) fn target(&self, global: usize) -> Option<&'h Function> {
+        if self.slots.get(global)?.first { self.targets.get(global)?.get().map(|function| &**function) } else { None }
+    }
+
+    /// The value under a name, for code of earlier programs.
+    pub(crate) fn named<'g>(&'g self, world: &'g World<'_>, name: Keyword) -> Option<&'g Value> {
+        match self.key(world, name) {
+            Key::Slot(at) => self.slot(at),
+            Key::Name(name) => match self.others.get(&name) {
+                Some(global) => global.value.as_ref(),
+                None => world.memory.get(&name).map(|binding| &binding.value),
+            },
+        }
+    }
+
+    fn key(&self, world: &World<'_>, name: Keyword) -> Key {
+        world.names.iter().position(|have| *have == name).map_or(Key::Name(name), Key::Slot)
+    }
+
+    /// Defines a name by the number it has in the running program.
+    pub(crate) fn define(&mut self, global: usize, value: Value, doc: Option<Arc<str>>) {
+        self.set(Key::Slot(global), value, doc);
+    }
+
+    /// Defines a name for code of an earlier program.
+    pub(crate) fn define_named(&mut self, world: &World<'_>, name: Keyword, value: Value, doc: Option<Arc<str>>) {
+        self.set(self.key(world, name), value, doc);
+    }
+
+    fn set(&mut self, key: Key, value: Value, doc: Option<Arc<str>>) {
+        let first = match key {
+            Key::Slot(at) => self.targets.get(at).is_some_and(|target| first(target, &value)),
+            Key::Name(_) => false,
+        };
+        let old = self.replace(key, Global { value: Some(value), doc, changed: true, first });
+        if self.fleeting > 0 {
+            self.undo.push((key, old));
+        }
+    }
+
+    fn replace(&mut self, key: Key, global: Global) -> Global {
+        match key {
+            Key::Slot(at) => match self.slots.get_mut(at) {
+                Some(slot) => std::mem::replace(slot, global),
+                None => Global::default(),
+            },
+            // A name not seen before is forgotten again by putting the empty one back.
+            Key::Name(name) => self.others.insert(name, global).unwrap_or_default(),
+        }
+    }
+
+    /// A builtin begins to run a function: what it defines is undone by [`Globals::leave`].
+    #[inline]
+    pub(crate) fn enter(&mut self) -> usize {
+        self.fleeting += 1;
+        self.undo.len()
+    }
+
+    /// The function has returned.
+    #[inline]
+    pub(crate) fn leave(&mut self, mark: usize) {
+        self.fleeting -= 1;
+        if self.undo.len() > mark {
+            self.restore(mark);
+        }
+    }
+
+    #[cold]
+    fn restore(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            match self.undo.pop() {
+                Some((Key::Name(name), old)) if old.value.is_none() => {
+                    self.others.remove(&name);
+                }
+                Some((key, old)) => {
+                    self.replace(key, old);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// A name as it is now.
+    pub(crate) fn binding(&self, world: &World<'_>, name: Keyword) -> Option<Binding> {
+        let global = match self.key(world, name) {
+            Key::Slot(at) => self.slots.get(at),
+            Key::Name(name) => match self.others.get(&name) {
+                None => return world.memory.get(&name).cloned(),
+                other => other,
+            },
+        };
+        global.and_then(Global::binding)
+    }
+
+    /// All names that are bound, sorted.
+    pub(crate) fn names(&self, world: &World<'_>) -> Vec<Keyword> {
+        let mut names: Vec<Keyword> = world.memory.keys().copied().chain(self.changed(world).map(|it| it.0)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The names this run has defined.
+    fn changed<'g>(&'g self, world: &'g World<'_>) -> impl Iterator<Item = (Keyword, &'g Global)> {
+        let slots = world.names.iter().copied().zip(&self.slots);
+        slots.chain(self.others.iter().map(|(name, global)| (*name, global))).filter(|(_, global)| global.changed)
+    }
+
+    /// The memory after the run.
+    pub(crate) fn memory(&self, world: &World<'_>) -> Memory {
+        let mut memory = world.memory.clone();
+        memory.extend(self.changed(world).filter_map(|(name, global)| Some((name, global.binding()?))));
+        memory
+    }
+}
+
+impl Global {
+    fn of(binding: &Binding) -> Self {
+        Self { value: Some(binding.value.clone()), doc: binding.doc.clone(), changed: false, first: false }
+    }
+
+    fn binding(&self) -> Option<Binding> {
+        self.value.as_ref().map(|value| Binding { value: value.clone(), doc: self.doc.clone() })
+    }
+}
+
+/// Keeps the function in the target when it is the first one; true when the target holds this function.
+fn first(target: &Target, value: &Value) -> bool {
+    match value {
+        Value::Function(function) => Arc::ptr_eq(target.get_or_init(|| Arc::clone(function)), function),
+        _ => false,
+    }
+}

@@ -1,0 +1,77 @@
+//! What all machines of one run see: the input, the host, and what is counted for the whole run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::lisp::run::Memory;
+use crate::lisp::{AbsentData, Host, ToolInfo};
+use crate::value::{Keyword, Value};
+
+static NOTHING: Value = Value::Nil;
+static FORGOTTEN: Memory = BTreeMap::new();
+
+/// What a program sees of its surroundings.
+#[derive(Clone)]
+pub(crate) struct World<'h> {
+    pub(crate) host: &'h dyn Host,
+    pub(crate) tools: &'h [ToolInfo],
+    pub(crate) context: &'h Value,
+    pub(crate) absent_data: AbsentData,
+    pub(crate) history: &'h [Value],
+    pub(crate) budget: &'h Value,
+    pub(crate) memory: &'h Memory,
+    /// The names of the running program's globals, by number.
+    pub(crate) names: &'h [Keyword],
+    /// The running program's number.
+    pub(crate) unit: u64,
+    /// Different symbols and keywords in the program's text.
+    pub(crate) symbols: u64,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Counts over all branches.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// Threads at work beside the program's own.
+    workers: AtomicU64,
+    /// Tool calls begun.
+    tool_calls: AtomicU64,
+}
+
+impl Shared {
+    /// Begins a tool call; false when the limit is reached.
+    pub(crate) fn begin_call(&self, limit: Option<u64>) -> bool {
+        self.tool_calls.fetch_add(1, Ordering::Relaxed) < limit.unwrap_or(u64::MAX)
+    }
+
+    /// Takes a thread if one is free.
+    pub(crate) fn hire(&self, limit: u64) -> bool {
+        let hire = |busy| (busy < limit).then_some(busy + 1);
+        self.workers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, hire).is_ok()
+    }
+
+    /// Gives a thread back.
+    pub(crate) fn dismiss(&self) {
+        self.workers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<'h> World<'h> {
+    /// A world with nothing in it.
+    pub(crate) fn bare(host: &'h dyn Host) -> Self {
+        Self {
+            host,
+            tools: &[],
+            context: &NOTHING,
+            absent_data: AbsentData::Nil,
+            history: &[],
+            budget: &NOTHING,
+            memory: &FORGOTTEN,
+            names: &[],
+            unit: 0,
+            symbols: 0,
+            shared: Arc::default(),
+        }
+    }
+}

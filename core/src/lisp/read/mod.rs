@@ -1,0 +1,188 @@
+//! The reader: a program's text becomes forms with their places (language contract §2).
+//!
+//! In: a text and what it may be at most. Out: its top-level forms, or the first thing that is wrong, with its place. It
+//! resolves no names and expands nothing. Linear time, no recursion.
+
+mod fault;
+mod literal;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use super::{Error, Form, Shape};
+use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
+use crate::text::Span;
+use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener};
+use crate::value::Value;
+
+/// What a program's text may be at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Different names of symbols and keywords.
+    pub symbols: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { bytes: PROGRAM_BYTES.usual() as usize, symbols: PROGRAM_SYMBOLS.usual() as usize }
+    }
+}
+
+/// The top-level forms of a program. Closing brackets between them that close nothing are skipped.
+///
+/// Fails with `program_too_large`, `parse_error` or `symbol_limit_exceeded`, in this order.
+pub fn read(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
+    if source.len() > budget.bytes {
+        return Err(fault::too_large(source.len(), budget.bytes));
+    }
+    let mut reader = Reader::new(source, budget);
+    for (span, lexeme) in Lexemes::new(source) {
+        reader.take(span, lexeme)?;
+    }
+    reader.finish()
+}
+
+/// A bracket that is open, and the forms read inside it so far.
+struct Level {
+    opener: Opener,
+    /// Of the opening bracket.
+    span: Span,
+    forms: Vec<Form>,
+}
+
+struct Reader<'a> {
+    source: &'a str,
+    levels: Vec<Level>,
+    top: Vec<Form>,
+    names: Names<'a>,
+    /// Where the last token ends, when it ends in a quote and is no character.
+    quote: Option<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(source: &'a str, budget: Budget) -> Self {
+        Self { source, levels: Vec::new(), top: Vec::new(), names: Names::new(source, budget.symbols), quote: None }
+    }
+
+    fn take(&mut self, span: Span, lexeme: Lexeme) -> Result<(), Error> {
+        let text = span.text(self.source);
+        let quote = self.quote.take();
+        // As the reference has it: an empty bracket one level deeper than allowed is fine, for nothing is inside of it.
+        let most = PROGRAM_NESTING.usual() as usize;
+        if self.levels.len() > most && !matches!(lexeme, Lexeme::Close(_) | Lexeme::Space | Lexeme::Comment) {
+            return Err(fault::too_deep(most, span));
+        }
+        let shape = match lexeme {
+            Lexeme::Space | Lexeme::Comment => return Ok(()),
+            Lexeme::Open(opener) => return self.open(opener, span, quote),
+            Lexeme::Close(bracket) => return self.close(bracket, span),
+            Lexeme::Symbol | Lexeme::Placeholder => {
+                self.names.symbol(text);
+                Shape::Symbol(text.into())
+            }
+            Lexeme::Keyword => Shape::Literal(self.names.keyword(text)),
+            Lexeme::Integer => Shape::Literal(literal::integer(text, span)?),
+            Lexeme::Float => Shape::Literal(literal::float(text, span)?),
+            Lexeme::SpecialFloat => Shape::Literal(literal::special_float(text)),
+            Lexeme::Constant => Shape::Literal(literal::constant(text)),
+            Lexeme::String(Ending::Closed) => Shape::Literal(Value::str(literal::unescaped(&text[1..text.len() - 1]))),
+            Lexeme::Regex(Ending::Closed) => Shape::Regex(literal::unescaped(&text[2..text.len() - 1]).into()),
+            Lexeme::String(Ending::Open) | Lexeme::Regex(Ending::Open) => {
+                return Err(fault::open_text(lexeme, span));
+            }
+            Lexeme::Char => Shape::Literal(literal::character(&text[1..])),
+            Lexeme::Quoted => {
+                self.names.symbol(&text[1..]);
+                Shape::Quoted(text[1..].into())
+            }
+            Lexeme::Var => {
+                self.names.symbol(&text[2..]);
+                Shape::Var(text[2..].into())
+            }
+            Lexeme::Discard => return Err(fault::discard(span)),
+            Lexeme::Unknown => return Err(fault::unknown(self.source, span)),
+        };
+        self.quote = (lexeme != Lexeme::Char && text.ends_with('\'')).then_some(span.end);
+        self.forms().push(Form { shape, span });
+        Ok(())
+    }
+
+    /// The forms of the innermost open bracket.
+    fn forms(&mut self) -> &mut Vec<Form> {
+        self.levels.last_mut().map_or(&mut self.top, |level| &mut level.forms)
+    }
+
+    fn open(&mut self, opener: Opener, span: Span, quote: Option<usize>) -> Result<(), Error> {
+        if quote == Some(span.start) && !matches!(opener, Opener::Set | Opener::Short) {
+            return Err(fault::quoted_bracket(Span::new(span.start - 1, span.end)));
+        }
+        self.levels.push(Level { opener, span, forms: Vec::new() });
+        Ok(())
+    }
+
+    fn close(&mut self, bracket: Bracket, span: Span) -> Result<(), Error> {
+        let Some(level) = self.levels.pop() else { return Ok(()) };
+        if level.opener.bracket() != bracket {
+            return Err(fault::mismatch(self.source, level.opener, level.span, bracket, span));
+        }
+        let whole = Span::new(level.span.start, span.end);
+        let shape = match level.opener {
+            Opener::List => Shape::List(level.forms),
+            Opener::Vector => Shape::Vector(level.forms),
+            Opener::Map if level.forms.len() % 2 == 1 => return Err(fault::odd_map(level.forms.len(), whole)),
+            Opener::Map => Shape::Map(level.forms),
+            Opener::Set => Shape::Set(level.forms),
+            Opener::Short => Shape::Short(level.forms),
+        };
+        self.forms().push(Form { shape, span: whole });
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<Form>, Error> {
+        if !self.levels.is_empty() {
+            let open: Vec<_> = self.levels.iter().map(|level| (level.opener, level.span)).collect();
+            return Err(fault::unclosed(self.source, &open));
+        }
+        if self.names.too_many() {
+            return Err(fault::too_many_names(self.names.most));
+        }
+        Ok(self.top)
+    }
+}
+
+/// Counts the different names of a program. Keywords beyond the limit are not interned, for interned names stay until
+/// the process ends.
+struct Names<'a> {
+    most: usize,
+    /// `None` when the text is too short to hold too many.
+    seen: Option<HashSet<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    fn new(source: &str, most: usize) -> Self {
+        // Between two names stands at least one byte, or one begins with a colon.
+        let possible = source.len().div_ceil(2);
+        Self { most, seen: (possible > most).then(HashSet::new) }
+    }
+
+    fn too_many(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.len() > self.most)
+    }
+
+    /// Keywords are counted apart from symbols by their colon.
+    fn symbol(&mut self, text: &'a str) {
+        if let Some(seen) = &mut self.seen
+            && seen.len() <= self.most
+        {
+            seen.insert(text);
+        }
+    }
+
+    fn keyword(&mut self, text: &'a str) -> Value {
+        self.symbol(text);
+        if self.too_many() { Value::Nil } else { Value::keyword(&text[1..]) }
+    }
+}

@@ -1,0 +1,204 @@
+//! Tests of the reader: tables of texts and what they read as, and the suite's cases of reading.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::reasons::Reason;
+
+/// Forms in words: `(f x)` for lists, `i1 f1.5 s"…" k:a` for literals, `#"…"`, `'x`, `#'x`, `#( … )`.
+fn shown(forms: &[Form]) -> String {
+    forms.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn one(form: &Form) -> String {
+    match &form.shape {
+        Shape::Literal(value) => {
+            let kind = match value {
+                Value::Int(_) => "i",
+                Value::Big(_) => "I",
+                Value::Float(_) => "f",
+                _ => "",
+            };
+            format!("{kind}{value}")
+        }
+        Shape::Regex(source) => format!("#/{source}/"),
+        Shape::Symbol(name) => name.to_string(),
+        Shape::Quoted(name) => format!("'{name}"),
+        Shape::Var(name) => format!("#'{name}"),
+        Shape::List(forms) => format!("({})", shown(forms)),
+        Shape::Vector(forms) => format!("[{}]", shown(forms)),
+        Shape::Map(forms) => format!("{{{}}}", shown(forms)),
+        Shape::Set(forms) => format!("#{{{}}}", shown(forms)),
+        Shape::Short(forms) => format!("#({})", shown(forms)),
+    }
+}
+
+fn reads(source: &str) -> Result<Vec<Form>, Error> {
+    read(source, Budget::default())
+}
+
+#[test]
+fn texts_read_as_forms() {
+    let table = [
+        ("", ""),
+        (" ,\t\r\n ; only a comment", ""),
+        ("\u{feff}1", "i1"),
+        ("(+ 1 -2)", "(+ i1 i-2)"),
+        ("[1,2,,3]", "[i1 i2 i3]"),
+        ("{:a 1, \"b\" [2]} #{} #{:x} ()", "{:a i1 \"b\" [i2]} #{} #{:x} ()"),
+        ("#(+ % %2 %&)", "#(+ % %2 %&)"),
+        ("nil true false nil? nilx true' false1", "nil true false nil? nilx true' false1"),
+        ("017 -0 -0.0 1.50 1E5 1e-2 -2.5e+3", "i17 i0 f-0.0 f1.5 f100000.0 f0.01 f-2500.0"),
+        ("9223372036854775807 9223372036854775808", "i9223372036854775807 I9223372036854775808"),
+        ("-9223372036854775808 -9223372036854775809", "i-9223372036854775808 I-9223372036854775809"),
+        ("##Inf ##-Inf ##NaN", "f##Inf f##-Inf f##NaN"),
+        ("1/2 0x1F 1N 1.5M", "i1 /2 i0 x1F i1 N f1.5 M"),
+        ("1. 1.x .5 1e 1.5e- 1.2.3", "i1 . i1 .x .5 i1 e f1.5 e- f1.2 .3"),
+        ("+5 - -a --1 -> a-1 a.b/c-d", "+5 - -a --1 -> a-1 a.b/c-d"),
+        (":a :a-b? :a/b :x.y :1", ":a :a-b? :a /b :x .y :1"),
+        (r#""a\nb\t\r\"\\" "\d\u00e9\'""#, r#""a\nb\t\r\"\\" "\\d\\u00e9\\'""#),
+        ("\"two\nlines\" \"; no comment\" \"a\"b", "\"two\\nlines\" \"; no comment\" \"a\" b"),
+        (r#"#"\d+\.\\\"[(]" #"a;b""#, r#"#/\d+\.\"[(]/ #/a;b/"#),
+        (r"\a \newline \space \tab \( \; \λ \\", r#""a" "\n" " " "\t" "(" ";" "λ" "\\""#),
+        (r#"[\"]"#, r#"["\""]"#),
+        (r"\u0041 \foo", r#""u" i41 "f" oo"#),
+        ("'a 'a/b #'x +' (+' 1) [']", "!the quote must stand"),
+        ("'a 'a/b #'x (+' 1)", "'a 'a/b #'x (+' i1)"),
+        ("(+ 1 2)) ] } 3", "(+ i1 i2) i3"),
+        (")", ""),
+        ("(a ; )\n b)", "(a b)"),
+    ];
+    for (source, expected) in table {
+        match reads(source) {
+            Ok(forms) => assert_eq!(shown(&forms), expected, "{source}"),
+            Err(error) => assert!(
+                expected.strip_prefix('!').is_some_and(|start| error.problem.starts_with(start)),
+                "{source}: {}",
+                error.message()
+            ),
+        }
+    }
+}
+
+/// Source, the text at the place of the error, and a part of the message.
+#[test]
+fn errors_say_what_and_where() {
+    let table = [
+        ("(", "(", "1 closing parenthesis `)` is missing: the `(` of line 1, column 1 is never closed"),
+        (
+            "(a [b\n {c",
+            "{",
+            "1 closing parenthesis `)` and 1 closing bracket `]` and 1 closing brace `}` are missing: the `{` of line 2, column 2 is never closed, nor is the `(` of line 1, column 1",
+        ),
+        ("#{1 #(f", "#(", "1 closing parenthesis `)` and 1 closing brace `}` are missing"),
+        ("((", "(", "2 closing parentheses `)` are missing"),
+        (")(", "(", "1 closing parenthesis"),
+        ("(+ 1\n  2]", "]", "`]` stands where `)` must close the `(` of line 1, column 1"),
+        ("(let [x 1} x)", "}", "`}` stands where `]` must close the `[` of line 1, column 6"),
+        ("(+ #{1 2)", ")", "must close the `#{` of"),
+        ("{:a 1 :b}", "{:a 1 :b}", "3 forms stand between { and }"),
+        ("{1}", "{1}", "1 form stand"),
+        ("(f \"abc)", "\"", "the string that begins here has no closing quote"),
+        ("(f #\"abc)", "#", "the regular expression that begins here"),
+        ("(f #_ x)", "#_", "(comment …)"),
+        ("@x", "@", "Write the name alone"),
+        ("^:k x", "^", "metadata"),
+        ("`a", "`", "macros"),
+        ("~x", "~", "macros"),
+        ("::a", ":", "after one colon"),
+        ("(f :)", ":", "after one colon"),
+        ("x \\", "\\", "after a backslash"),
+        ("#!x", "#", "begins none of"),
+        ("##Foo", "#", "begins none of"),
+        ("'(1 2)", "'(", "only symbols"),
+        ("'[1]", "'[", "only symbols"),
+        ("(f +'(1))", "'(", "only symbols"),
+        ("''a", "'", "right before a symbol"),
+        ("(f ':a)", "'", "right before a symbol"),
+        ("(f 'text')", "", ""),
+        ("(f '5)", "'", "right before a symbol"),
+        ("(let [é 1] é)", "é", "ASCII letters only"),
+        ("(f “x”)", "“", "typographic"),
+        ("(f\u{a0}1)", "\u{a0}", "U+00A0"),
+        ("$x", "$", "begins no form"),
+        ("1e400", "1e400", "##Inf"),
+    ];
+    for (source, place, message) in table {
+        match reads(source) {
+            Ok(_) => assert_eq!(message, "", "{source}"),
+            Err(error) => {
+                assert_eq!(error.reason, Reason::ParseError, "{source}");
+                assert_eq!(error.span.unwrap_or_default().text(source), place, "{source}");
+                assert!(error.message().contains(message), "{source}: {}", error.message());
+            }
+        }
+    }
+}
+
+#[test]
+fn places_cover_forms_with_their_brackets() {
+    let source = " (a #{:b}) 'c";
+    let forms = reads(source).unwrap_or_default();
+    let texts: Vec<_> = forms.iter().map(|form| form.span.text(source)).collect();
+    assert_eq!(texts, ["(a #{:b})", "'c"]);
+    let inner = forms[0].list().unwrap_or_default();
+    assert_eq!(inner[1].span.text(source), "#{:b}");
+}
+
+#[test]
+fn the_limits_are_exact() {
+    let reason = |source: &str, budget| read(source, budget).map(|_| ()).map_err(|error| error.reason);
+    let nested = |open: &str, close: &str, levels| open.repeat(levels) + &close.repeat(levels);
+    for (open, close) in [("(", ")"), ("[", "]"), ("#{", "}"), ("#(", ")")] {
+        assert_eq!(reason(&nested(open, close, 64), Budget::default()), Ok(()));
+        assert_eq!(reason(&nested(open, close, 65), Budget::default()), Ok(()), "nothing is at level 65");
+        assert_eq!(reason(&nested(open, close, 66), Budget::default()), Err(Reason::ParseError));
+        let full = |levels| open.repeat(levels) + "1" + &close.repeat(levels);
+        assert_eq!(reason(&full(64), Budget::default()), Ok(()));
+        assert_eq!(reason(&full(65), Budget::default()), Err(Reason::ParseError));
+    }
+    assert_eq!(reason(&"9".repeat(100), Budget::default()), Ok(()));
+    assert_eq!(reason(&format!("-{}", "9".repeat(100)), Budget::default()), Ok(()));
+    assert_eq!(reason(&"9".repeat(101), Budget::default()), Err(Reason::ParseError));
+    assert_eq!(reason(&"0".repeat(101), Budget::default()), Err(Reason::ParseError));
+    let bytes = |bytes| Budget { bytes, ..Budget::default() };
+    assert_eq!(reason("(+ 1 2)", bytes(7)), Ok(()));
+    assert_eq!(reason("(+ 1 2)", bytes(6)), Err(Reason::ProgramTooLarge));
+    assert_eq!(reason("((((", bytes(3)), Err(Reason::ProgramTooLarge), "size comes before all else");
+    let symbols = |symbols| Budget { symbols, ..Budget::default() };
+    assert_eq!(reason("(f :a a 'f #'a :a 1 nil \"x\")", symbols(3)), Ok(()), "f, :a and a");
+    assert_eq!(reason("(f :a a 'f #'a :a 1 nil \"x\")", symbols(2)), Err(Reason::SymbolLimitExceeded));
+    assert_eq!(reason("(f :a a 'f (", symbols(2)), Err(Reason::ParseError), "reading comes before counting");
+    assert_eq!(reason("a:b:c", symbols(2)), Err(Reason::SymbolLimitExceeded));
+}
+
+#[test]
+fn names_beyond_the_limit_are_not_interned() {
+    let source = ":beyond-one :beyond-two :beyond-three :beyond-four";
+    assert!(read(source, Budget { symbols: 2, ..Budget::default() }).is_err());
+    assert_eq!(crate::value::Keyword::known("beyond-four"), None);
+}
+
+#[test]
+fn the_suite_reads_or_fails_as_recorded() {
+    for line in include_str!("suite.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        let text = |key: &str| case[key].as_str().unwrap_or_default();
+        let mut budget = Budget::default();
+        if let Some(bytes) = case["bytes"].as_u64() {
+            budget.bytes = usize::try_from(bytes).unwrap_or_default();
+        }
+        let reason = read(text("program"), budget).map_or_else(|error| error.reason.name(), |_| "");
+        assert_eq!(reason, text("reason"), "{line}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_reader(text in prop_oneof![any::<String>(), "[\\[\\](){}#'\"\\\\:;_@%a1.e \n-]{0,60}"]) {
+        if let Err(error) = reads(&text) {
+            let span = error.span.unwrap_or_default();
+            prop_assert!(text.get(span.start..span.end).is_some_and(|place| !place.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The tokenizer of PTC-Lisp: the only place that knows where a token ends (language contract §2).
+//!
+//! In: a text, broken or not. Out: lexemes that cover all of it in order, without gaps or overlaps, on character borders,
+//! in linear time and without allocation. The reader, the formatter, the extraction of programs from replies and the
+//! colours read them. It must never fail and never decide what a text means.
+
+mod bracket;
+mod colour;
+#[cfg(test)]
+mod tests;
+
+pub use bracket::{Balance, matching};
+pub use colour::lisp;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::text::Span;
+
+/// What a piece of a program's text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lexeme {
+    /// White space and commas.
+    Space,
+    /// From `;` up to the end of the line, which does not belong to it.
+    Comment,
+    /// An opening bracket with its `#`.
+    Open(Opener),
+    /// A closing bracket.
+    Close(Bracket),
+    /// `"…"`
+    String(Ending),
+    /// `#"…"`
+    Regex(Ending),
+    /// `\x`, `\newline`
+    Char,
+    /// Digits, with a sign or without.
+    Integer,
+    /// A number with a fraction or an exponent.
+    Float,
+    /// `##Inf`, `##-Inf`, `##NaN`
+    SpecialFloat,
+    /// nil, true, false
+    Constant,
+    /// `:name`
+    Keyword,
+    /// A name, with its namespace.
+    Symbol,
+    /// `%`, `%1`, `%&`
+    Placeholder,
+    /// `'name`
+    Quoted,
+    /// `#'name`
+    Var,
+    /// `#_`
+    Discard,
+    /// One character that begins nothing.
+    Unknown,
+}
+
+/// The kinds of brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Bracket {
+    /// `( )`
+    Round,
+    /// `[ ]`
+    Square,
+    /// `{ }`
+    Curly,
+}
+
+/// What an opening bracket begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Opener {
+    /// `(`
+    List,
+    /// `[`
+    Vector,
+    /// `{`
+    Map,
+    /// `#{`
+    Set,
+    /// `#(`
+    Short,
+}
+
+/// Whether a quoted text has its closing quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// It has.
+    Closed,
+    /// The text ends first.
+    Open,
+}
+
+impl Bracket {
+    /// The closing bracket.
+    pub fn closer(self) -> char {
+        match self {
+            Self::Round => ')',
+            Self::Square => ']',
+            Self::Curly => '}',
+        }
+    }
+}
+
+impl Opener {
+    /// The bracket it opens.
+    pub fn bracket(self) -> Bracket {
+        match self {
+            Self::List | Self::Short => Bracket::Round,
+            Self::Vector => Bracket::Square,
+            Self::Map | Self::Set => Bracket::Curly,
+        }
+    }
+}
+
+/// The lexemes of a text.
+#[derive(Debug, Clone)]
+pub struct Lexemes<'a> {
+    source: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexemes<'a> {
+    /// From the start of a text. A byte order mark there counts as space.
+    pub fn new(source: &'a str) -> Self {
+        Self { source, at: 0 }
+    }
+}
+
+impl Iterator for Lexemes<'_> {
+    type Item = (Span, Lexeme);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.source.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let (bytes, lexeme) = match lexeme(rest) {
+            (bytes, Lexeme::Unknown) if self.at == 0 && rest.starts_with(BYTE_ORDER_MARK) => (bytes, Lexeme::Space),
+            found => found,
+        };
+        let start = self.at;
+        self.at += bytes;
+        Some((Span::new(start, self.at), lexeme))
+    }
+}
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Names of characters.
+pub(crate) const CHARS: [(&str, &str); 6] =
+    [("newline", "\n"), ("space", " "), ("tab", "\t"), ("return", "\r"), ("backspace", "\u{8}"), ("formfeed", "\u{c}")];
+
+/// The first lexeme of a text that is not empty, and its bytes.
+fn lexeme(rest: &str) -> (usize, Lexeme) {
+    let bytes = rest.as_bytes();
+    match bytes[0] {
+        b' ' | b'\t' | b'\r' | b'\n' | b',' => (run(bytes, is_space), Lexeme::Space),
+        b'(' => (1, Lexeme::Open(Opener::List)),
+        b'[' => (1, Lexeme::Open(Opener::Vector)),
+        b'{' => (1, Lexeme::Open(Opener::Map)),
+        b')' => (1, Lexeme::Close(Bracket::Round)),
+        b']' => (1, Lexeme::Close(Bracket::Square)),
+        b'}' => (1, Lexeme::Close(Bracket::Curly)),
+        b';' => (run(bytes, |byte| byte != b'\n'), Lexeme::Comment),
+        b'"' => {
+            let (bytes, ending) = quoted(bytes);
+            (bytes, Lexeme::String(ending))
+        }
+        b'#' => hashed(rest),
+        b'\'' => match name(&bytes[1..]) {
+            0 => (1, Lexeme::Unknown),
+            name => (1 + name, Lexeme::Quoted),
+        },
+        b':' => match run(&bytes[1..], is_in_keyword) {
+            0 => (1, Lexeme::Unknown),
+            name => (1 + name, Lexeme::Keyword),
+        },
+        b'\\' => character(&rest[1..]),
+        b'0'..=b'9' => number(bytes, 0),
+        b'-' if bytes.get(1).is_some_and(u8::is_ascii_digit) => number(bytes, 1),
+        first if starts_name(first) => symbol(&rest[..name(bytes)]),
+        _ => (rest.chars().next().map_or(1, char::len_utf8), Lexeme::Unknown),
+    }
+}
+
+/// At `#`.
+fn hashed(rest: &str) -> (usize, Lexeme) {
+    let bytes = rest.as_bytes();
+    match bytes.get(1) {
+        Some(b'(') => (2, Lexeme::Open(Opener::Short)),
+        Some(b'{') => (2, Lexeme::Open(Opener::Set)),
+        Some(b'"') => {
+            let (bytes, ending) = quoted(&bytes[1..]);
+            (1 + bytes, Lexeme::Regex(ending))
+        }
+        Some(b'_') => (2, Lexeme::Discard),
+        Some(b'\'') if name(&bytes[2..]) > 0 => (2 + name(&bytes[2..]), Lexeme::Var),
+        Some(b'#') => match ["##Inf", "##-Inf", "##NaN"].iter().find(|special| rest.starts_with(**special)) {
+            Some(special) => (special.len(), Lexeme::SpecialFloat),
+            None => (1, Lexeme::Unknown),
+        },
+        _ => (1, Lexeme::Unknown),
+    }
+}
+
+fn symbol(name: &str) -> (usize, Lexeme) {
+    let lexeme = match name {
+        "nil" | "true" | "false" => Lexeme::Constant,
+        _ => match name.strip_prefix('%') {
+            Some("" | "&") => Lexeme::Placeholder,
+            Some(place) if place.bytes().all(|byte| byte.is_ascii_digit()) => Lexeme::Placeholder,
+            _ => Lexeme::Symbol,
+        },
+    };
+    (name.len(), lexeme)
+}
+
+/// At a double quote: bytes up to and with the one that closes it.
+fn quoted(bytes: &[u8]) -> (usize, Ending) {
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return (at + 1, Ending::Closed),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    (bytes.len(), Ending::Open)
+}
+
+/// After a backslash.
+fn character(rest: &str) -> (usize, Lexeme) {
+    let named = CHARS.iter().map(|(name, _)| *name).find(|name| rest.starts_with(name));
+    match named.or_else(|| rest.graphemes(true).next()) {
+        Some(text) => (1 + text.len(), Lexeme::Char),
+        None => (1, Lexeme::Unknown),
+    }
+}
+
+/// A number whose digits begin at `start`.
+fn number(bytes: &[u8], start: usize) -> (usize, Lexeme) {
+    let digits = |from: usize| from + run(bytes.get(from..).unwrap_or_default(), |byte| byte.is_ascii_digit());
+    let whole = digits(start);
+    let fraction = match bytes.get(whole) {
+        Some(b'.') => digits(whole + 1),
+        _ => whole,
+    };
+    // `1.` is the number 1 and a dot.
+    let fraction = if fraction == whole + 1 { whole } else { fraction };
+    let end = match bytes.get(fraction) {
+        Some(b'e' | b'E') => {
+            let sign = usize::from(matches!(bytes.get(fraction + 1), Some(b'+' | b'-')));
+            let exponent = fraction + 1 + sign;
+            if digits(exponent) > exponent { digits(exponent) } else { fraction }
+        }
+        _ => fraction,
+    };
+    (end, if end == whole { Lexeme::Integer } else { Lexeme::Float })
+}
+
+/// Bytes of the name that `bytes` start with; 0 when they start with none.
+fn name(bytes: &[u8]) -> usize {
+    if bytes.first().is_some_and(|first| starts_name(*first)) { run(bytes, is_in_name) } else { 0 }
+}
+
+/// How many bytes at the start belong.
+fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().position(|byte| !belongs(*byte)).unwrap_or(bytes.len())
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',')
+}
+
+fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic()
+        || matches!(byte, b'+' | b'-' | b'*' | b'/' | b'<' | b'>' | b'=' | b'?' | b'!' | b'_' | b'%' | b'.' | b'&')
+}
+
+fn is_in_name(byte: u8) -> bool {
+    starts_name(byte) || byte.is_ascii_digit() || byte == b'\''
+}
+
+fn is_in_keyword(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'*' | b'<' | b'>' | b'=' | b'?' | b'!' | b'_')
+}
