@@ -1,6 +1,9 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+mod describe;
+mod format;
+mod json;
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
@@ -79,6 +82,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "JSON", rows: json::ROWS },
+    Section { title: "Describing data", rows: describe::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
