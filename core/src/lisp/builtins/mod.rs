@@ -19,7 +19,6 @@ mod compare;
 mod compose;
 mod control;
 mod filter;
-mod format;
 mod key;
 mod lookup;
 mod map;
