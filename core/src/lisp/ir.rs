@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::Error;
 use super::builtins::Builtin;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
@@ -105,15 +106,19 @@ pub enum Expr {
     StepDone { id: Box<Node>, summary: Box<Node> },
     /// `(task-reset id)`
     TaskReset(Box<Node>),
+    /// Fails with this error, which has its place, when it is reached.
+    Raise(Box<Error>),
 }
 
 /// What reading an unbound name in memory gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Unbound {
     /// `unbound_var`.
     Fails,
     /// nil: a bare symbol as argument of `or`.
     Nil,
+    /// The builtin of this name, which the definition will hide.
+    Builtin(&'static Builtin),
 }
 
 /// When a definition takes place.
@@ -196,7 +201,8 @@ pub enum Pattern {
     Ignore,
     /// `[a b & r :as v]`; a value that is neither nil nor a list is a `destructure_error`.
     Vector { items: Vec<Pattern>, rest: Option<Box<Pattern>>, whole: Option<u32>, span: Span },
-    /// `{:keys [a] b :c :or {…} :as m}`; a value that is neither nil nor a map is a `destructure_error`.
+    /// `{:keys [a] b :c :or {…} :as m}`; a value that is neither nil nor a map is a `destructure_error`. `whole` is bound
+    /// first and the entries in order: a default may read what was bound before it.
     Map { entries: Vec<Entry>, whole: Option<u32>, span: Span },
 }
 

@@ -8,6 +8,7 @@
 //! it. Out: an [`Outcome`]. It must never touch files, sockets or clocks itself, and no program may make it panic,
 //! hang or overflow.
 
+mod analyse;
 pub mod arithmetic;
 pub mod boundary;
 pub mod builtins;
@@ -21,9 +22,11 @@ mod host;
 pub mod ir;
 mod items;
 pub mod machine;
+mod namespaces;
 mod read;
 mod run;
 
+pub use analyse::{Names, analyse};
 pub use error::{Error, Halt, R, described, wrong};
 pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};

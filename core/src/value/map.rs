@@ -58,6 +58,16 @@ impl Map {
         self.iter().map(|(_, value)| value)
     }
 
+    /// A map of entries that are in canonical order already, each key once.
+    pub(crate) fn from_sorted(entries: Vec<(Value, Value)>) -> Self {
+        debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "keys are sorted and different");
+        Self(if entries.len() > SMALL {
+            Entries::Large(entries.into_iter().collect())
+        } else {
+            Entries::Small(entries)
+        })
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -171,6 +181,39 @@ impl Map {
             None if word.name().contains('-') => self.lookup(word.name()),
             None => None,
         }
+    }
+
+    /// Where the value under exactly this key stands, to be changed; nil when it was not there.
+    pub fn slot(&mut self, key: Value) -> &mut Value {
+        if let Entries::Small(entries) = &mut self.0
+            && entries.len() == SMALL
+            && place(entries, &key).is_err()
+        {
+            self.0 = Entries::Large(std::mem::take(entries).into_iter().collect());
+        }
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = match place(entries, &key) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        entries.insert(at, (key, Value::Nil));
+                        at
+                    }
+                };
+                &mut entries[at].1
+            }
+            Entries::Large(entries) => entries.entry(key).or_default(),
+        }
+    }
+
+    /// The values in the order of their keys, to be changed in place.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let (small, large) = match &mut self.0 {
+            Entries::Small(entries) => (Some(entries), None),
+            Entries::Large(entries) => (None, Some(entries)),
+        };
+        let small = small.into_iter().flatten().map(|(_, value)| value);
+        small.chain(large.into_iter().flat_map(BTreeMap::values_mut))
     }
 
     /// Sets a key, returning the value it had. The key itself stays the one given first.

@@ -1,13 +1,43 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+
 mod access;
+mod aggregate;
 mod argument;
+mod arith;
+mod bits;
+mod compare;
+mod assoc;
+mod build;
+mod collection;
+mod compose;
+mod filter;
+mod format;
+mod group;
 mod key;
+mod lookup;
+mod map;
+mod parts;
+mod place;
+pub(crate) mod range;
+mod reduce;
 pub(crate) mod regex;
 mod row;
+mod sets;
 mod slice;
+mod sort;
+mod strings;
 mod view;
+mod walk;
+mod numeric;
+mod parse;
+mod predicates;
+mod rounding;
+mod texts;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,7 +57,32 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Building", rows: build::ROWS },
+    Section { title: "Ranges", rows: range::ROWS },
+    Section { title: "Grouping", rows: group::ROWS },
+    Section { title: "Sorting", rows: sort::ROWS },
+    Section { title: "Walking", rows: walk::ROWS },
+    Section { title: "Mapping", rows: map::ROWS },
+    Section { title: "Choosing", rows: filter::ROWS },
+    Section { title: "Reducing and grouping", rows: reduce::ROWS },
+    Section { title: "Functions of functions", rows: compose::ROWS },
+    Section { title: "Reading maps", rows: lookup::ROWS },
+    Section { title: "Changing maps", rows: assoc::ROWS },
+    Section { title: "Aggregation", rows: aggregate::ROWS },
+    Section { title: "Sets", rows: sets::ROWS },
+    Section { title: "Strings", rows: strings::ROWS },
+    Section { title: "Places in strings", rows: place::ROWS },
+    Section { title: "Parts of strings", rows: parts::ROWS },
+    Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "Arithmetic", rows: arith::ROWS },
+    Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
+    Section { title: "Comparison", rows: compare::ROWS },
+    Section { title: "Bits", rows: bits::ROWS },
+    Section { title: "Kinds and truth", rows: predicates::ROWS },
+    Section { title: "Questions about numbers", rows: numeric::ROWS },
+    Section { title: "Numbers from text", rows: parse::ROWS },
+    Section { title: "Values as text", rows: texts::ROWS },
 ];
 
 /// All builtins in the order of the reference.

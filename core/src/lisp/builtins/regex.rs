@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::strings::text;
 use super::{Arity, Builtin, Clojure};
 use crate::limits::{REGEX_BYTES, REGEX_INPUT, REGEX_STEPS};
 use crate::lisp::machine::Machine;
@@ -200,11 +201,6 @@ fn stuck(stuck: Stuck<Box<crate::lisp::Halt>>) -> Box<crate::lisp::Halt> {
                 .into()
         }
     }
-}
-
-/// The text in argument `position`.
-fn text(position: usize, value: &Value) -> R<&str> {
-    value.as_str().ok_or_else(|| wrong(position, "a string", value))
 }
 
 /// The regex in argument 1.

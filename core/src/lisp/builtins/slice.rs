@@ -119,7 +119,7 @@ fn counted(args: &mut [Value], sources: Sources, call: &str) -> R<[Value; 2]> {
     Ok([n, coll])
 }
 
-fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+pub(super) fn take(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [n, coll] = counted(args, Sources::NotSets, "(take n coll)")?;
     let n = integer(1, &n)?;
     let total = count(machine, &coll)?;

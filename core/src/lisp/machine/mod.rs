@@ -6,12 +6,14 @@ mod call;
 mod callee;
 mod code;
 mod globals;
+mod journal;
 mod limits;
 mod tool;
 mod world;
 
 use std::collections::BTreeSet;
 
+pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
 pub use code::{Closed, Code, Lambda};
 pub(crate) use globals::{Globals, Target};

@@ -22,7 +22,7 @@ impl Machine<'_> {
         let at = CallAddress { branches: self.branches.clone(), call: self.made };
         self.made += 1;
         let answer = self.world.host.call(&at, tool, &args);
-        let mut record = |result| self.calls.push(Call { at, tool: tool.to_owned(), args, result });
+        let record = |result| self.calls.push(Call { at, tool: tool.to_owned(), args, result });
         match answer {
             Ok(value) => {
                 record(Ok(value.clone()));

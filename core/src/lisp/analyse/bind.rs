@@ -1,0 +1,196 @@
+//! Bindings: patterns, `let` and `loop`.
+
+use super::call::count;
+use super::name::plain;
+use super::{A, Analyser, Tail, broken, broken_with};
+use crate::lisp::builtins::Arity;
+use crate::lisp::ir::{Entry, Expr, Node, Pattern};
+use crate::lisp::{Form, Shape};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+/// Patterns that a map pattern's `:or` gives defaults for.
+type Defaults<'f> = Vec<(&'f str, &'f Form)>;
+
+impl Analyser<'_> {
+    /// `(let [p v …] body…)`
+    pub(super) fn let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        count("let", Arity::from(1), args, form.span)?;
+        let mark = self.scope().enter();
+        let binds = self.binds("let", &args[0])?;
+        let body = Box::new(self.body(&args[1..], form.span, tail)?);
+        self.scope().leave(mark);
+        Ok(Node::new(Expr::Let { binds, body }, form.span))
+    }
+
+    /// `(loop [p v …] body…)`
+    pub(super) fn loop_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("loop", Arity::from(1), args, form.span)?;
+        let mark = self.scope().enter();
+        let binds = self.binds("loop", &args[0])?;
+        self.scope().targets.push(binds.len());
+        let body = Box::new(self.body(&args[1..], form.span, Tail::Yes)?);
+        self.scope().targets.pop();
+        self.scope().leave(mark);
+        Ok(Node::new(Expr::Loop { binds, body }, form.span))
+    }
+
+    /// `[p v …]`: each pattern sees the names before it.
+    pub(super) fn binds(&mut self, op: &str, form: &Form) -> A<Vec<(Pattern, Node)>> {
+        let hint = format!("Write ({op} [name value …] body)");
+        let Shape::Vector(parts) = &form.shape else {
+            return Err(broken_with(Reason::InvalidForm, op, "the bindings must be a vector", &hint, form.span));
+        };
+        if parts.len() % 2 != 0 {
+            let problem = "a binding has no value";
+            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
+        }
+        parts
+            .chunks_exact(2)
+            .map(|pair| {
+                let value = self.expr(&pair[1], Tail::No)?;
+                Ok((self.pattern(&pair[0])?, value))
+            })
+            .collect()
+    }
+
+    /// A pattern; its names are declared.
+    pub(super) fn pattern(&mut self, form: &Form) -> A<Pattern> {
+        match &form.shape {
+            Shape::Symbol(_) => self.name_pattern(form).map(Pattern::Slot),
+            Shape::Vector(parts) => self.vector_pattern(form, parts),
+            Shape::Map(parts) => self.map_pattern(form, parts),
+            _ => Err(unsupported(form, "a pattern must be a symbol, a vector or a map")),
+        }
+    }
+
+    /// A symbol that becomes a local.
+    fn name_pattern(&mut self, form: &Form) -> A<u32> {
+        let Some(name) = plain(form) else {
+            return Err(unsupported(form, "a local name must be a symbol without a namespace"));
+        };
+        let slot = self.scope().slot();
+        self.scope().declare(name, slot);
+        Ok(slot)
+    }
+
+    /// `[a b & r :as v]`
+    fn vector_pattern(&mut self, form: &Form, parts: &[Form]) -> A<Pattern> {
+        let (mut items, mut rest, mut whole) = (Vec::new(), None, None);
+        let mut parts = parts.iter();
+        while let Some(part) = parts.next() {
+            if part.symbol() == Some("&") {
+                let Some(pattern) = parts.next().filter(|_| rest.is_none()) else {
+                    return Err(after_ampersand(form));
+                };
+                rest = Some(Box::new(self.pattern(pattern)?));
+            } else if is_keyword(part, "as") {
+                let (Some(name), None) = (parts.next(), whole) else {
+                    return Err(unsupported(form, ":as needs one symbol"));
+                };
+                whole = Some(self.name_pattern(name)?);
+            } else if rest.is_some() || whole.is_some() {
+                return Err(after_ampersand(form));
+            } else {
+                items.push(self.pattern(part)?);
+            }
+        }
+        Ok(Pattern::Vector { items, rest, whole, span: form.span })
+    }
+
+    /// `{:keys [a] b :c :or {…} :as m}`
+    fn map_pattern(&mut self, form: &Form, parts: &[Form]) -> A<Pattern> {
+        let pairs = || parts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]));
+        let mut defaults = Defaults::new();
+        if let Some((_, given)) = pairs().find(|(key, _)| is_keyword(key, "or")) {
+            let Shape::Map(given) = &given.shape else {
+                return Err(broken(Reason::InvalidForm, ":or", "the defaults must be a map", given.span));
+            };
+            for pair in given.chunks_exact(2) {
+                let Some(name) = plain(&pair[0]) else {
+                    let hint = "Write {:keys [a] :or {a 1}}";
+                    return Err(broken_with(
+                        Reason::InvalidForm,
+                        ":or",
+                        "the names must be symbols",
+                        hint,
+                        pair[0].span,
+                    ));
+                };
+                defaults.push((name, &pair[1]));
+            }
+        }
+        let whole = match pairs().find(|(key, _)| is_keyword(key, "as")) {
+            Some((_, name)) => Some(self.name_pattern(name)?),
+            None => None,
+        };
+        let mut entries = Vec::new();
+        for (key, value) in pairs() {
+            match &key.shape {
+                Shape::Literal(Value::Keyword(word)) => match word.name() {
+                    "keys" => self.names_pattern(value, &defaults, Value::keyword, &mut entries)?,
+                    "strs" => self.names_pattern(value, &defaults, |name| Value::from(name), &mut entries)?,
+                    "or" | "as" => {}
+                    other => return Err(unsupported(key, format!("`:{other}` is not known in a map pattern"))),
+                },
+                Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
+                    let Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))) = &value.shape else {
+                        let hint = "Write {name :key} or {name \"key\"}";
+                        let problem = "a map pattern needs a keyword or string as key";
+                        return Err(broken_with(Reason::InvalidForm, "destructuring", problem, hint, value.span));
+                    };
+                    let default = self.default(key.symbol(), &defaults)?;
+                    entries.push(Entry { key: wanted.clone(), pattern: self.pattern(key)?, default });
+                }
+                _ => return Err(unsupported(key, "a map pattern needs symbols, patterns, :keys, :strs, :or or :as")),
+            }
+        }
+        Ok(Pattern::Map { entries, whole, span: form.span })
+    }
+
+    /// The names behind `:keys` and `:strs`.
+    fn names_pattern(
+        &mut self,
+        form: &Form,
+        defaults: &Defaults<'_>,
+        key: fn(&str) -> Value,
+        entries: &mut Vec<Entry>,
+    ) -> A<()> {
+        let Shape::Vector(names) = &form.shape else {
+            return Err(broken(Reason::InvalidForm, ":keys", "the names must be a vector of symbols", form.span));
+        };
+        for part in names {
+            let name = match &part.shape {
+                Shape::Literal(Value::Keyword(word)) => word.name(),
+                _ => plain(part).ok_or_else(|| unsupported(part, "a name must be a symbol without a namespace"))?,
+            };
+            let default = self.default(Some(name), defaults)?;
+            let slot = self.scope().slot();
+            self.scope().declare(name, slot);
+            entries.push(Entry { key: key(name), pattern: Pattern::Slot(slot), default });
+        }
+        Ok(())
+    }
+
+    /// The default of a name; it sees the names bound before.
+    fn default(&mut self, name: Option<&str>, defaults: &Defaults<'_>) -> A<Option<Node>> {
+        let found = name.and_then(|name| defaults.iter().find(|(given, _)| *given == name));
+        found.map(|(_, form)| self.expr(form, Tail::No)).transpose()
+    }
+}
+
+/// Is the form this keyword?
+pub(super) fn is_keyword(form: &Form, name: &str) -> bool {
+    matches!(&form.shape, Shape::Literal(Value::Keyword(word)) if word.name() == name)
+}
+
+fn after_ampersand(form: &Form) -> Box<crate::lisp::Error> {
+    let hint = "Write [a b & rest] or [a b & rest :as all]";
+    broken_with(Reason::InvalidForm, "destructuring", "one pattern must stand after &", hint, form.span)
+}
+
+/// A pattern that does not exist.
+pub(super) fn unsupported(form: &Form, problem: impl Into<String>) -> Box<crate::lisp::Error> {
+    let hint = "Use a symbol, [a b & rest :as all] or {:keys [a] b :key :or {a 1} :as all}";
+    broken_with(Reason::UnsupportedPattern, "destructuring", problem, hint, form.span)
+}

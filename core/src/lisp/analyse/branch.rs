@@ -1,0 +1,261 @@
+//! Choices: `if` and its kin, `cond`, `case`, `condp`.
+
+use super::bind::is_keyword;
+use super::call::{call, constant_builtin, count};
+use super::{A, Analyser, Tail, broken, broken_with};
+use crate::lisp::builtins::{self, Arity};
+use crate::lisp::ir::{Expr, Local, Node, Pattern};
+use crate::lisp::{Form, Shape};
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::Value;
+
+/// When `if-let` and its kin take the first branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Test {
+    /// The value is truthy.
+    Truthy,
+    /// The value is not nil.
+    NotNil,
+    /// The value has a first item, which is bound.
+    First,
+}
+
+impl Analyser<'_> {
+    /// `(if c t e?)`
+    pub(super) fn if_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        count("if", Arity::between(2, 3), args, form.span)?;
+        let test = self.expr(&args[0], Tail::No)?;
+        let then = self.expr(&args[1], tail)?;
+        let other = self.body(&args[2..], form.span, tail)?;
+        Ok(choice(test, then, other, form.span))
+    }
+
+    /// `(if-not c t e?)`
+    pub(super) fn if_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        count("if-not", Arity::between(2, 3), args, form.span)?;
+        let test = self.expr(&args[0], Tail::No)?;
+        let then = self.expr(&args[1], tail)?;
+        let other = self.body(&args[2..], form.span, tail)?;
+        Ok(choice(test, other, then, form.span))
+    }
+
+    /// `(when c body…)`
+    pub(super) fn when_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        count("when", Arity::from(1), args, form.span)?;
+        let test = self.expr(&args[0], Tail::No)?;
+        let then = self.body(&args[1..], form.span, tail)?;
+        Ok(choice(test, then, nil(form.span), form.span))
+    }
+
+    /// `(when-not c body…)`
+    pub(super) fn when_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        count("when-not", Arity::from(1), args, form.span)?;
+        let test = self.expr(&args[0], Tail::No)?;
+        let then = self.body(&args[1..], form.span, tail)?;
+        Ok(choice(test, nil(form.span), then, form.span))
+    }
+
+    /// `(if-let [p e] then else?)`
+    pub(super) fn if_let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.if_binding("if-let", form, args, Test::Truthy, tail)
+    }
+
+    /// `(if-some [p e] then else?)`
+    pub(super) fn if_some_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.if_binding("if-some", form, args, Test::NotNil, tail)
+    }
+
+    fn if_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> A {
+        count(op, Arity::between(2, 3), args, form.span)?;
+        self.binding(op, form, &args[0], (&args[1..2], &args[2..]), test, tail)
+    }
+
+    /// `(when-let [p e] body…)`
+    pub(super) fn when_let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.when_binding("when-let", form, args, Test::Truthy, tail)
+    }
+
+    /// `(when-some [p e] body…)`
+    pub(super) fn when_some_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.when_binding("when-some", form, args, Test::NotNil, tail)
+    }
+
+    /// `(when-first [p coll] body…)`
+    pub(super) fn when_first_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.when_binding("when-first", form, args, Test::First, tail)
+    }
+
+    fn when_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> A {
+        count(op, Arity::from(1), args, form.span)?;
+        self.binding(op, form, &args[0], (&args[1..], &[]), test, tail)
+    }
+
+    /// One binding, and what is done when the value passes the test and when not. The else branch does not see the names.
+    fn binding(&mut self, op: &str, form: &Form, bind: &Form, forms: (&[Form], &[Form]), test: Test, tail: Tail) -> A {
+        let hint = format!("Write ({op} [name value] …)");
+        let Shape::Vector(parts) = &bind.shape else {
+            return Err(broken_with(Reason::InvalidArity, op, "the binding must be a vector", &hint, bind.span));
+        };
+        let [target, source] = parts.as_slice() else {
+            return Err(broken_with(Reason::InvalidForm, op, "needs one name and one value", &hint, bind.span));
+        };
+        let mut source = self.expr(source, Tail::No)?;
+        if test == Test::First {
+            source = self.builtin_call("seq", vec![source], bind.span);
+        }
+        let outer = self.scope().enter();
+        let slot = self.scope().slot();
+        let names = self.scope().enter();
+        let (pattern, then) = if let (Some(name), false) = (super::name::plain(target), test == Test::First) {
+            self.scope().declare(name, slot);
+            (None, self.body(forms.0, form.span, tail)?)
+        } else {
+            let pattern = self.pattern(target)?;
+            (Some(pattern), self.body(forms.0, form.span, tail)?)
+        };
+        self.scope().forget(names);
+        let other = self.body(forms.1, form.span, tail)?;
+        self.scope().leave(outer);
+        let read = || local(slot, bind.span);
+        let then = match pattern {
+            None => then,
+            Some(pattern) => {
+                let value = match test {
+                    Test::First => self.builtin_call("first", vec![read()], bind.span),
+                    Test::Truthy | Test::NotNil => read(),
+                };
+                Node::new(Expr::Let { binds: vec![(pattern, value)], body: Box::new(then) }, form.span)
+            }
+        };
+        let body = match test {
+            Test::Truthy => choice(read(), then, other, form.span),
+            Test::NotNil | Test::First => unless_nil(read(), then, other, form.span),
+        };
+        let binds = vec![(Pattern::Slot(slot), source)];
+        Ok(Node::new(Expr::Let { binds, body: Box::new(body) }, form.span))
+    }
+
+    /// Calls a builtin of the language, whatever the program has defined under its name.
+    fn builtin_call(&mut self, name: &str, args: Vec<Node>, span: Span) -> Node {
+        match builtins::find(name) {
+            Some(row) => call(
+                Node::constant(super::name::function(crate::lisp::function::Function::Builtin(row)), span),
+                args,
+                span,
+            ),
+            None => self.unknown_name(name, span),
+        }
+    }
+
+    /// `(cond test value …)`
+    pub(super) fn cond_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        if args.len() % 2 != 0 {
+            let hint = "Write (cond test value … :else value)";
+            return Err(broken_with(Reason::InvalidCondForm, "cond", "a test has no value", hint, form.span));
+        }
+        let mut clauses = Vec::with_capacity(args.len() / 2);
+        for pair in args.chunks_exact(2) {
+            clauses.push((self.expr(&pair[0], Tail::No)?, self.expr(&pair[1], tail)?));
+        }
+        Ok(Node::new(Expr::Cond(clauses), form.span))
+    }
+
+    /// `(case expr constant value … default?)`
+    pub(super) fn case_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        let Some((subject, rest)) = args.split_first() else {
+            let hint = "Write (case value 1 :one (2 3) :few :other)";
+            return Err(broken_with(Reason::InvalidForm, "case", "there is no value to compare", hint, form.span));
+        };
+        let subject = Box::new(self.expr(subject, Tail::No)?);
+        let pairs = rest.chunks_exact(2);
+        let default = pairs.remainder();
+        let mut clauses = Vec::with_capacity(rest.len() / 2);
+        for pair in pairs {
+            let constants = match &pair[0].shape {
+                Shape::List(group) if !group.is_empty() => group.iter().map(constant).collect::<A<Vec<Value>>>()?,
+                _ => vec![constant(&pair[0])?],
+            };
+            clauses.push((constants, self.expr(&pair[1], tail)?));
+        }
+        let default = Box::new(self.body(default, form.span, tail)?);
+        Ok(Node::new(Expr::Case { subject, clauses, default }, form.span))
+    }
+
+    /// `(condp pred expr test value … default?)`
+    pub(super) fn condp_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        let hint = "Write (condp pred value test result … default)";
+        let [pred, subject, rest @ ..] = args else {
+            return Err(broken_with(Reason::InvalidForm, "condp", "needs a predicate and a value", hint, form.span));
+        };
+        if rest.len() < 2 {
+            return Err(broken_with(Reason::InvalidForm, "condp", "needs a test and its result", hint, form.span));
+        }
+        if let Some(arrow) = rest.iter().find(|part| is_keyword(part, ">>")) {
+            return Err(broken_with(Reason::InvalidForm, "condp", ":>> is not known here", hint, arrow.span));
+        }
+        let pred = self.expr(pred, Tail::No)?;
+        let mark = self.scope().enter();
+        let mut binds = Vec::new();
+        let known = constant_builtin(&pred).is_some();
+        let pred_slot = self.scope().slot();
+        let pred = if known {
+            pred
+        } else {
+            let span = pred.span;
+            binds.push((Pattern::Slot(pred_slot), pred));
+            local(pred_slot, span)
+        };
+        let subject = self.expr(subject, Tail::No)?;
+        let slot = self.scope().slot();
+        let at = subject.span;
+        binds.push((Pattern::Slot(slot), subject));
+        let pairs = rest.chunks_exact(2);
+        let default = pairs.remainder();
+        let mut clauses = Vec::with_capacity(rest.len() / 2 + 1);
+        for pair in pairs {
+            let test = self.expr(&pair[0], Tail::No)?;
+            let test = call(pred.clone(), vec![test, local(slot, at)], pair[0].span);
+            clauses.push((test, self.expr(&pair[1], tail)?));
+        }
+        if let [default] = default {
+            clauses.push((Node::constant(Value::Bool(true), default.span), self.expr(default, tail)?));
+        }
+        self.scope().leave(mark);
+        let body = Box::new(Node::new(Expr::Cond(clauses), form.span));
+        Ok(Node::new(Expr::Let { binds, body }, form.span))
+    }
+}
+
+/// `if`
+fn choice(test: Node, then: Node, other: Node, span: Span) -> Node {
+    Node::new(Expr::If(Box::new([test, then, other])), span)
+}
+
+/// `then`, or `other` when the subject is nil.
+pub(super) fn unless_nil(subject: Node, then: Node, other: Node, span: Span) -> Node {
+    let clauses = vec![(vec![Value::Nil], other)];
+    Node::new(Expr::Case { subject: Box::new(subject), clauses, default: Box::new(then) }, span)
+}
+
+/// Reads a local.
+pub(super) fn local(slot: u32, span: Span) -> Node {
+    Node::new(Expr::Local(Local { slot, last: false }), span)
+}
+
+fn nil(span: Span) -> Node {
+    Node::constant(Value::Nil, span)
+}
+
+/// A constant of `case`.
+fn constant(form: &Form) -> A<Value> {
+    match &form.shape {
+        Shape::Literal(value) => Ok(value.clone()),
+        _ => Err(broken(
+            Reason::InvalidForm,
+            "case",
+            "a case must be a keyword, string, number, boolean, nil or a parenthesised group of them",
+            form.span,
+        )),
+    }
+}

@@ -1,0 +1,193 @@
+//! Order, definitions, jumps and the forms that speak to the agent.
+
+use super::call::count;
+use super::name::plain;
+use super::{A, Analyser, Tail, broken, broken_with};
+use crate::lisp::builtins::Arity;
+use crate::lisp::ir::{DefWhen, Expr, Node};
+use crate::lisp::{Error, Form, Shape};
+use crate::reasons::Reason;
+use crate::value::{Keyword, Value};
+
+impl Analyser<'_> {
+    /// `(do …)`
+    pub(super) fn do_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.body(args, form.span, tail)
+    }
+
+    /// `(comment …)`: what stands in it is not looked at.
+    pub(super) fn comment_form(&mut self, form: &Form, _: &[Form], _: Tail) -> A {
+        Ok(Node::constant(Value::Nil, form.span))
+    }
+
+    /// `(and …)`
+    pub(super) fn and_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        if args.is_empty() {
+            return Ok(Node::constant(Value::Bool(true), form.span));
+        }
+        Ok(Node::new(Expr::And(self.last_in_tail(args, tail)?), form.span))
+    }
+
+    /// `(or …)`: a bare symbol that nothing defines reads as nil.
+    pub(super) fn or_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        if args.is_empty() {
+            return Ok(Node::constant(Value::Nil, form.span));
+        }
+        let unknown = self.unknown.mark();
+        let mut nodes = Vec::with_capacity(args.len());
+        for (at, arg) in args.iter().enumerate() {
+            let before = self.unknown.mark();
+            let node = self.expr(arg, if at + 1 == args.len() { tail } else { Tail::No })?;
+            let bare = plain(arg).is_some();
+            nodes.push(match node.expr {
+                Expr::Global { global, unbound: crate::lisp::ir::Unbound::Fails } if bare => {
+                    Node::new(Expr::Global { global, unbound: crate::lisp::ir::Unbound::Nil }, arg.span)
+                }
+                _ => node,
+            });
+            if bare {
+                self.unknown.forget(before);
+            }
+        }
+        debug_assert!(self.unknown.mark() >= unknown);
+        Ok(Node::new(Expr::Or(nodes), form.span))
+    }
+
+    /// Forms of which only the last stands in tail position; there is at least one.
+    fn last_in_tail(&mut self, args: &[Form], tail: Tail) -> A<Vec<Node>> {
+        let last = args.len().saturating_sub(1);
+        args.iter().enumerate().map(|(at, arg)| self.expr(arg, if at == last { tail } else { Tail::No })).collect()
+    }
+
+    /// `(recur …)`
+    pub(super) fn recur_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        let wanted = self.scope().targets.last().copied();
+        let (Tail::Yes, Some(wanted)) = (tail, wanted) else {
+            let hint =
+                "It must be the last thing that a loop or function does: write (loop [i 0] (if … (recur (inc i)) i))";
+            let problem = "there is nothing to jump to from here";
+            return Err(broken_with(Reason::InvalidForm, "recur", problem, hint, form.span));
+        };
+        let mut nodes = self.all(args)?;
+        if nodes.len() == wanted {
+            return Ok(Node::new(Expr::Recur(nodes), form.span));
+        }
+        let problem = format!("expected {wanted} values as the loop or function binds, got {}", nodes.len());
+        let error = Error::new(Reason::ArityMismatch, problem).within("recur").at(form.span);
+        nodes.push(Node::new(Expr::Raise(Box::new(error)), form.span));
+        Ok(Node::new(Expr::Do(nodes), form.span))
+    }
+
+    /// `(def n v)`
+    pub(super) fn def_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        self.definition("def", form, args, DefWhen::Always)
+    }
+
+    /// `(defonce n v)`
+    pub(super) fn defonce_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        self.definition("defonce", form, args, DefWhen::Unbound)
+    }
+
+    /// A value under a name in memory.
+    fn definition(&mut self, op: &str, form: &Form, args: &[Form], when: DefWhen) -> A {
+        count(op, Arity::between(2, 3), args, form.span)?;
+        let name = defined_name(op, &args[0])?;
+        let (doc, value) = match args {
+            [_, value] => (None, value),
+            [_, doc, value, ..] => match &doc.shape {
+                Shape::Literal(Value::Str(text)) => (Some(text.as_ref().as_ref().into()), value),
+                _ => {
+                    let hint = format!("Write ({op} name \"what it is\" value)");
+                    return Err(broken_with(
+                        Reason::InvalidForm,
+                        op,
+                        "the description must be a string",
+                        &hint,
+                        doc.span,
+                    ));
+                }
+            },
+            _ => (None, &args[0]),
+        };
+        let value = Box::new(self.expr(value, Tail::No)?);
+        let global = self.global(name);
+        Ok(Node::new(Expr::Def { global, value, doc, when }, form.span))
+    }
+
+    /// `(defn n "doc"? [params] body…)`
+    pub(super) fn defn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("defn", Arity::from(2), args, form.span)?;
+        let name = defined_name("defn", &args[0])?;
+        let (doc, parts) = match &args[1].shape {
+            Shape::Literal(Value::Str(text)) => (Some(text.as_ref().as_ref().into()), &args[2..]),
+            _ => (None, &args[1..]),
+        };
+        let value = Box::new(self.defined(name, parts, form.span)?);
+        let global = self.global(name);
+        Ok(Node::new(Expr::Def { global, value, doc, when: DefWhen::Always }, form.span))
+    }
+
+    /// `(quote sym)`
+    pub(super) fn quote_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        match args {
+            [Form { shape: Shape::Symbol(name), .. }] => {
+                Ok(Node::constant(Value::Symbol(Keyword::intern(name)), form.span))
+            }
+            _ => {
+                let hint = "Write 'name; a list is written as a vector […]";
+                Err(broken_with(Reason::InvalidForm, "quote", "only a symbol can be quoted", hint, form.span))
+            }
+        }
+    }
+
+    /// `(return v)`
+    pub(super) fn return_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("return", Arity::exactly(1), args, form.span)?;
+        Ok(Node::new(Expr::Return(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
+    }
+
+    /// `(fail v)`
+    pub(super) fn fail_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("fail", Arity::exactly(1), args, form.span)?;
+        Ok(Node::new(Expr::Fail(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
+    }
+
+    /// `(task id expr)`
+    pub(super) fn task_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("task", Arity::exactly(2), args, form.span)?;
+        let id = Box::new(self.expr(&args[0], Tail::No)?);
+        let body = Box::new(self.expr(&args[1], Tail::No)?);
+        Ok(Node::new(Expr::Task { id, body }, form.span))
+    }
+
+    /// `(step-done id summary)`
+    pub(super) fn step_done_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("step-done", Arity::exactly(2), args, form.span)?;
+        let id = Box::new(self.expr(&args[0], Tail::No)?);
+        let summary = Box::new(self.expr(&args[1], Tail::No)?);
+        Ok(Node::new(Expr::StepDone { id, summary }, form.span))
+    }
+
+    /// `(task-reset id)`
+    pub(super) fn task_reset_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("task-reset", Arity::exactly(1), args, form.span)?;
+        Ok(Node::new(Expr::TaskReset(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
+    }
+
+    /// `(budget/remaining)`
+    pub(super) fn budget_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("budget/remaining", Arity::exactly(0), args, form.span)?;
+        Ok(Node::new(Expr::Budget, form.span))
+    }
+}
+
+/// The name that a definition gives.
+fn defined_name<'f>(op: &str, form: &'f Form) -> A<&'f str> {
+    plain(form).ok_or_else(|| {
+        let problem = match form.symbol() {
+            Some(name) => format!("`{name}` cannot be defined: it belongs to a namespace"),
+            None => "the name must be a symbol".to_owned(),
+        };
+        broken(Reason::InvalidForm, op, problem, form.span)
+    })
+}

@@ -1,0 +1,93 @@
+//! The table of forms: which function analyses which. A test holds it against the rows of the builtins' table.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::{A, Analyser, Tail};
+use crate::lisp::Form;
+
+/// Analyses a form: the whole of it, its parts after the head, and whether it stands in tail position.
+pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> A;
+
+/// Forms that no local can hide.
+const FIXED: &[&str] = &[
+    "if",
+    "do",
+    "def",
+    "defonce",
+    "defn",
+    "recur",
+    "return",
+    "fail",
+    "task",
+    "step-done",
+    "task-reset",
+    "quote",
+    "comment",
+];
+
+macro_rules! forms {
+    ($($name:literal $handler:ident;)*) => {
+        /// All forms with what analyses them.
+        pub(super) const FORMS: &[(&str, Handler)] =
+            &[$(($name, |analyser, form, args, tail| analyser.$handler(form, args, tail)),)*];
+    };
+}
+
+forms! {
+    "let" let_form;
+    "loop" loop_form;
+    "recur" recur_form;
+    "doseq" doseq_form;
+    "for" for_form;
+    "fn" fn_form;
+    "if" if_form;
+    "if-not" if_not_form;
+    "if-let" if_let_form;
+    "if-some" if_some_form;
+    "when" when_form;
+    "when-not" when_not_form;
+    "when-let" when_let_form;
+    "when-some" when_some_form;
+    "when-first" when_first_form;
+    "cond" cond_form;
+    "case" case_form;
+    "condp" condp_form;
+    "->" thread_first_form;
+    "->>" thread_last_form;
+    "as->" as_form;
+    "cond->" cond_first_form;
+    "cond->>" cond_last_form;
+    "some->" some_first_form;
+    "some->>" some_last_form;
+    "do" do_form;
+    "comment" comment_form;
+    "and" and_form;
+    "or" or_form;
+    "return" return_form;
+    "fail" fail_form;
+    "task" task_form;
+    "step-done" step_done_form;
+    "task-reset" task_reset_form;
+    "def" def_form;
+    "defonce" defonce_form;
+    "defn" defn_form;
+    "quote" quote_form;
+    "budget/remaining" budget_form;
+}
+
+/// What analyses the form of this name.
+pub(super) fn handler(name: &str) -> Option<Handler> {
+    static BY_NAME: OnceLock<HashMap<&str, Handler>> = OnceLock::new();
+    BY_NAME.get_or_init(|| FORMS.iter().copied().collect()).get(name).copied()
+}
+
+/// Is there a form of this name?
+pub(in crate::lisp) fn is_form(name: &str) -> bool {
+    handler(name).is_some()
+}
+
+/// Does the form keep its meaning when a local has its name?
+pub(super) fn is_fixed(name: &str) -> bool {
+    FIXED.contains(&name)
+}

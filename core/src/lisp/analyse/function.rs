@@ -1,0 +1,197 @@
+//! Functions: `fn`, `defn`'s function and `#( … )`.
+
+use std::sync::Arc;
+
+use super::bind::unsupported;
+use super::call::count;
+use super::name::{number, plain};
+use super::scope::Scope;
+use super::{A, Analyser, Tail, broken, broken_with, liveness};
+use crate::lisp::builtins::Arity;
+use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
+use crate::lisp::{Error, Form, Shape};
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::Keyword;
+
+/// The highest placeholder of a short function.
+const PLACEHOLDERS: usize = 20;
+
+/// What calls a function by its own name.
+enum SelfName<'n> {
+    /// Nothing.
+    None,
+    /// The function itself.
+    Myself(&'n str),
+    /// Its definition in memory.
+    Global(&'n str),
+}
+
+impl Analyser<'_> {
+    /// `(fn name? [params] body…)`
+    pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        count("fn", Arity::from(1), args, form.span)?;
+        let (name, args) = match args {
+            [name, params, ..] if plain(name).is_some() && !is_multiple(params) => {
+                (plain(name).map_or(SelfName::None, SelfName::Myself), &args[1..])
+            }
+            _ => (SelfName::None, args),
+        };
+        self.lambda("fn", name, args, form.span)
+    }
+
+    /// The function of `(defn name [params] body…)`.
+    pub(super) fn defined(&mut self, name: &str, parts: &[Form], span: Span) -> A {
+        self.lambda("defn", SelfName::Global(name), parts, span)
+    }
+
+    /// A function from its parameters and body.
+    fn lambda(&mut self, op: &str, name: SelfName<'_>, parts: &[Form], span: Span) -> A {
+        let hint = format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" });
+        let Some((params, body)) = parts.split_first() else {
+            return Err(broken_with(Reason::InvalidForm, op, "the parameters are missing", &hint, span));
+        };
+        let Shape::Vector(params) = &params.shape else {
+            let (problem, hint) = if is_multiple(params) {
+                ("a function has one list of parameters", "Use & rest, or several functions")
+            } else {
+                ("the parameters must be a vector", hint.as_str())
+            };
+            return Err(broken_with(Reason::InvalidForm, op, problem, hint, params.span));
+        };
+        self.functions.push(Scope::default());
+        let shown_name = match name {
+            SelfName::None => None,
+            SelfName::Myself(name) => {
+                self.scope().declare_myself(name);
+                Some(name)
+            }
+            SelfName::Global(name) => Some(name),
+        };
+        let (positions, rest) = parameters(op, params, span)?;
+        let shown = shown(positions, rest);
+        let slots: Vec<u32> = positions.iter().chain(rest).map(|_| self.scope().slot()).collect();
+        let mut patterns = Vec::with_capacity(slots.len());
+        for (form, slot) in positions.iter().chain(rest).zip(&slots) {
+            patterns.push(match plain(form) {
+                Some(name) => {
+                    self.scope().declare(name, *slot);
+                    Pattern::Slot(*slot)
+                }
+                None => self.pattern(form)?,
+            });
+        }
+        let rest = rest.and_then(|_| patterns.pop());
+        self.scope().targets.push(slots.len());
+        let body = self.body(body, span, Tail::Yes)?;
+        Ok(self.finish(shown_name, patterns, rest, shown, body, span))
+    }
+
+    /// Ends the innermost function.
+    fn finish(
+        &mut self,
+        name: Option<&str>,
+        mut params: Vec<Pattern>,
+        mut rest: Option<Pattern>,
+        shown: String,
+        mut body: Node,
+        span: Span,
+    ) -> Node {
+        let scope = self.functions.pop().unwrap_or_default();
+        let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
+        liveness::mark(&mut body, &mut patterns);
+        let name = name.map(Keyword::intern);
+        let lambda = Lambda { name, params, rest, shown: shown.into(), slots: scope.size, body, span };
+        Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
+    }
+
+    /// `#( … )`
+    pub(super) fn short(&mut self, form: &Form, parts: &[Form]) -> A {
+        let (highest, rest) = placeholders(parts)?;
+        if highest > PLACEHOLDERS {
+            let problem = format!("placeholders go up to %{PLACEHOLDERS}");
+            return Err(broken_with(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
+        }
+        self.functions.push(Scope::default());
+        let mut params = Vec::with_capacity(highest);
+        let mut shown: Vec<String> = Vec::new();
+        for place in 1..=highest {
+            let slot = self.scope().slot();
+            self.scope().declare(&format!("%{place}"), slot);
+            if place == 1 {
+                self.scope().declare("%", slot);
+            }
+            params.push(Pattern::Slot(slot));
+            shown.push(format!("p{place}"));
+        }
+        let rest = rest.then(|| {
+            let slot = self.scope().slot();
+            self.scope().declare("%&", slot);
+            shown.push("& rest".to_owned());
+            Pattern::Slot(slot)
+        });
+        let target = params.len() + usize::from(rest.is_some());
+        self.scope().targets.push(target);
+        let body = match parts {
+            [] => self.body(&[], form.span, Tail::Yes)?,
+            [only] if only.symbol().is_none() => self.expr(only, Tail::Yes)?,
+            parts => {
+                let call = Form { shape: Shape::List(parts.to_vec()), span: form.span };
+                self.expr(&call, Tail::Yes)?
+            }
+        };
+        Ok(self.finish(None, params, rest, format!("[{}]", shown.join(" ")), body, form.span))
+    }
+}
+
+/// Is it a list of parameters with a body, as functions of several arities have them?
+fn is_multiple(form: &Form) -> bool {
+    form.list().and_then(<[Form]>::first).is_some_and(|first| matches!(first.shape, Shape::Vector(_)))
+}
+
+/// The positional parameters and the one after `&`.
+fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Option<&'f Form>)> {
+    if let Some(form) = params.iter().find(|form| matches!(form.shape, Shape::Literal(_))) {
+        return Err(unsupported(form, "a parameter must be a symbol, a vector or a map"));
+    }
+    let Some(at) = params.iter().position(|form| form.symbol() == Some("&")) else {
+        return Ok((params, None));
+    };
+    match &params[at + 1..] {
+        [rest] if rest.symbol() != Some("&") => Ok((&params[..at], Some(rest))),
+        _ => Err(broken(Reason::InvalidForm, op, "one parameter must stand after &", span)),
+    }
+}
+
+/// The parameters as they are shown.
+fn shown(positions: &[Form], rest: Option<&Form>) -> String {
+    let name = |form: &Form| form.symbol().unwrap_or("_").to_owned();
+    let mut names: Vec<String> = positions.iter().map(name).collect();
+    if let Some(rest) = rest {
+        names.push(format!("& {}", name(rest)));
+    }
+    format!("[{}]", names.join(" "))
+}
+
+/// The highest placeholder in a short function, and whether it has `%&`.
+fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
+    let (mut highest, mut rest) = (0, false);
+    let mut forms: Vec<&Form> = parts.iter().collect();
+    while let Some(form) = forms.pop() {
+        match &form.shape {
+            Shape::Symbol(name) => match name.strip_prefix('%') {
+                Some("") => highest = highest.max(1),
+                Some("&") => rest = true,
+                Some(digits) => highest = highest.max(number(digits).unwrap_or(0)),
+                None => {}
+            },
+            Shape::Short(_) => {
+                let hint = "Write the inner one as (fn [x] …)";
+                return Err(broken_with(Reason::InvalidForm, "#()", "#() cannot stand inside of #()", hint, form.span));
+            }
+            Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(parts),
+            Shape::Literal(_) | Shape::Regex(_) | Shape::Quoted(_) | Shape::Var(_) => {}
+        }
+    }
+    Ok((highest, rest))
+}

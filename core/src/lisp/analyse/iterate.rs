@@ -1,0 +1,77 @@
+//! `for` and `doseq`.
+
+use super::bind::is_keyword;
+use super::call::count;
+use super::{A, Analyser, Tail, broken_with};
+use crate::lisp::builtins::Arity;
+use crate::lisp::ir::{Expr, Gives, Level, Modifier, Node};
+use crate::lisp::{Form, Shape};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+impl Analyser<'_> {
+    /// `(for [p coll …] body…)`
+    pub(super) fn for_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        self.iteration("for", form, args, Gives::List)
+    }
+
+    /// `(doseq [p coll …] body…)`
+    pub(super) fn doseq_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        self.iteration("doseq", form, args, Gives::Nil)
+    }
+
+    fn iteration(&mut self, op: &str, form: &Form, args: &[Form], gives: Gives) -> A {
+        let hint = format!("Write ({op} [x coll :when test] body)");
+        let wrong = |problem, span| Err(broken_with(Reason::InvalidForm, op, problem, &hint, span));
+        count(op, Arity::from(1), args, form.span)?;
+        let Shape::Vector(parts) = &args[0].shape else {
+            return wrong("the bindings must be a vector", args[0].span);
+        };
+        if parts.len() % 2 != 0 {
+            return wrong("a binding has no value", args[0].span);
+        }
+        if parts.is_empty() {
+            return wrong("there is nothing to go through", args[0].span);
+        }
+        if args.len() < 2 {
+            return Err(broken_with(Reason::InvalidArity, op, "the body is missing", &hint, form.span));
+        }
+        let mark = self.scope().enter();
+        let mut levels: Vec<Level> = Vec::new();
+        for pair in parts.chunks_exact(2) {
+            let (key, value) = (&pair[0], &pair[1]);
+            if !matches!(key.shape, Shape::Literal(Value::Keyword(_))) {
+                levels.push(self.level(op, key, value)?);
+                continue;
+            }
+            let Some(level) = levels.last_mut() else {
+                return wrong("a binding must stand before the first modifier", key.span);
+            };
+            let modifier = if is_keyword(key, "when") {
+                Modifier::When(self.expr(value, Tail::No)?)
+            } else if is_keyword(key, "while") {
+                Modifier::While(self.expr(value, Tail::No)?)
+            } else if is_keyword(key, "let") {
+                Modifier::Let(self.binds(op, value)?)
+            } else {
+                return wrong("the modifiers are :when, :while and :let", key.span);
+            };
+            level.modifiers.push(modifier);
+        }
+        let body = Box::new(self.body(&args[1..], form.span, Tail::No)?);
+        self.scope().leave(mark);
+        Ok(Node::new(Expr::For { levels, body, gives }, form.span))
+    }
+
+    fn level(&mut self, op: &str, pattern: &Form, source: &Form) -> A<Level> {
+        if let Shape::Literal(value @ (Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Keyword(_))) =
+            &source.shape
+        {
+            let problem = format!("{} cannot be gone through", crate::lisp::described(value));
+            let hint = "Use a collection, a string, or (range n)";
+            return Err(broken_with(Reason::InvalidArity, op, problem, hint, source.span));
+        }
+        let source = self.expr(source, Tail::No)?;
+        Ok(Level { pattern: self.pattern(pattern)?, source, modifiers: Vec::new() })
+    }
+}

@@ -1,0 +1,131 @@
+//! Collections, regular expressions and quoted names as they are written.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{A, Analyser, Tail};
+use crate::lisp::builtins::regex::compile;
+use crate::lisp::ir::{Expr, Node};
+use crate::lisp::{Form, Shape};
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::{Keyword, Value};
+
+/// What two forms have in common when they are literally equal: lists and vectors are alike.
+#[derive(PartialEq, Eq, Hash)]
+enum Written<'f> {
+    Literal(&'f Value),
+    Symbol(&'f str),
+    Quoted(&'f str),
+    Var(&'f str),
+    Sequence(Vec<Written<'f>>),
+    Map(Vec<Written<'f>>),
+    Set(Vec<Written<'f>>),
+}
+
+impl<'f> Written<'f> {
+    /// `None` for what is never equal to anything: regular expressions and short functions.
+    fn of(form: &'f Form) -> Option<Self> {
+        let all = |parts: &'f [Form]| parts.iter().map(Self::of).collect::<Option<Vec<_>>>();
+        Some(match &form.shape {
+            Shape::Literal(value) => Self::Literal(value),
+            Shape::Symbol(name) => Self::Symbol(name),
+            Shape::Quoted(name) => Self::Quoted(name),
+            Shape::Var(name) => Self::Var(name),
+            Shape::List(parts) | Shape::Vector(parts) => Self::Sequence(all(parts)?),
+            Shape::Map(parts) => Self::Map(all(parts)?),
+            Shape::Set(parts) => Self::Set(all(parts)?),
+            Shape::Regex(_) | Shape::Short(_) => return None,
+        })
+    }
+}
+
+impl Analyser<'_> {
+    /// Any form but a literal value, a list and a symbol.
+    pub(super) fn literal(&mut self, form: &Form) -> A {
+        let span = form.span;
+        match &form.shape {
+            Shape::Literal(value) => Ok(Node::constant(value.clone(), span)),
+            Shape::Regex(source) => regex(source, span),
+            Shape::Quoted(name) => Ok(Node::constant(Value::Symbol(Keyword::intern(name)), span)),
+            Shape::Var(name) => Ok(self.var(name, span)),
+            Shape::Short(parts) => self.short(form, parts),
+            Shape::Symbol(name) => self.symbol(name, span),
+            Shape::List(parts) => self.list(form, parts, Tail::No),
+            Shape::Vector(parts) => Ok(Node::new(vector(self.all(parts)?), span)),
+            Shape::Set(parts) => {
+                distinct("a set has the same element twice", parts)?;
+                Ok(Node::new(set(self.all(parts)?), span))
+            }
+            Shape::Map(parts) => {
+                distinct("a map has the same key twice", parts.iter().step_by(2))?;
+                let mut entries = Vec::with_capacity(parts.len() / 2);
+                for pair in parts.chunks_exact(2) {
+                    entries.push((self.expr(&pair[0], Tail::No)?, self.expr(&pair[1], Tail::No)?));
+                }
+                Ok(Node::new(map(entries), span))
+            }
+        }
+    }
+}
+
+/// `[…]`, a constant when all items are.
+fn vector(nodes: Vec<Node>) -> Expr {
+    match constants(&nodes) {
+        Some(items) => Expr::Const(items.into()),
+        None => Expr::Vector(nodes),
+    }
+}
+
+/// `#{…}`, a constant when all members are.
+fn set(nodes: Vec<Node>) -> Expr {
+    match constants(&nodes) {
+        Some(members) => Expr::Const(Value::set(members)),
+        None => Expr::Set(nodes),
+    }
+}
+
+/// `{…}`, a constant when all keys and values are.
+pub(super) fn map(entries: Vec<(Node, Node)>) -> Expr {
+    let constant = |node: &Node| match &node.expr {
+        Expr::Const(value) => Some(value.clone()),
+        _ => None,
+    };
+    let all: Option<Vec<(Value, Value)>> =
+        entries.iter().rev().map(|(key, value)| Some((constant(key)?, constant(value)?))).collect();
+    match all {
+        Some(all) => Expr::Const(Value::map(all)),
+        None => Expr::Map(entries),
+    }
+}
+
+/// The values of nodes that are all constant.
+fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
+    nodes
+        .iter()
+        .map(|node| match &node.expr {
+            Expr::Const(value) => Some(value.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Fails when two of the forms are literally equal.
+fn distinct<'f>(problem: &str, forms: impl IntoIterator<Item = &'f Form>) -> A<()> {
+    let mut seen = HashSet::new();
+    match forms.into_iter().find(|form| Written::of(form).is_some_and(|written| !seen.insert(written))) {
+        Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),
+        None => Ok(()),
+    }
+}
+
+/// `#"…"`
+fn regex(source: &str, span: Span) -> A {
+    match compile(source) {
+        Ok(pattern) => Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span)),
+        Err(mut error) => {
+            error.reason = Reason::InvalidForm;
+            Err(Box::new(error.within("#\"…\"").at(span)))
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Liveness: which reads of a local are the last ones, so that its value may be moved out.
+//!
+//! One walk against the order of evaluation. It goes with the set of slots that are read afterwards on some path; a read
+//! of a slot outside of the set is a last one. What a loop goes back to counts as afterwards. Functions within were
+//! marked when they were finished; making one reads what it captures.
+
+use crate::lisp::ir::{Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
+
+/// A set of slots.
+#[derive(Debug, Clone, Default)]
+struct Slots(Vec<u64>);
+
+impl Slots {
+    fn insert(&mut self, slot: u32) {
+        let at = slot as usize / 64;
+        if at >= self.0.len() {
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] |= 1 << (slot % 64);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(word) = self.0.get_mut(slot as usize / 64) {
+            *word &= !(1 << (slot % 64));
+        }
+    }
+
+    fn contains(&self, slot: u32) -> bool {
+        self.0.get(slot as usize / 64).is_some_and(|word| word & (1 << (slot % 64)) != 0)
+    }
+
+    fn union(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            *word |= more;
+        }
+    }
+
+    fn without(mut self, other: &Self) -> Self {
+        for (word, less) in self.0.iter_mut().zip(&other.0) {
+            *word &= !less;
+        }
+        self
+    }
+}
+
+/// Marks the last reads in a function: its body, and the patterns its arguments are bound to, in order.
+pub(super) fn mark(body: &mut Node, patterns: &mut [&mut Pattern]) {
+    let mut walk = Walk { jumps: Vec::new() };
+    let mut live = Slots::default();
+    walk.node(body, &mut live);
+    for pattern in patterns.iter_mut().rev() {
+        walk.pattern(pattern, &mut live);
+    }
+}
+
+struct Walk {
+    /// What is read after a jump to the loops around, innermost last. None are around: the function begins again with
+    /// all its slots bound anew.
+    jumps: Vec<Slots>,
+}
+
+impl Walk {
+    /// Goes from what is live after a node to what is live before it.
+    fn node(&mut self, node: &mut Node, live: &mut Slots) {
+        match &mut node.expr {
+            Expr::Const(_)
+            | Expr::Capture(_)
+            | Expr::Myself
+            | Expr::Global { .. }
+            | Expr::Data(_)
+            | Expr::Budget
+            | Expr::History(_) => {}
+            Expr::Local(local) => read(local, live),
+            Expr::Raise(_) => *live = Slots::default(),
+            Expr::Vector(nodes) | Expr::Set(nodes) | Expr::Do(nodes) | Expr::Builtin { args: nodes, .. } => {
+                self.nodes(nodes, live);
+            }
+            Expr::Map(entries) => {
+                for (key, value) in entries.iter_mut().rev() {
+                    self.node(value, live);
+                    self.node(key, live);
+                }
+            }
+            Expr::If(parts) => {
+                let [test, then, other] = &mut **parts;
+                let mut branch = live.clone();
+                self.node(then, &mut branch);
+                self.node(other, live);
+                live.union(&branch);
+                self.node(test, live);
+            }
+            Expr::Cond(clauses) => self.clauses(clauses, live),
+            Expr::And(nodes) | Expr::Or(nodes) => {
+                let end = live.clone();
+                for (from_last, node) in nodes.iter_mut().rev().enumerate() {
+                    if from_last > 0 {
+                        live.union(&end);
+                    }
+                    self.node(node, live);
+                }
+            }
+            Expr::Case { subject, clauses, default } => {
+                let end = live.clone();
+                self.node(default, live);
+                for (_, value) in clauses {
+                    let mut branch = end.clone();
+                    self.node(value, &mut branch);
+                    live.union(&branch);
+                }
+                self.node(subject, live);
+            }
+            Expr::Let { binds, body } => {
+                self.node(body, live);
+                self.binds(binds, live);
+            }
+            Expr::Loop { binds, body } => {
+                let mut touched = Touched::default();
+                binds.iter().for_each(|(pattern, _)| touched.pattern(pattern));
+                touched.node(body);
+                self.jumps.push(touched.reads.without(&touched.binds));
+                self.node(body, live);
+                self.jumps.pop();
+                self.binds(binds, live);
+            }
+            Expr::Recur(args) => {
+                *live = self.jumps.last().cloned().unwrap_or_default();
+                self.nodes(args, live);
+            }
+            Expr::For { levels, body, .. } => self.iteration(levels, body, live),
+            Expr::Fn { captures, .. } => {
+                for capture in captures.iter_mut().rev() {
+                    if let Capture::Local(local) = capture {
+                        read(local, live);
+                    }
+                }
+            }
+            Expr::Call { callee, args } => {
+                self.nodes(args, live);
+                self.node(callee, live);
+            }
+            Expr::Tool { args, .. } => self.node(args, live),
+            Expr::Def { value, .. } => self.maybe(value, live),
+            Expr::Return(value) | Expr::Fail(value) => {
+                *live = Slots::default();
+                self.node(value, live);
+            }
+            Expr::Task { id, body } => {
+                self.maybe(body, live);
+                self.node(id, live);
+            }
+            Expr::StepDone { id, summary } => {
+                self.node(summary, live);
+                self.node(id, live);
+            }
+            Expr::TaskReset(id) => self.node(id, live),
+        }
+    }
+
+    fn nodes(&mut self, nodes: &mut [Node], live: &mut Slots) {
+        for node in nodes.iter_mut().rev() {
+            self.node(node, live);
+        }
+    }
+
+    /// A node that may be left out.
+    fn maybe(&mut self, node: &mut Node, live: &mut Slots) {
+        let end = live.clone();
+        self.node(node, live);
+        live.union(&end);
+    }
+
+    fn clauses(&mut self, clauses: &mut [(Node, Node)], live: &mut Slots) {
+        let end = live.clone();
+        for (test, value) in clauses.iter_mut().rev() {
+            let mut branch = end.clone();
+            self.node(value, &mut branch);
+            live.union(&branch);
+            self.node(test, live);
+        }
+    }
+
+    fn binds(&mut self, binds: &mut [(Pattern, Node)], live: &mut Slots) {
+        for (pattern, value) in binds.iter_mut().rev() {
+            self.pattern(pattern, live);
+            self.node(value, live);
+        }
+    }
+
+    /// The end of each level goes on to its next item, or to the next one of a level around it. `again` is what all of
+    /// them may read, less what the level and those within bind anew.
+    fn iteration(&mut self, levels: &mut [Level], body: &mut Node, live: &mut Slots) {
+        let end = live.clone();
+        let mut touched = Touched::default();
+        touched.node(body);
+        for (outer, level) in levels.iter().enumerate() {
+            if outer > 0 {
+                touched.node(&level.source);
+            }
+            touched.level(level);
+        }
+        let mut bound = Touched::default();
+        bound.node(body);
+        let again = |bound: &Touched| {
+            let mut again = touched.reads.clone().without(&bound.binds);
+            again.union(&end);
+            again
+        };
+        let depth = levels.len();
+        for (at, level) in levels.iter_mut().enumerate().rev() {
+            bound.level(level);
+            let next = again(&bound);
+            if at + 1 == depth {
+                *live = next.clone();
+                self.node(body, live);
+            } else {
+                live.union(&next);
+            }
+            for modifier in level.modifiers.iter_mut().rev() {
+                match modifier {
+                    Modifier::When(test) | Modifier::While(test) => {
+                        live.union(&next);
+                        self.node(test, live);
+                    }
+                    Modifier::Let(binds) => self.binds(binds, live),
+                }
+            }
+            self.pattern(&mut level.pattern, live);
+            live.union(&next);
+            if at == 0 {
+                live.union(&end);
+            } else {
+                bound.node(&level.source);
+            }
+            self.node(&mut level.source, live);
+        }
+    }
+
+    fn pattern(&mut self, pattern: &mut Pattern, live: &mut Slots) {
+        match pattern {
+            Pattern::Slot(slot) => live.remove(*slot),
+            Pattern::Ignore => {}
+            Pattern::Vector { items, rest, whole, .. } => {
+                if let Some(rest) = rest {
+                    self.pattern(rest, live);
+                }
+                for item in items.iter_mut().rev() {
+                    self.pattern(item, live);
+                }
+                whole.iter().for_each(|slot| live.remove(*slot));
+            }
+            Pattern::Map { entries, whole, .. } => {
+                for Entry { pattern, default, .. } in entries.iter_mut().rev() {
+                    self.pattern(pattern, live);
+                    if let Some(default) = default {
+                        self.maybe(default, live);
+                    }
+                }
+                whole.iter().for_each(|slot| live.remove(*slot));
+            }
+        }
+    }
+}
+
+fn read(local: &mut Local, live: &mut Slots) {
+    local.last = !live.contains(local.slot);
+    live.insert(local.slot);
+}
+
+/// The slots that a part of a function reads, and those it binds.
+#[derive(Debug, Default)]
+struct Touched {
+    reads: Slots,
+    binds: Slots,
+}
+
+impl Touched {
+    fn node(&mut self, node: &Node) {
+        match &node.expr {
+            Expr::Const(_)
+            | Expr::Capture(_)
+            | Expr::Myself
+            | Expr::Global { .. }
+            | Expr::Data(_)
+            | Expr::Budget
+            | Expr::History(_)
+            | Expr::Raise(_) => {}
+            Expr::Local(local) => self.reads.insert(local.slot),
+            Expr::Vector(nodes)
+            | Expr::Set(nodes)
+            | Expr::Do(nodes)
+            | Expr::And(nodes)
+            | Expr::Or(nodes)
+            | Expr::Recur(nodes)
+            | Expr::Builtin { args: nodes, .. } => nodes.iter().for_each(|node| self.node(node)),
+            Expr::Map(pairs) | Expr::Cond(pairs) => {
+                for (one, two) in pairs {
+                    self.node(one);
+                    self.node(two);
+                }
+            }
+            Expr::If(parts) => parts.iter().for_each(|part| self.node(part)),
+            Expr::Case { subject, clauses, default } => {
+                self.node(subject);
+                clauses.iter().for_each(|(_, value)| self.node(value));
+                self.node(default);
+            }
+            Expr::Let { binds, body } | Expr::Loop { binds, body } => {
+                self.binds(binds);
+                self.node(body);
+            }
+            Expr::For { levels, body, .. } => {
+                for level in levels {
+                    self.node(&level.source);
+                    self.level(level);
+                }
+                self.node(body);
+            }
+            Expr::Fn { captures, .. } => {
+                for capture in captures {
+                    if let Capture::Local(local) = capture {
+                        self.reads.insert(local.slot);
+                    }
+                }
+            }
+            Expr::Call { callee, args } => {
+                self.node(callee);
+                args.iter().for_each(|node| self.node(node));
+            }
+            Expr::Tool { args: node, .. }
+            | Expr::Def { value: node, .. }
+            | Expr::Return(node)
+            | Expr::Fail(node)
+            | Expr::TaskReset(node) => self.node(node),
+            Expr::Task { id: one, body: two } | Expr::StepDone { id: one, summary: two } => {
+                self.node(one);
+                self.node(two);
+            }
+        }
+    }
+
+    fn binds(&mut self, binds: &[(Pattern, Node)]) {
+        for (pattern, value) in binds {
+            self.node(value);
+            self.pattern(pattern);
+        }
+    }
+
+    /// A level without its source.
+    fn level(&mut self, level: &Level) {
+        self.pattern(&level.pattern);
+        for modifier in &level.modifiers {
+            match modifier {
+                Modifier::When(test) | Modifier::While(test) => self.node(test),
+                Modifier::Let(binds) => self.binds(binds),
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &Pattern) {
+        match pattern {
+            Pattern::Slot(slot) => self.binds.insert(*slot),
+            Pattern::Ignore => {}
+            Pattern::Vector { items, rest, whole, .. } => {
+                items.iter().chain(rest.as_deref()).for_each(|pattern| self.pattern(pattern));
+                whole.iter().for_each(|slot| self.binds.insert(*slot));
+            }
+            Pattern::Map { entries, whole, .. } => {
+                for entry in entries {
+                    self.pattern(&entry.pattern);
+                    entry.default.iter().for_each(|node| self.node(node));
+                }
+                whole.iter().for_each(|slot| self.binds.insert(*slot));
+            }
+        }
+    }
+}

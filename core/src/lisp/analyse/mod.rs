@@ -1,0 +1,188 @@
+//! Analysis: forms become the intermediate program. Names are resolved to slots, macros are expanded, patterns, shapes
+//! and counts are checked, and each local's last read is found.
+//!
+//! In: the forms of a program and what its names may mean. Out: an [`ir::Program`], or the first thing that is wrong; of
+//! unknown names all at once. It must never run anything, and never recurse deeper than the limit `form_nesting`.
+
+mod bind;
+mod branch;
+mod call;
+mod control;
+mod form;
+mod function;
+mod iterate;
+mod literal;
+mod liveness;
+mod name;
+mod scope;
+mod thread;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+pub(super) use form::is_form;
+
+use super::ir::{self, Expr, Node};
+use super::{Error, Form, Memory, Shape, ToolInfo};
+use crate::limits::FORM_NESTING;
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::{Keyword, Value};
+use name::Unknown;
+use scope::Scope;
+
+/// What the names of a program may mean besides its own definitions and the builtins.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'a> {
+    /// What earlier programs defined.
+    pub memory: &'a Memory,
+    /// The tools that may be called.
+    pub tools: &'a [ToolInfo],
+}
+
+/// Analyses a program. Errors are those of language contract §1 up to the static name checks, with their places.
+pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> {
+    let mut analyser = Analyser::new(names);
+    analyser.collect(forms);
+    let span = Span::new(forms.first().map_or(0, |f| f.span.start), forms.last().map_or(0, |f| f.span.end));
+    let body = analyser.body(forms, span, Tail::No).map_err(|error| *error)?;
+    analyser.unknown.check(&analyser)?;
+    let scope = analyser.functions.pop().unwrap_or_default();
+    let mut program = ir::Program { body, slots: scope.size, globals: analyser.globals };
+    liveness::mark(&mut program.body, &mut []);
+    Ok(program)
+}
+
+/// A stage of analysis; the error is boxed because results travel through every level.
+type A<T = Node> = Result<T, Box<Error>>;
+
+/// Is the value of this form the value of the innermost loop or function?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Yes,
+    No,
+}
+
+/// The state of analysis.
+struct Analyser<'a> {
+    names: &'a Names<'a>,
+    tools: HashSet<&'a str>,
+    /// Names that the program itself defines, anywhere.
+    defined: HashSet<Box<str>>,
+    globals: Vec<Keyword>,
+    numbers: HashMap<Keyword, u32>,
+    /// The functions around the current form, innermost last; the first is the program itself.
+    functions: Vec<Scope>,
+    unknown: Unknown,
+    depth: u64,
+    /// Locals without a name in the program, counted so that each has one of its own.
+    hidden: u32,
+}
+
+impl<'a> Analyser<'a> {
+    fn new(names: &'a Names<'a>) -> Self {
+        Self {
+            names,
+            tools: names.tools.iter().map(|tool| tool.name.as_str()).collect(),
+            defined: HashSet::new(),
+            globals: Vec::new(),
+            numbers: HashMap::new(),
+            functions: vec![Scope::default()],
+            unknown: Unknown::default(),
+            depth: 0,
+            hidden: 0,
+        }
+    }
+
+    /// Collects the names of all definitions, so that each may be mentioned before it is made.
+    fn collect(&mut self, forms: &[Form]) {
+        let mut rest: Vec<&Form> = forms.iter().collect();
+        while let Some(form) = rest.pop() {
+            match &form.shape {
+                Shape::List(parts) => {
+                    let head = parts.first().and_then(Form::symbol);
+                    if head == Some("comment") {
+                        continue;
+                    }
+                    if matches!(head, Some("def" | "defn" | "defonce"))
+                        && let Some(name) = parts.get(1).and_then(Form::symbol)
+                    {
+                        self.defined.insert(name.into());
+                    }
+                    rest.extend(parts);
+                }
+                Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
+                    rest.extend(parts);
+                }
+                Shape::Literal(_) | Shape::Regex(_) | Shape::Symbol(_) | Shape::Quoted(_) | Shape::Var(_) => {}
+            }
+        }
+    }
+
+    /// Any form.
+    fn expr(&mut self, form: &Form, tail: Tail) -> A {
+        self.depth += 1;
+        if self.depth > FORM_NESTING.max {
+            let problem = format!("forms are nested deeper than {} levels", FORM_NESTING.max);
+            let error =
+                Error::new(Reason::ProgramTooLarge, problem).hint("Give intermediate values names with let or def");
+            return Err(Box::new(error.at(form.span)));
+        }
+        let node = match &form.shape {
+            Shape::Literal(value) => Ok(Node::constant(value.clone(), form.span)),
+            Shape::List(parts) => self.list(form, parts, tail),
+            Shape::Symbol(name) => self.symbol(name, form.span),
+            _ => self.literal(form),
+        };
+        self.depth -= 1;
+        node
+    }
+
+    /// Forms one after the other; nil when there are none.
+    fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> A {
+        let Some((last, before)) = forms.split_last() else {
+            return Ok(Node::constant(Value::Nil, span));
+        };
+        if before.is_empty() {
+            return self.expr(last, tail);
+        }
+        let mut nodes = Vec::with_capacity(forms.len());
+        for form in before {
+            nodes.push(self.expr(form, Tail::No)?);
+        }
+        nodes.push(self.expr(last, tail)?);
+        Ok(Node::new(Expr::Do(nodes), span))
+    }
+
+    /// Forms that are all evaluated, none in tail position.
+    fn all(&mut self, forms: &[Form]) -> A<Vec<Node>> {
+        forms.iter().map(|form| self.expr(form, Tail::No)).collect()
+    }
+
+    /// The innermost function.
+    fn scope(&mut self) -> &mut Scope {
+        self.functions.last_mut().expect("invariant: the program itself is the first function and is never left")
+    }
+
+    /// The number of a name in memory.
+    fn global(&mut self, name: &str) -> u32 {
+        let name = Keyword::intern(name);
+        let globals = &mut self.globals;
+        *self.numbers.entry(name).or_insert_with(|| {
+            globals.push(name);
+            u32::try_from(globals.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// An error of the form `op` at `span`.
+fn broken(reason: Reason, op: &str, problem: impl Into<String>, span: Span) -> Box<Error> {
+    Box::new(Error::new(reason, problem).within(op.to_owned()).at(span))
+}
+
+/// As [`broken`], with what to write instead.
+fn broken_with(reason: Reason, op: &str, problem: impl Into<String>, hint: &str, span: Span) -> Box<Error> {
+    Box::new(Error::new(reason, problem).within(op.to_owned()).hint(hint).at(span))
+}

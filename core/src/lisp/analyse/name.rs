@@ -1,0 +1,292 @@
+//! What a symbol means where it is read, and the names that mean nothing.
+
+use std::sync::Arc;
+
+use super::{A, Analyser, broken_with, is_form};
+use crate::lisp::builtins::{self, Builtin, Run};
+use crate::lisp::function::Function;
+use crate::lisp::ir::{Expr, Local, Node, Unbound};
+use crate::lisp::{Error, Form, namespaces};
+use crate::reasons::Reason;
+use crate::text::{Span, nearest};
+use crate::value::{Keyword, Value};
+
+use super::scope::Place;
+
+/// Names and tools that do not exist, in the order they were met.
+#[derive(Debug, Default)]
+pub(super) struct Unknown {
+    names: Vec<(Box<str>, Span, Vec<Box<str>>)>,
+    tools: Vec<(Box<str>, Span)>,
+}
+
+/// Names of unknown things that one message lists.
+const LISTED: usize = 20;
+
+/// A part of the language that Clojure has and this does not, with what to write instead.
+const ABSENT: &[(&str, &str)] = &[
+    ("dotimes", "Use (doseq [i (range n)] …)"),
+    ("while", "Use (loop […] (if … (recur …) …))"),
+    ("try", "There are no exceptions: test beforehand, or end with (fail …)"),
+    ("catch", "There are no exceptions: test beforehand, or end with (fail …)"),
+    ("throw", "Use (fail …)"),
+    ("assert", "Use (when-not … (fail …))"),
+    ("ex-info", "Use (fail {:reason … :message …})"),
+    ("letfn", "Use (let [f (fn […] …)] …)"),
+    ("doto", "Use let and do"),
+    ("atom", "Nothing is mutable: use reduce, loop or def"),
+    ("ref", "Nothing is mutable: use reduce, loop or def"),
+    ("swap!", "Nothing is mutable: use reduce, loop or def"),
+    ("reset!", "Nothing is mutable: use reduce, loop or def"),
+    ("set!", "Nothing is mutable: use reduce, loop or def"),
+    ("deref", "Nothing is mutable: use reduce, loop or def"),
+    ("volatile!", "Nothing is mutable: use reduce, loop or def"),
+    ("iterate", "There are no endless sequences: use (loop […] …) or (reduce … (range n))"),
+    ("cycle", "There are no endless sequences: use (map (fn [i] (nth coll (mod i (count coll)))) (range n))"),
+    ("repeatedly", "Use (map (fn [_] …) (range n))"),
+    ("repeat", "Use (map (fn [_] value) (range n))"),
+    ("reductions", "Use reduce with a list of the results so far"),
+    ("reduced", "Use loop to stop early"),
+    ("lazy-seq", "Everything is computed at once: use map, filter, for or loop"),
+    ("doall", "Everything is computed at once: leave it out"),
+    ("dorun", "Everything is computed at once: use doseq"),
+    ("run!", "Use (doseq [x coll] …)"),
+    ("transduce", "Use (reduce f init (map … coll))"),
+    ("sequence", "Use map, filter and their like on the collection"),
+    ("eduction", "Use map, filter and their like on the collection"),
+    ("transient", "Collections that nobody else holds are changed in place by themselves"),
+    ("ns", "There are no namespaces to declare: all functions are there"),
+    ("require", "There is nothing to load: all functions are there"),
+    ("use", "There is nothing to load: all functions are there"),
+    ("import", "There is nothing to load: all functions are there"),
+    ("defmacro", "There are no macros: write a function"),
+    ("macroexpand", "There are no macros"),
+    ("eval", "Programs cannot be evaluated by programs"),
+    ("defn-", "Use defn"),
+    ("defmulti", "Use a function with case or cond"),
+    ("defmethod", "Use a function with case or cond"),
+    ("defrecord", "Use a map"),
+    ("defprotocol", "Use functions and maps"),
+    ("deftype", "Use a map"),
+    ("declare", "Names may be used before they are defined: leave it out"),
+    ("future", "Use pmap or pcalls"),
+    ("promise", "Use pmap or pcalls"),
+    ("slurp", "Programs see only data/… and tool/…"),
+    ("spit", "Programs see only data/… and tool/…"),
+    ("printf", "Use (println (format …))"),
+    ("call", "Write (tool/name {…})"),
+    ("rand", "There is no chance in programs: equal inputs give equal results"),
+    ("rand-int", "There is no chance in programs: equal inputs give equal results"),
+    ("rand-nth", "There is no chance in programs: equal inputs give equal results"),
+    ("shuffle", "There is no chance in programs: equal inputs give equal results"),
+    ("sorted-map", "Maps are always read in the order of their keys: use {…}"),
+    ("sorted-set", "Sets are always read in order: use #{…}"),
+    ("data", "Write data/name"),
+    ("tool", "Write (tool/name {…})"),
+];
+
+impl Unknown {
+    /// How many names are unknown so far.
+    pub(super) fn mark(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Forgets the names met since: what stands inside of something unknown says nothing more.
+    pub(super) fn forget(&mut self, mark: usize) {
+        self.names.truncate(mark);
+    }
+
+    /// Fails when names or tools are unknown.
+    pub(super) fn check(&self, analyser: &Analyser<'_>) -> Result<(), Error> {
+        if let Some((_, span, _)) = self.names.first() {
+            let mut seen: Vec<&(Box<str>, Span, Vec<Box<str>>)> = Vec::new();
+            for unknown in &self.names {
+                if seen.len() <= LISTED && seen.iter().all(|(name, _, _)| *name != unknown.0) {
+                    seen.push(unknown);
+                }
+            }
+            let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{name}`")).collect();
+            let more = if seen.len() > LISTED { " and more" } else { "" };
+            let problem = match names.as_slice() {
+                [name] => format!("nothing is called {name}"),
+                names => format!("nothing is called {}{more}", names.join(", ")),
+            };
+            let mut hints: Vec<String> = Vec::new();
+            for hint in seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name, locals)) {
+                if !hints.contains(&hint) {
+                    hints.push(hint);
+                }
+            }
+            let error = Error::new(Reason::UnboundVar, problem).at(*span);
+            return Err(if hints.is_empty() { error } else { error.hint(hints.join(". ")) });
+        }
+        let Some((name, span)) = self.tools.first() else {
+            return Ok(());
+        };
+        let mut known: Vec<&str> = analyser.tools.iter().copied().collect();
+        known.sort_unstable();
+        let near = nearest::nearest(name, known.iter().copied());
+        let hint = match (near, known.as_slice()) {
+            (_, []) => "The agent has no tools".to_owned(),
+            (near, known) => {
+                let guess = near.map(|near| format!("Did you mean tool/{near}? ")).unwrap_or_default();
+                let listed: Vec<String> = known.iter().map(|name| format!("tool/{name}")).collect();
+                format!("{guess}There are {}", listed.join(", "))
+            }
+        };
+        Err(Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint))
+    }
+}
+
+impl Analyser<'_> {
+    /// A symbol that is read.
+    pub(super) fn symbol(&mut self, name: &str, span: Span) -> A {
+        if let Some(place) = self.local(name) {
+            let expr = match place {
+                Place::Slot(slot) => Expr::Local(Local { slot, last: false }),
+                Place::Capture(place) => Expr::Capture(place),
+                Place::Myself => Expr::Myself,
+            };
+            return Ok(Node::new(expr, span));
+        }
+        if let Some((namespace, member)) = namespaces::split(name) {
+            return self.qualified(namespace, member, span);
+        }
+        if let Some(expr) = self.known(name) {
+            return Ok(Node::new(expr, span));
+        }
+        if is_placeholder(name) {
+            let problem = format!("`{name}` stands outside of #(…)");
+            return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
+        }
+        Ok(self.unknown_name(name, span))
+    }
+
+    /// A name that lives in memory, or that the language has.
+    fn known(&mut self, name: &str) -> Option<Expr> {
+        let builtin = builtin(name);
+        if self.is_global(name) {
+            let unbound = builtin.map_or(Unbound::Fails, Unbound::Builtin);
+            return Some(Expr::Global { global: self.global(name), unbound });
+        }
+        if let Some(builtin) = builtin {
+            return Some(Expr::Const(function(Function::Builtin(builtin))));
+        }
+        match name {
+            "*1" => Some(Expr::History(0)),
+            "*2" => Some(Expr::History(1)),
+            "*3" => Some(Expr::History(2)),
+            _ => namespaces::constant(name).map(Expr::Const),
+        }
+    }
+
+    /// Does the name live in memory, or will it?
+    pub(super) fn is_global(&self, name: &str) -> bool {
+        self.defined.contains(name) || Keyword::known(name).is_some_and(|name| self.names.memory.contains_key(&name))
+    }
+
+    /// Notes an unknown name; the node is never run.
+    pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Node {
+        let allowed: Vec<Box<str>> = if self.unknown.names.len() < LISTED {
+            self.functions.iter().flat_map(super::scope::Scope::names).map(Into::into).collect()
+        } else {
+            Vec::new()
+        };
+        self.unknown.names.push((name.into(), span, allowed));
+        Node::constant(Value::Nil, span)
+    }
+
+    /// Notes a tool unless the agent has it.
+    pub(super) fn check_tool(&mut self, name: &str, span: Span) {
+        if !self.tools.contains(name) {
+            self.unknown.tools.push((name.into(), span));
+        }
+    }
+
+    /// A symbol with a namespace that is read.
+    fn qualified(&mut self, namespace: &str, member: &str, span: Span) -> A {
+        match namespace {
+            "data" => Ok(Node::new(Expr::Data(member.into()), span)),
+            "tool" => {
+                self.check_tool(member, span);
+                Ok(Node::constant(function(Function::Tool(member.into())), span))
+            }
+            "budget" if member == "remaining" => {
+                let hint = "Write (budget/remaining)";
+                Err(broken_with(Reason::InvalidForm, "budget/remaining", "it can only be called", hint, span))
+            }
+            _ => match namespaces::find(namespace, member) {
+                Ok(value) => Ok(Node::constant(value, span)),
+                Err(error) => Err(Box::new(error.at(span))),
+            },
+        }
+    }
+
+    /// `#'name`: the value of a definition or builtin, whatever locals are called.
+    pub(super) fn var(&mut self, name: &str, span: Span) -> Node {
+        match self.known(name) {
+            Some(expr) => Node::new(expr, span),
+            None => self.unknown_name(name, span),
+        }
+    }
+
+    /// What somebody who wrote this unknown name may have meant.
+    fn suggestion(&self, name: &str, locals: &[Box<str>]) -> Option<String> {
+        if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
+            return Some(format!("{name}: {}", lower(hint)));
+        }
+        if is_form(name) {
+            return Some(format!(
+                "`{name}` is a special form: it can be called, but is no value; wrap it in (fn […] …)"
+            ));
+        }
+        let defined = self.defined.iter().map(|name| &**name);
+        let memory = self.names.memory.keys().map(|name| name.name());
+        let builtins = builtins::rows().map(|row| row.name);
+        let known = locals.iter().map(|name| &**name).filter(|name| is_written(name)).chain(defined).chain(memory);
+        let mut known: Vec<&str> = known.chain(builtins).collect();
+        known.sort_unstable();
+        let dashed = name.replace('_', "-");
+        let meant = known.iter().copied().find(|known| *known == dashed).or_else(|| nearest::nearest(name, known));
+        meant.map(|meant| format!("Instead of `{name}` did you mean `{meant}`?"))
+    }
+}
+
+/// A hint as the continuation of a sentence.
+fn lower(hint: &str) -> String {
+    let mut chars = hint.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The function that the language has under this name.
+pub(super) fn builtin(name: &str) -> Option<&'static Builtin> {
+    let name = namespaces::alias(name);
+    builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)))
+}
+
+/// A function as a value.
+pub(super) fn function(function: Function) -> Value {
+    Value::Function(Arc::new(function))
+}
+
+/// `%`, `%&`, `%1` to `%20` and beyond, but not `%0`.
+pub(super) fn is_placeholder(name: &str) -> bool {
+    name.strip_prefix('%').is_some_and(|rest| rest.is_empty() || rest == "&" || number(rest).is_some())
+}
+
+/// The number of a placeholder `%n`, from 1; `usize::MAX` for numbers beyond all bounds.
+pub(super) fn number(digits: &str) -> Option<usize> {
+    let is_number =
+        digits.starts_with(|c: char| ('1'..='9').contains(&c)) && digits.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(usize::MAX))
+}
+
+/// Is it a name that can stand in a program (and not one of a hidden local)?
+fn is_written(name: &str) -> bool {
+    !name.starts_with('\u{1}')
+}
+
+/// The symbol of a form, without a namespace.
+pub(super) fn plain(form: &Form) -> Option<&str> {
+    form.symbol().filter(|name| namespaces::split(name).is_none())
+}

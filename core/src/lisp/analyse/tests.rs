@@ -1,0 +1,1 @@
+//! What analysis makes of programs.

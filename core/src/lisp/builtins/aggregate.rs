@@ -1,0 +1,242 @@
+//! Sums, averages and extremes, of numbers and by a key of items.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use super::collection::each_record;
+use super::key::Key;
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, Items, R, described, wrong};
+use crate::reasons::Reason;
+use crate::value::Value;
+use crate::value::number::{self, NumberError};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("sum", Arity::exactly(1), sum)
+        .doc(&["(sum numbers)"], "The sum of the numbers of a vector; nil is skipped, nothing gives 0.")
+        .examples(&[("(sum [1 2.5])", "3.5"), ("(sum [1 nil 2])", "3"), ("(sum nil)", "0")])
+        .clojure(Clojure::Extension),
+    Builtin::new("avg", Arity::exactly(1), avg)
+        .doc(&["(avg numbers)"], "The average of the numbers of a vector, a float; nil is skipped, nothing gives nil.")
+        .examples(&[("(avg [1 2])", "1.5"), ("(avg [1 nil 3])", "2.0"), ("(avg [])", "nil")])
+        .clojure(Clojure::Extension),
+    Builtin::new("sum-by", Arity::exactly(2), sum_by)
+        .doc(
+            &["(sum-by key coll)"],
+            "The sum of the items' values under key (a field, key path or function); nil and missing ones are skipped.",
+        )
+        .examples(&[
+            ("(sum-by :n [{:n 1} {:n 3} {}])", "4"),
+            ("(sum-by [:a :b] [{:a {:b 2}}])", "2"),
+            ("(sum-by #(* 2 %) [1 2])", "6"),
+        ])
+        .clojure(Clojure::Extension),
+    Builtin::new("avg-by", Arity::exactly(2), avg_by)
+        .doc(
+            &["(avg-by key coll)"],
+            "The average of the items' values under key, a float; nil and missing ones are skipped, nothing gives nil.",
+        )
+        .examples(&[("(avg-by :n [{:n 1} {:n 3} {}])", "2.0"), ("(avg-by :n [])", "nil")])
+        .clojure(Clojure::Extension),
+    Builtin::new("min-by", Arity::from(0), min_by)
+        .doc(
+            &["(min-by key coll)", "(min-by key a b …)"],
+            "The item with the smallest value under key, the first of several; items without a value are skipped.",
+        )
+        .examples(&[
+            ("(min-by :n [{:n 2} {:n 1} {}])", "{:n 1}"),
+            ("(min-by count [\"abc\" \"a\"])", "\"a\""),
+            ("(min-by :n [])", "nil"),
+        ])
+        .clojure(Clojure::Extension),
+    Builtin::new("max-by", Arity::from(0), max_by)
+        .doc(
+            &["(max-by key coll)", "(max-by key a b …)"],
+            "The item with the largest value under key, the first of several; items without a value are skipped.",
+        )
+        .examples(&[
+            ("(max-by :n [{:n 2} {:n 5} {}])", "{:n 5}"),
+            ("(max-by :n {:n 1} {:n 3})", "{:n 3}"),
+            ("(max-by val {:a 1 :b 2})", "[:b 2]"),
+        ])
+        .clojure(Clojure::Extension),
+    Builtin::new("distinct-by", Arity::exactly(2), distinct_by)
+        .doc(&["(distinct-by key coll)"], "The items, only the first of those with one value under key.")
+        .examples(&[
+            ("(distinct-by :a [{:a 1 :b 1} {:a 1 :b 2} {:a 2}])", "[{:a 1 :b 1} {:a 2}]"),
+            ("(distinct-by count [\"a\" \"b\" \"cc\"])", "[\"a\" \"cc\"]"),
+        ])
+        .clojure(Clojure::Extension),
+    Builtin::new("min-key", Arity::from(0), min_key)
+        .doc(&["(min-key f a b …)"], "The argument for which f gives the smallest value, the first of several.")
+        .examples(&[("(min-key count \"abc\" \"a\" \"b\")", "\"a\""), ("(min-key :a {:a 1} {:a 0})", "{:a 0}")])
+        .clojure(FIRST),
+    Builtin::new("max-key", Arity::from(0), max_key)
+        .doc(&["(max-key f a b …)"], "The argument for which f gives the largest value, the first of several.")
+        .examples(&[("(max-key count \"a\" \"abc\")", "\"abc\""), ("(apply max-key val {:a 1 :b 2})", "[:b 2]")])
+        .clojure(FIRST),
+];
+
+const FIRST: Clojure = Clojure::Differs("The first of several, not the last; any values can be compared.");
+
+/// A sum on its way, and how many numbers are in it.
+struct Sum {
+    total: Value,
+    count: u32,
+}
+
+impl Sum {
+    /// Adds a number; nil is skipped.
+    fn add(&mut self, number: &Value) -> R<()> {
+        if number.is_nil() {
+            return Ok(());
+        }
+        self.total = number::add(&self.total, number).map_err(|error| match error {
+            NumberError::TooLarge => Error::new(Reason::MemoryExceeded, "the sum is too large"),
+            _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added up", described(number)))
+                .hint("Only numbers can be; nil is skipped"),
+        })?;
+        self.count = self.count.saturating_add(1);
+        Ok(())
+    }
+
+    fn average(&self) -> Value {
+        match number::as_float(&self.total) {
+            Some(total) if self.count > 0 => Value::Float(total / f64::from(self.count)),
+            _ => Value::Nil,
+        }
+    }
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self { total: Value::Int(0), count: 0 }
+    }
+}
+
+/// The sum of a vector's numbers.
+fn summed(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
+    let mut sum = Sum::default();
+    match &args[0] {
+        Value::Nil => {}
+        Value::List(list) => {
+            for number in &**list {
+                machine.tick()?;
+                sum.add(number)?;
+            }
+        }
+        other => return Err(wrong(1, "a vector of numbers", other)),
+    }
+    Ok(sum)
+}
+
+fn sum(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(summed(machine, args)?.total)
+}
+
+fn avg(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(summed(machine, args)?.average())
+}
+
+/// The sum of the items' values under a key.
+fn summed_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R<Sum> {
+    let [key, coll] = args else { return Ok(Sum::default()) };
+    let key = Key::of(1, key)?;
+    let mut sum = Sum::default();
+    for item in each_record(2, std::mem::take(coll))? {
+        machine.tick()?;
+        sum.add(&key.of_item(machine, &item)?)?;
+    }
+    Ok(sum)
+}
+
+fn sum_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(summed_by(machine, args)?.total)
+}
+
+fn avg_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(summed_by(machine, args)?.average())
+}
+
+fn min_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    best_by(machine, args, Ordering::Less)
+}
+
+fn max_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    best_by(machine, args, Ordering::Greater)
+}
+
+/// The first item whose value under the key is `better` than those of all others.
+fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
+    let (key, items) = match args {
+        [key, coll] => {
+            // What cannot be gone through is the only item.
+            let items = Items::of(std::mem::take(coll)).unwrap_or_else(|item| Items::Owned(vec![item].into_iter()));
+            (key, items)
+        }
+        [key, items @ ..] if !items.is_empty() => {
+            let items: Vec<Value> = items.iter_mut().map(std::mem::take).collect();
+            (key, Items::Owned(items.into_iter()))
+        }
+        _ => return too_few("a key and a collection", args.len()),
+    };
+    let key = Key::of(1, key)?;
+    let mut best: Option<(Value, Value)> = None;
+    for item in items {
+        machine.tick()?;
+        let value = key.of_item(machine, &item)?;
+        if !value.is_nil() && best.as_ref().is_none_or(|(_, have)| value.compare(have) == Some(better)) {
+            best = Some((item, value));
+        }
+    }
+    Ok(best.map(|(item, _)| item).unwrap_or_default())
+}
+
+fn too_few(needed: &str, got: usize) -> R {
+    Error::new(Reason::RuntimeError, format!("needs {needed}, got {got} argument{}", if got == 1 { "" } else { "s" }))
+        .halt()
+}
+
+fn min_key(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    best_key(machine, args, Ordering::Less)
+}
+
+fn max_key(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    best_key(machine, args, Ordering::Greater)
+}
+
+/// The first argument for which the function's value is `better` than for all others.
+fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
+    let Some((function, items)) = args.split_first_mut() else {
+        return Error::new(Reason::TypeError, "needs a function and at least one item, got no arguments").halt();
+    };
+    let callee = Callee::of(1, function)?;
+    let mut best: Option<(usize, Value)> = None;
+    for (at, item) in items.iter().enumerate() {
+        machine.tick()?;
+        let value = callee.call1(machine, item.clone())?;
+        if best.as_ref().is_none_or(|(_, have)| value.compare(have) == Some(better)) {
+            best = Some((at, value));
+        }
+    }
+    match best {
+        Some((at, _)) => Ok(std::mem::take(&mut items[at])),
+        None => too_few("a function and at least one item", 1),
+    }
+}
+
+fn distinct_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [key, coll] = args else { return Ok(Value::Nil) };
+    let key = Key::of(1, key)?;
+    let mut seen = BTreeSet::new();
+    let mut firsts = Vec::new();
+    for item in each_record(2, std::mem::take(coll))? {
+        machine.tick()?;
+        if seen.insert(key.of_item(machine, &item)?) {
+            firsts.push(item);
+        }
+    }
+    Ok(firsts.into())
+}

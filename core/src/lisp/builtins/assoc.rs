@@ -1,0 +1,314 @@
+//! Changing maps and vectors: a value that nobody else holds is changed in place.
+
+use std::sync::Arc;
+
+use super::argument::swapped;
+use super::collection::{inside, own_list, own_map};
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, R, described, wrong};
+use crate::reasons::Reason;
+use crate::value::{Map, Value};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("assoc", Arity::from(2), assoc)
+        .doc(
+            &["(assoc m key value …)"],
+            "The map with each value under its key, or the vector with each value at its index; the index after the \
+             last appends.",
+        )
+        .examples(&[
+            ("(assoc {:a 1} :b 2 :c 3)", "{:a 1 :b 2 :c 3}"),
+            ("(assoc nil :a 1)", "{:a 1}"),
+            ("(assoc [1 2] 2 3)", "[1 2 3]"),
+            ("(assoc {\"a\" 1} :a 2)", "{:a 2 \"a\" 1}"),
+        ])
+        .cost(Cost::Logarithmic),
+    Builtin::new("assoc-in", Arity::exactly(3), assoc_in)
+        .doc(&["(assoc-in m path value)"], "The map with the value at the end of a path; missing maps are made.")
+        .examples(&[("(assoc-in {} [:x :y] 1)", "{:x {:y 1}}"), ("(assoc-in [[1 2] [3]] [0 1] 9)", "[[1 9] [3]]")])
+        .cost(Cost::Logarithmic),
+    Builtin::new("update", Arity::from(0), update)
+        .doc(
+            &["(update m key f)", "(update m key f a …)"],
+            "The map with `(f value a …)` in place of the value under exactly this key, nil when there is none.",
+        )
+        .examples(&[
+            ("(update {:a 1} :a inc)", "{:a 2}"),
+            ("(update {:a 1} :a + 2 3)", "{:a 6}"),
+            ("(update {} :n (fnil inc 0))", "{:n 1}"),
+            ("(update [1 2] 0 inc)", "[2 2]"),
+        ])
+        .cost(Cost::Logarithmic),
+    Builtin::new("update-in", Arity::from(0), update_in)
+        .doc(
+            &["(update-in m path f)", "(update-in m path f a …)"],
+            "The map with `(f value a …)` in place of the value at the end of a path; missing maps are made.",
+        )
+        .examples(&[
+            ("(update-in {:a {:b 1}} [:a :b] + 10)", "{:a {:b 11}}"),
+            ("(update-in {} [:a :b] (fnil inc 0))", "{:a {:b 1}}"),
+        ])
+        .cost(Cost::Logarithmic),
+    Builtin::new("dissoc", Arity::from(1), dissoc)
+        .doc(&["(dissoc m key …)"], "The map without exactly these keys.")
+        .examples(&[
+            ("(dissoc {:a 1 :b 2} :a)", "{:b 2}"),
+            ("(dissoc {\"a\" 1} :a)", "{\"a\" 1}"),
+            ("(dissoc nil :a)", "nil"),
+        ])
+        .cost(Cost::Logarithmic),
+    Builtin::new("merge", Arity::from(0), merge)
+        .doc(&["(merge m …)"], "One map of all entries; of equal keys the last wins. nil counts as an empty map.")
+        .examples(&[
+            ("(merge {:a 1 :b 1} {:a 2} nil)", "{:a 2 :b 1}"),
+            ("(merge {\"a\" 1} {:a 2})", "{:a 2 \"a\" 1}"),
+            ("(merge nil nil)", "{}"),
+        ])
+        .clojure(Clojure::Differs("All nil gives {}.")),
+    Builtin::new("merge-with", Arity::from(1), merge_with)
+        .doc(&["(merge-with f m …)"], "One map of all entries; of equal keys the values become `(f old new)`.")
+        .examples(&[
+            ("(merge-with + {:a 1} {:a 2 :b 3})", "{:a 3 :b 3}"),
+            ("(merge-with concat {:a [1]} {:a [2]})", "{:a [1 2]}"),
+        ])
+        .clojure(Clojure::Differs("All nil gives {}.")),
+    Builtin::new("update-vals", Arity::exactly(2), update_vals)
+        .doc(&["(update-vals m f)"], "The map with `(f value)` in place of every value; nil for nil.")
+        .examples(&[("(update-vals {:a 1 :b 2} inc)", "{:a 2 :b 3}"), ("(update-vals nil inc)", "nil")])
+        .clojure(NIL),
+    Builtin::new("update-keys", Arity::exactly(2), update_keys)
+        .doc(&["(update-keys m f)"], "The map with `(f key)` in place of every key; nil for nil.")
+        .examples(&[("(update-keys {:a 1} name)", "{\"a\" 1}"), ("(update-keys nil name)", "nil")])
+        .clojure(NIL),
+];
+
+const NIL: Clojure = Clojure::Differs("nil gives nil.");
+
+fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let Some((root, pairs)) = args.split_first_mut() else { return Ok(Value::Nil) };
+    if pairs.len() % 2 == 1 {
+        return Error::new(Reason::RuntimeError, format!("the last key has no value: {} arguments", pairs.len() + 1))
+            .hint("Write (assoc m key value …)")
+            .halt();
+    }
+    let mut root = std::mem::take(root);
+    for pair in pairs.chunks_exact_mut(2) {
+        machine.tick()?;
+        if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
+            return Err(wrong(1, "a map or vector", &root));
+        }
+        *place(machine, &mut root, std::mem::take(&mut pair[0]))? = std::mem::take(&mut pair[1]);
+    }
+    Ok(root)
+}
+
+/// Where the value under a key of a map or at an index of a vector stands, to be changed: nil when it was not there.
+/// nil becomes a map. On its way everything shared is copied, so the place is nobody else's.
+fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value) -> R<&'m mut Value> {
+    if at.is_nil() {
+        *at = Map::default().into();
+    }
+    match at {
+        Value::Map(map) => Ok(own_map(machine, map)?.slot(key)),
+        Value::List(list) => {
+            let Value::Int(place) = key else {
+                let problem = format!("the index of a vector must be an integer, got {}", described(&key));
+                return Error::new(Reason::TypeError, problem).halt();
+            };
+            let (index, len) = (usize::try_from(place).ok(), list.len());
+            let list = own_list(machine, list)?;
+            match index {
+                Some(index) if index < len => Ok(&mut list[index]),
+                Some(index) if index == len => {
+                    list.push(Value::Nil);
+                    Ok(&mut list[len])
+                }
+                _ => Error::new(Reason::RuntimeError, format!("{place} is no index of a vector of {len} items"))
+                    .hint("Indexes go from 0 to the number of items, which appends")
+                    .halt(),
+            }
+        }
+        other => {
+            let problem = format!("{key} cannot be set in {}: only maps and vectors have keys", described(other));
+            Error::new(Reason::RuntimeError, problem).halt()
+        }
+    }
+}
+
+/// The place at the end of a path.
+fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value) -> R<&'m mut Value> {
+    if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
+        return Err(wrong(1, "a map or vector", root));
+    }
+    // No path is the path of the key nil (as the suite shows).
+    let no_path = [Value::Nil];
+    let path = match path {
+        Value::Nil => &no_path,
+        Value::List(path) if path.is_empty() => &no_path,
+        Value::List(path) => &path[..],
+        other => return Err(wrong(2, "a vector of keys", other)),
+    };
+    let mut at = root;
+    for key in path {
+        machine.tick()?;
+        at = place(machine, at, key.clone())?;
+    }
+    Ok(at)
+}
+
+fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [root, path, value] = args else { return Ok(Value::Nil) };
+    let mut root = std::mem::take(root);
+    *place_in(machine, &mut root, path)? = std::mem::take(value);
+    Ok(root)
+}
+
+/// The arguments of `(update m key f a …)`: what is changed, where, the function, and what it gets besides the value.
+fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
+    let count = args.len();
+    let [root, key, function, rest @ ..] = args else {
+        let problem = format!("needs at least 3 arguments (what, where, a function), got {count}");
+        return Error::new(Reason::TypeError, problem).halt();
+    };
+    Ok((std::mem::take(root), key, function, rest))
+}
+
+/// Puts `(f value a …)` in the place of a value.
+fn apply(machine: &mut Machine<'_>, place: &mut Value, function: &Value, rest: &mut [Value]) -> R<()> {
+    let callee = Callee::of(3, function)?;
+    let old = std::mem::take(place);
+    let new = match rest {
+        [] => callee.call1(machine, old),
+        [one] => callee.call2(machine, old, std::mem::take(one)),
+        _ => {
+            let mut all: Vec<Value> = [old].into_iter().chain(rest.iter_mut().map(std::mem::take)).collect();
+            callee.call(machine, &mut all)
+        }
+    };
+    *place = new.map_err(inside)?;
+    Ok(())
+}
+
+fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (mut root, key, function, rest) = change(args)?;
+    Callee::of(3, function)?;
+    if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
+        let halt = wrong(1, "a map or list", &root);
+        return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
+    }
+    let value = place(machine, &mut root, std::mem::take(key))?;
+    apply(machine, value, function, rest)?;
+    Ok(root)
+}
+
+fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (mut root, path, function, rest) = change(args)?;
+    Callee::of(3, function)?;
+    let value = place_in(machine, &mut root, path)?;
+    apply(machine, value, function, rest)?;
+    Ok(root)
+}
+
+fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let Some((root, keys)) = args.split_first_mut() else { return Ok(Value::Nil) };
+    match std::mem::take(root) {
+        Value::Nil => Ok(Value::Nil),
+        Value::Map(mut map) => {
+            for key in keys {
+                machine.tick()?;
+                if map.get(key).is_some() {
+                    own_map(machine, &mut map)?.remove(key);
+                }
+            }
+            Ok(Value::Map(map))
+        }
+        other => Err(wrong(1, "a map", &other)),
+    }
+}
+
+fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    join(machine, args, 1, |_, old, new| {
+        *old = new;
+        Ok(())
+    })
+}
+
+fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let Some((function, maps)) = args.split_first_mut() else { return Ok(Value::Nil) };
+    let callee = Callee::of(1, function)?;
+    join(machine, maps, 2, |machine, old, new| {
+        *old = callee.call2(machine, std::mem::take(old), new).map_err(inside)?;
+        Ok(())
+    })
+}
+
+/// One map of the entries of all; `clash` settles what becomes of the value that is there and one more of equal key.
+/// `position` is that of the first map among the builtin's arguments.
+fn join<'h>(
+    machine: &mut Machine<'h>,
+    maps: &mut [Value],
+    position: usize,
+    clash: impl Fn(&mut Machine<'h>, &mut Value, Value) -> R<()>,
+) -> R {
+    let mut joined = Arc::<Map>::default();
+    for (position, map) in (position..).zip(maps) {
+        let map = match std::mem::take(map) {
+            Value::Nil => continue,
+            Value::Map(map) => map,
+            other => return Err(wrong(position, "a map or nil", &other)),
+        };
+        if joined.is_empty() {
+            joined = map;
+            continue;
+        }
+        let joined = own_map(machine, &mut joined)?;
+        let mut add = |key: Value, value: Value| -> R<()> {
+            machine.tick()?;
+            match joined.get_mut(&key) {
+                Some(old) => clash(machine, old, value)?,
+                None => drop(joined.insert(key, value)),
+            }
+            Ok(())
+        };
+        match Arc::try_unwrap(map) {
+            Ok(map) => map.into_iter().try_for_each(|(key, value)| add(key, value)),
+            Err(map) => map.iter().try_for_each(|(key, value)| add(key.clone(), value.clone())),
+        }?;
+    }
+    Ok(Value::Map(joined))
+}
+
+/// The map and the function of `(name m f)`.
+fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>>, Callee<'v>)> {
+    let [map, function] = args else { return Err(wrong(1, "a map", &Value::Nil)) };
+    let map = match std::mem::take(map) {
+        Value::Nil => None,
+        Value::Map(map) => Some(map),
+        other if matches!(function, Value::Map(_)) => return Err(swapped(wrong(1, "a map", &other), call)),
+        other => return Err(wrong(1, "a map", &other)),
+    };
+    Ok((map, Callee::of(2, function)?))
+}
+
+fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (Some(mut map), callee) = map_and_function(args, "(update-vals m f)")? else { return Ok(Value::Nil) };
+    for value in own_map(machine, &mut map)?.values_mut() {
+        machine.tick()?;
+        *value = callee.call1(machine, std::mem::take(value))?;
+    }
+    Ok(Value::Map(map))
+}
+
+fn update_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (Some(map), callee) = map_and_function(args, "(update-keys m f)")? else { return Ok(Value::Nil) };
+    let mut renamed = Vec::with_capacity(map.len());
+    for (key, value) in &*map {
+        machine.tick()?;
+        renamed.push((callee.call1(machine, key.clone())?, value.clone()));
+    }
+    // Of keys that became equal the last wins.
+    renamed.reverse();
+    Ok(Value::map(renamed))
+}

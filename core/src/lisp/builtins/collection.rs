@@ -1,0 +1,125 @@
+//! Functions that builtins call on every item, and collections that they change in place.
+//!
+//! In: arguments as the program gave them. Out: functions looked at once, and values that nobody else holds. Nothing here
+//! goes through items: that is what the builtins do.
+
+use std::sync::Arc;
+
+use super::argument::{self, hinted};
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, Halt, Items, R, described, wrong};
+use crate::reasons::Reason;
+use crate::value::{Keyword, List, Map, Value};
+
+/// A function of one item, looked at once.
+#[derive(Clone, Copy)]
+pub(super) enum Each<'v> {
+    /// A field of the item, without a call.
+    Field(Keyword),
+    /// Anything else that can be called.
+    Call(Callee<'v>),
+}
+
+impl<'v> Each<'v> {
+    /// The function of `(name f coll)`; `call` shows how it is written, for when the two look swapped.
+    pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> R<Self> {
+        match function {
+            Value::Keyword(word) => Ok(Self::Field(*word)),
+            _ => argument::callee(function, coll, call).map(Self::Call),
+        }
+    }
+
+    /// Its value for an item that stays where it is.
+    #[inline]
+    pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
+        match self {
+            Self::Field(word) => field(machine, *word, item),
+            Self::Call(callee) => callee.call1(machine, item.clone()),
+        }
+    }
+
+    /// Its value for an item that it may take apart.
+    #[inline]
+    pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> R {
+        match self {
+            Self::Field(word) => field(machine, *word, &item),
+            Self::Call(callee) => callee.call1(machine, item),
+        }
+    }
+}
+
+/// The field of an item. Unlike `(:key item)`, an item that cannot have fields is a `type_error` (as the suite shows).
+#[inline]
+fn field(machine: &mut Machine<'_>, word: Keyword, item: &Value) -> R {
+    match item {
+        Value::Map(_) | Value::Nil => machine.keyword_get(word, item),
+        other => Err(no_fields(word, other)),
+    }
+}
+
+#[cold]
+fn no_fields(word: Keyword, item: &Value) -> Box<Halt> {
+    let problem = format!("the items must be maps to have :{}, one is {}", word.name(), described(item));
+    Error::new(Reason::TypeError, problem).hint("Use (fn [item] …) for items of other kinds").into()
+}
+
+/// The function of `(name f … coll)` that gets several arguments: keywords and sets take only one.
+pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Callee<'v>> {
+    match function {
+        Value::Keyword(_) | Value::Set(_) => Err(wrong(1, "a function of several arguments", function)),
+        _ => argument::callee(function, coll, call),
+    }
+}
+
+/// What a function passed to a builtin of several arities failed with. A value that a builtin cannot compute with and a
+/// wrong count of arguments are a `runtime_error` there (as the suite shows); errors from a closure's body, which have a
+/// place, stay what they are.
+#[cold]
+pub(super) fn inside(mut halt: Box<Halt>) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt
+        && error.span.is_none()
+        && matches!(error.reason, Reason::ArithmeticError | Reason::ArityMismatch)
+    {
+        error.reason = Reason::RuntimeError;
+    }
+    halt
+}
+
+/// The items of argument `position`, one after the other.
+pub(super) fn each_item(position: usize, coll: Value) -> R<Items> {
+    Items::of(coll).map_err(|other| wrong(position, "a list, string, map or set", &other))
+}
+
+/// The items of argument `position` of an aggregator, which takes no strings.
+pub(super) fn each_record(position: usize, coll: Value) -> R<Items> {
+    match coll {
+        Value::Str(_) => Err(hinted(wrong(position, "a list, map or set", &coll), "Use (seq s) for its characters")),
+        coll => Items::of(coll).map_err(|other| wrong(position, "a list, map or set", &other)),
+    }
+}
+
+/// A map to be changed in place: the one that is there, or a copy when somebody else holds it.
+#[inline]
+pub(super) fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R<&'m mut Map> {
+    if Arc::strong_count(map) > 1 {
+        copying(machine, map.len() * size_of::<(Value, Value)>())?;
+    }
+    Ok(Arc::make_mut(map))
+}
+
+/// A list to be changed in place: the one that is there, or a copy when somebody else holds it.
+#[inline]
+pub(super) fn own_list<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>) -> R<&'m mut List> {
+    if Arc::strong_count(list) > 1 {
+        copying(machine, size_of_val(&***list))?;
+    }
+    Ok(Arc::make_mut(list))
+}
+
+/// Copies cost by what they copy; small ones are part of the step that makes them.
+fn copying(machine: &mut Machine<'_>, bytes: usize) -> R<()> {
+    if bytes > 4_096 {
+        machine.reserve(bytes)?;
+    }
+    machine.ticks(bytes / size_of::<Value>())
+}

@@ -1,0 +1,99 @@
+//! Comparison: equality, order, the largest and the smallest.
+
+use std::cmp::Ordering;
+
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::arithmetic::{at_most, equal, less};
+use crate::lisp::machine::Machine;
+use crate::lisp::{Error, R};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+const LOOSE: Clojure = Clojure::Differs("an integer and a float of the same value are equal, also inside collections");
+const ALL_KINDS: Clojure = Clojure::Differs(
+    "compares all values: numbers, false, nil, true, functions, keywords, sets, maps, dates, lists, strings",
+);
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("=", Arity::from(1), |machine, args| every_pair(machine, args, equal))
+        .doc(&["(= x & more)"], "Are all values equal? Numbers are compared by value; NaN equals nothing.")
+        .examples(&[("(= 1 1.0)", "true"), ("(= [1 2] [1 2] [1 3])", "false"), ("(= :a \"a\")", "false")])
+        .clojure(LOOSE),
+    Builtin::new("==", Arity::from(1), |machine, args| every_pair(machine, args, equal))
+        .doc(&["(== x & more)"], "The same as =.")
+        .examples(&[("(== 2 2.0)", "true"), ("(== \"a\" 1)", "false")])
+        .clojure(Clojure::Differs("takes any values")),
+    Builtin::new("not=", Arity::from(1), |machine, args| {
+        every_pair(machine, args, equal).map(|all| Value::Bool(!all.is_truthy()))
+    })
+    .doc(&["(not= x & more)"], "Are some values not equal?")
+    .examples(&[("(not= 1 2)", "true"), ("(not= 1 1.0)", "false"), ("(not= 1)", "false")])
+    .clojure(LOOSE),
+    Builtin::new("<", Arity::from(1), |machine, args| every_pair(machine, args, less))
+        .doc(&["(< x & more)"], "Is each value less than the next one?")
+        .examples(&[("(< 1 2 3)", "true"), ("(< 1 1)", "false"), ("(< \"a\" \"b\")", "true")])
+        .clojure(ALL_KINDS),
+    Builtin::new(">", Arity::from(1), |machine, args| every_pair(machine, args, |a, b| less(b, a)))
+        .doc(&["(> x & more)"], "Is each value greater than the next one?")
+        .examples(&[("(> 3 2 1)", "true"), ("(> 1 1.0)", "false"), ("(> nil 1)", "true")])
+        .clojure(ALL_KINDS),
+    Builtin::new("<=", Arity::from(1), |machine, args| every_pair(machine, args, at_most))
+        .doc(&["(<= x & more)"], "Is no value greater than the next one?")
+        .examples(&[("(<= 1 1 2)", "true"), ("(<= 2 1)", "false")])
+        .clojure(ALL_KINDS),
+    Builtin::new(">=", Arity::from(1), |machine, args| every_pair(machine, args, |a, b| at_most(b, a)))
+        .doc(&["(>= x & more)"], "Is no value less than the next one?")
+        .examples(&[("(>= 3 2 2)", "true"), ("(>= 1 2)", "false")])
+        .clojure(ALL_KINDS),
+    Builtin::new("compare", Arity::exactly(2), compare)
+        .doc(&["(compare x y)"], "-1, 0 or 1 as x stands before, beside or behind y.")
+        .examples(&[("(compare 1 2)", "-1"), ("(compare \"b\" \"a\")", "1"), ("(compare 1 1.0)", "0")])
+        .clojure(ALL_KINDS),
+    Builtin::new("max", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Greater))
+        .doc(&["(max x & more)"], "The largest argument, the first of equal ones; NaN when one of them is NaN.")
+        .examples(&[("(max 1 3 2)", "3"), ("(max \"a\" \"b\")", "\"b\""), ("(apply max [4 7])", "7")])
+        .clojure(ALL_KINDS),
+    Builtin::new("min", Arity::from(1), |machine, args| extreme(machine, args, Ordering::Less))
+        .doc(&["(min x & more)"], "The smallest argument, the first of equal ones; NaN when one of them is NaN.")
+        .examples(&[("(min 3 1 2)", "1"), ("(min 1 1.0)", "1"), ("(apply min [4 7])", "4")])
+        .clojure(ALL_KINDS),
+];
+
+fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(&Value, &Value) -> bool) -> R {
+    // NaN is not even equal to itself, but one value alone is not compared.
+    for (a, b) in args.iter().zip(args.iter().skip(1)) {
+        machine.tick()?;
+        if !holds(a, b) {
+            return Ok(Value::Bool(false));
+        }
+    }
+    Ok(Value::Bool(true))
+}
+
+fn compare(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match args[0].compare(&args[1]) {
+        Some(ordering) => Ok(Value::Int(ordering as i64)),
+        None => Error::new(Reason::TypeError, "NaN stands neither before nor behind anything")
+            .hint("Test with NaN? first")
+            .halt(),
+    }
+}
+
+fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R {
+    let mut best = std::mem::take(&mut args[0]);
+    for next in args.iter_mut().skip(1) {
+        machine.tick()?;
+        if is_nan(&best) {
+            break;
+        }
+        if is_nan(next) || next.compare(&best) == Some(wanted) {
+            best = std::mem::take(next);
+        }
+    }
+    Ok(best)
+}
+
+fn is_nan(value: &Value) -> bool {
+    matches!(value, Value::Float(float) if float.is_nan())
+}

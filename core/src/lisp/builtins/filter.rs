@@ -1,0 +1,166 @@
+//! Choosing items by a predicate, and asking whether there are such.
+
+use std::sync::Arc;
+
+use super::argument::Sources;
+use super::collection::{Each, each_item, several};
+use super::view::collect;
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::R;
+use crate::lisp::machine::Machine;
+use crate::value::Value;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    FILTER,
+    FILTER.named("filterv", &["(filterv pred coll)"]),
+    Builtin::new("remove", Arity::exactly(2), remove)
+        .doc(&["(remove pred coll)"], "The items for which pred is nil or false, as a vector.")
+        .examples(&[
+            ("(remove odd? [1 2 3])", "[2]"),
+            ("(remove nil? [nil 1])", "[1]"),
+            ("(remove (fn [[k v]] (> v 1)) {:a 1 :b 2})", "[[:a 1]]"),
+        ])
+        .clojure(VECTOR),
+    Builtin::new("keep", Arity::exactly(2), keep)
+        .doc(&["(keep f coll)"], "The values of f for the items, without those that are nil.")
+        .examples(&[
+            ("(keep :a [{:a 1} {} {:a false}])", "[1 false]"),
+            ("(keep #(when (odd? %) (* % %)) [1 2 3])", "[1 9]"),
+        ])
+        .clojure(VECTOR),
+    Builtin::new("keep-indexed", Arity::exactly(2), keep_indexed)
+        .doc(&["(keep-indexed f coll)"], "The values of `(f index item)`, without those that are nil.")
+        .examples(&[
+            ("(keep-indexed (fn [i x] (when (odd? i) x)) [:a :b :c :d])", "[:b :d]"),
+            ("(keep-indexed vector nil)", "[]"),
+        ])
+        .clojure(VECTOR),
+    Builtin::new("some", Arity::exactly(2), some)
+        .doc(&["(some pred coll)"], "The first value of pred that is neither nil nor false; nil when there is none.")
+        .examples(&[
+            ("(some odd? [2 3])", "true"),
+            ("(some :a [{:a nil} {:a 5}])", "5"),
+            ("(some #{2 3} [1 2])", "2"),
+            ("(some odd? nil)", "nil"),
+        ]),
+    Builtin::new("every?", Arity::exactly(2), every)
+        .doc(&["(every? pred coll)"], "Is pred true for all items? It is when there are none.")
+        .examples(&[("(every? odd? [1 3])", "true"), ("(every? odd? [1 2])", "false"), ("(every? odd? [])", "true")]),
+    Builtin::new("not-any?", Arity::exactly(2), not_any)
+        .doc(&["(not-any? pred coll)"], "Is pred true for no item?")
+        .examples(&[("(not-any? odd? [2 4])", "true"), ("(not-any? odd? [1 2])", "false")]),
+    Builtin::new("not-every?", Arity::exactly(2), not_every)
+        .doc(&["(not-every? pred coll)"], "Is there an item for which pred is nil or false?")
+        .examples(&[("(not-every? odd? [1 2])", "true"), ("(not-every? odd? nil)", "false")]),
+];
+
+const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
+
+const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
+    .doc(&["(filter pred coll)"], "The items for which pred is neither nil nor false, as a vector.")
+    .examples(&[
+        ("(filter odd? [1 2 3])", "[1 3]"),
+        ("(filter :active [{:id 1 :active true} {:id 2}])", "[{:active true :id 1}]"),
+        ("(filter (fn [[k v]] (> v 1)) {:a 1 :b 2})", "[[:b 2]]"),
+        ("(filter #{\"l\"} \"hello\")", "[\"l\" \"l\"]"),
+    ])
+    .clojure(VECTOR);
+
+fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [pred, coll] = args else { return Ok(Value::Nil) };
+    let pred = Each::of(pred, coll, "(filter pred coll)")?;
+    choose(machine, std::mem::take(coll), |machine, item| Ok(pred.of_item(machine, item)?.is_truthy()))
+}
+
+fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [pred, coll] = args else { return Ok(Value::Nil) };
+    let pred = Each::of(pred, coll, "(remove pred coll)")?;
+    choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.of_item(machine, item)?.is_truthy()))
+}
+
+/// The items that are wanted; a list that nobody else holds is thinned out in place.
+fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machine<'h>, &Value) -> R<bool>) -> R {
+    if let Value::List(list) = &coll
+        && Arc::strong_count(list) > 1
+    {
+        let mut chosen = Vec::new();
+        for item in &**list {
+            machine.tick()?;
+            if wanted(machine, item)? {
+                chosen.push(item.clone());
+            }
+        }
+        return Ok(chosen.into());
+    }
+    Sources::All.check(2, &coll)?;
+    let mut list = collect(machine, coll)?;
+    let mut chosen = 0;
+    for at in 0..list.len() {
+        machine.tick()?;
+        if wanted(machine, &list[at])? {
+            list.swap(chosen, at);
+            chosen += 1;
+        }
+    }
+    list.truncate(chosen);
+    Ok(list.into())
+}
+
+fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, coll] = args else { return Ok(Value::Nil) };
+    let each = Each::of(function, coll, "(keep f coll)")?;
+    let mut kept = Vec::new();
+    for item in each_item(2, std::mem::take(coll))? {
+        machine.tick()?;
+        let value = each.of_owned(machine, item)?;
+        if !value.is_nil() {
+            kept.push(value);
+        }
+    }
+    Ok(kept.into())
+}
+
+fn keep_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, coll] = args else { return Ok(Value::Nil) };
+    let callee = several(function, coll, "(keep-indexed f coll)")?;
+    let mut kept = Vec::new();
+    for (at, item) in (0..).zip(each_item(2, std::mem::take(coll))?) {
+        machine.tick()?;
+        let value = callee.call2(machine, Value::Int(at), item)?;
+        if !value.is_nil() {
+            kept.push(value);
+        }
+    }
+    Ok(kept.into())
+}
+
+fn some(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(first_as(machine, args, true, "(some pred coll)")?.unwrap_or_default())
+}
+
+fn every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok((first_as(machine, args, false, "(every? pred coll)")?.is_none()).into())
+}
+
+fn not_any(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok((first_as(machine, args, true, "(not-any? pred coll)")?.is_none()).into())
+}
+
+fn not_every(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok((first_as(machine, args, false, "(not-every? pred coll)")?.is_some()).into())
+}
+
+/// The predicate's first value with this truth.
+fn first_as(machine: &mut Machine<'_>, args: &mut [Value], truth: bool, call: &str) -> R<Option<Value>> {
+    let [pred, coll] = args else { return Ok(None) };
+    let pred = Each::of(pred, coll, call)?;
+    for item in each_item(2, std::mem::take(coll))? {
+        machine.tick()?;
+        let value = pred.of_owned(machine, item)?;
+        if value.is_truthy() == truth {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,309 @@
+//! `format`: a text with values put in, as `printf` writes them (language contract §14.8).
+//!
+//! `%[flags][width][.precision]conversion` with the flags `-`, `0`, `+`, `,` and space, and the conversions
+//! `s d f e x X o b c n %`.
+
+use super::place::{length, offset};
+use super::strings::text;
+use super::written::Written;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::Machine;
+use crate::lisp::{Error, Halt, R, described};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+/// No double has more decimals than this; further ones are zero.
+const MOST_DECIMALS: usize = 1_100;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[Builtin::new("format", Arity::from(0), format)
+    .doc(
+        &["(format template & values)"],
+        "The template with its directives replaced by the values in turn: %s %d %f %.2f %e %x %X %o %b %c %n %%, with \
+         width and the flags - 0 + , and space.",
+    )
+    .examples(&[
+        ("(format \"%s is %d\" \"Ann\" 30)", "\"Ann is 30\""),
+        ("(format \"%.2f\" 3.14159)", "\"3.14\""),
+        ("(format \"%05d|%-5s|%,d\" 3 \"ab\" 1234567)", "\"00003|ab   |1,234,567\""),
+        ("(format \"%x %o %e\" 255 8 1234.5)", "\"ff 10 1.234500e+03\""),
+    ])
+    .cost(Cost::Output)
+    .clojure(Clojure::Differs("nil is written as nothing, and %f takes integers."))];
+
+/// A directive of a template.
+#[derive(Default)]
+struct Directive {
+    left: bool,
+    zeros: bool,
+    plus: bool,
+    space: bool,
+    groups: bool,
+    width: usize,
+    precision: Option<usize>,
+    conversion: char,
+}
+
+impl Directive {
+    /// Reads a directive after its `%`; what follows it.
+    fn read(template: &str) -> R<(Self, &str)> {
+        let mut directive = Self::default();
+        let mut rest = template;
+        while let Some(flag) = rest.chars().next().filter(|c| "-0+, ".contains(*c)) {
+            match flag {
+                '-' => directive.left = true,
+                '0' => directive.zeros = true,
+                '+' => directive.plus = true,
+                ',' => directive.groups = true,
+                _ => directive.space = true,
+            }
+            rest = &rest[1..];
+        }
+        let width;
+        (width, rest) = digits(rest);
+        directive.width = width.unwrap_or(0);
+        if let Some(after) = rest.strip_prefix('.') {
+            let precision;
+            (precision, rest) = digits(after);
+            directive.precision = precision;
+        }
+        let mut chars = rest.chars();
+        let conversion = chars.next();
+        let known = conversion.filter(|c| "sdfexXobcn%".contains(*c));
+        let Some(known) = known else {
+            let used = &template[..template.len() - chars.as_str().len()];
+            return Err(fault(format!("the directive %{used} is unknown")).hint(DIRECTIVES).into());
+        };
+        directive.conversion = known;
+        Ok((directive, chars.as_str()))
+    }
+}
+
+const DIRECTIVES: &str =
+    "There are %s %d %f %e %x %X %o %b %c %n %%, with width, precision and the flags - 0 + , and space";
+
+fn fault(problem: impl Into<String>) -> Error {
+    Error::new(Reason::RuntimeError, problem)
+}
+
+/// A number at the start of a text, as large as it may be, and the rest.
+fn digits(text: &str) -> (Option<usize>, &str) {
+    let (number, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
+    let value = (!number.is_empty()).then(|| number.parse().unwrap_or(usize::MAX));
+    (value, rest)
+}
+
+fn format(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let Some((template, values)) = args.split_first() else {
+        return fault("there is no template").hint("Write (format \"%s items\" n)").halt();
+    };
+    let mut rest = text(1, template)?;
+    let (mut out, mut used) = (Written::default(), 0);
+    while let Some(at) = rest.find('%') {
+        out.push(machine, &rest[..at])?;
+        let directive;
+        (directive, rest) = Directive::read(&rest[at + 1..])?;
+        match directive.conversion {
+            'n' => out.push(machine, "\n")?,
+            '%' => pad(machine, &mut out, &directive, "", "%")?,
+            _ => {
+                let value = values.get(used).ok_or_else(|| missing(used, values.len()))?;
+                used += 1;
+                write(machine, &mut out, &directive, value).map_err(|halt| numbered(halt, used))?;
+            }
+        }
+    }
+    out.push(machine, rest)?;
+    Ok(out.finish())
+}
+
+fn missing(used: usize, given: usize) -> Box<Halt> {
+    fault(format!("the template needs at least {} values, got {given}", used + 1)).into()
+}
+
+/// An error that says which value is meant.
+fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt
+        && error.reason == Reason::RuntimeError
+    {
+        error.problem = format!("value {number}: {}", error.problem);
+    }
+    halt
+}
+
+fn write(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, value: &Value) -> R<()> {
+    match directive.conversion {
+        's' => {
+            let mut shown = Written::default();
+            shown.plain(machine, value)?;
+            let shown = shown.into_text();
+            let end = directive.precision.and_then(|most| offset(&shown, most)).unwrap_or(shown.len());
+            pad(machine, out, directive, "", &shown[..end])
+        }
+        'b' => pad(machine, out, directive, "", if value.is_truthy() { "true" } else { "false" }),
+        'c' => pad(machine, out, directive, "", &character(value)?),
+        'd' => {
+            let number = whole(directive, value)?;
+            let (sign, digits) = signed(directive, &number);
+            pad(machine, out, directive, sign, &grouped(directive, digits))
+        }
+        'x' | 'X' | 'o' => {
+            let number = radix(directive, value)?;
+            let (sign, digits) = signed(directive, &number);
+            pad(machine, out, directive, sign, digits)
+        }
+        _ => real(machine, out, directive, value),
+    }
+}
+
+fn wrong_value(directive: &Directive, expected: &str, value: &Value) -> Box<Halt> {
+    fault(format!("%{} needs {expected}, got {}", directive.conversion, described(value))).into()
+}
+
+fn whole(directive: &Directive, value: &Value) -> R<String> {
+    match value {
+        Value::Int(number) => Ok(number.to_string()),
+        Value::Big(number) => Ok(number.to_string()),
+        Value::Float(_) => {
+            let hint = "Convert it with int, round or floor, or write %.0f";
+            Err(fault("%d needs an integer, got a float").hint(hint).into())
+        }
+        other => Err(wrong_value(directive, "an integer", other)),
+    }
+}
+
+fn radix(directive: &Directive, value: &Value) -> R<String> {
+    let base = if directive.conversion == 'o' { 8 } else { 16 };
+    let text = match value {
+        Value::Int(number) => num_bigint::BigInt::from(*number).to_str_radix(base),
+        Value::Big(number) => number.to_str_radix(base),
+        other => return Err(wrong_value(directive, "an integer", other)),
+    };
+    Ok(if directive.conversion == 'X' { text.to_uppercase() } else { text })
+}
+
+fn character(value: &Value) -> R<String> {
+    let code = match value {
+        Value::Str(text) if length(text) == 1 => return Ok(text.to_string()),
+        Value::Int(code) => u32::try_from(*code).ok().and_then(char::from_u32),
+        _ => None,
+    };
+    let problem = || fault(format!("%c needs one character or its code, got {}", described(value)));
+    code.map(String::from).ok_or_else(|| problem().into())
+}
+
+fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, value: &Value) -> R<()> {
+    let number = super::written::float(value).ok_or_else(|| wrong_value(directive, "a number", value))?;
+    if !number.is_finite() {
+        let shown = if number.is_nan() { "NaN" } else { "Infinity" };
+        let sign = if number == f64::NEG_INFINITY { "-" } else { "" };
+        let plain = Directive { zeros: false, left: directive.left, width: directive.width, ..Directive::default() };
+        return pad(machine, out, &plain, sign, shown);
+    }
+    let precision = directive.precision.unwrap_or(6);
+    machine.reserve(precision)?;
+    let decimals = precision.min(MOST_DECIMALS);
+    let shown = if directive.conversion == 'e' { scientific(number, decimals) } else { rounded(number, decimals) };
+    let (sign, digits) = signed(directive, &shown);
+    let (mantissa, exponent) = digits.split_at(digits.find('e').unwrap_or(digits.len()));
+    let zeros = "0".repeat(precision - decimals);
+    pad(machine, out, directive, sign, &format!("{}{zeros}{exponent}", grouped(directive, mantissa)))
+}
+
+/// With this many decimals, halves away from zero.
+fn rounded(number: f64, decimals: usize) -> String {
+    let finer = format!("{number:.*}", decimals + 1);
+    // A double with at most n binary places has at most n decimals, so that `finer` is exact.
+    let places = i32::try_from(decimals).unwrap_or(i32::MAX).saturating_add(1);
+    let exact = places < 1_000 && (number * 2_f64.powi(places)).fract() == 0.0;
+    if !(exact && finer.ends_with('5')) {
+        return format!("{number:.decimals$}");
+    }
+    let kept = &finer[..finer.len() - 1];
+    let mut digits: Vec<u8> = kept.strip_suffix('.').unwrap_or(kept).into();
+    let place = digits.iter().rposition(|digit| digit.is_ascii_digit() && *digit != b'9');
+    for digit in digits.iter_mut().skip(place.map_or(0, |place| place + 1)).filter(|digit| **digit == b'9') {
+        *digit = b'0';
+    }
+    match place {
+        Some(place) => digits[place] += 1,
+        None => digits.insert(usize::from(number < 0.0), b'1'),
+    }
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
+/// One digit before the point, and an exponent of at least two digits.
+fn scientific(number: f64, decimals: usize) -> String {
+    let shown = format!("{number:.decimals$e}");
+    let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+    format!("{mantissa}e{sign}{digits:0>2}")
+}
+
+/// The sign that is written, and the rest.
+fn signed<'a>(directive: &Directive, number: &'a str) -> (&'static str, &'a str) {
+    match number.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None if directive.plus => ("+", number),
+        None if directive.space => (" ", number),
+        None => ("", number),
+    }
+}
+
+/// With a comma between each three digits before the point, when the directive says so.
+fn grouped(directive: &Directive, number: &str) -> String {
+    if !directive.groups {
+        return number.to_owned();
+    }
+    let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let mut out = String::with_capacity(number.len() * 4 / 3 + 1);
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + fraction
+}
+
+/// Writes sign and text in the directive's width.
+fn pad(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, sign: &str, shown: &str) -> R<()> {
+    let missing = if directive.width == 0 { 0 } else { directive.width.saturating_sub(sign.len() + length(shown)) };
+    machine.reserve(missing)?;
+    let zeros = directive.zeros && !directive.left && "dfexXo".contains(directive.conversion);
+    let fill = if zeros { "0" } else { " " }.repeat(missing);
+    let parts = match (directive.left, zeros) {
+        (true, _) => [sign, shown, &fill],
+        (false, true) => [sign, &fill, shown],
+        (false, false) => [&fill, sign, shown],
+    };
+    parts.into_iter().try_for_each(|part| out.push(machine, part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        let cases = [
+            (2.5, 0, "3"),
+            (-2.5, 0, "-3"),
+            (0.5, 0, "1"),
+            (9.5, 0, "10"),
+            (-99.5, 0, "-100"),
+            (0.25, 1, "0.3"),
+            (9.75, 1, "9.8"),
+            (9.95, 1, "9.9"),
+            (99.875, 2, "99.88"),
+            (55.5, 0, "56"),
+            (0.555, 2, "0.56"),
+            (2.345, 2, "2.35"),
+            (1e300, 0, &format!("{:.0}", 1e300)),
+            (0.0, 3, "0.000"),
+        ];
+        for (number, decimals, expected) in cases {
+            assert_eq!(rounded(number, decimals), expected, "{number} {decimals}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Functions over every item: `map` and its like.
+
+use std::sync::Arc;
+
+use super::argument::{Sources, callee};
+use super::collection::{Each, each_item, inside, several};
+use super::view::collect;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Items, R, items, wrong};
+use crate::value::{List, Value};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    MAP,
+    MAP.named("mapv", &["(mapv f coll)", "(mapv f coll1 coll2 …)"]),
+    Builtin::new("map-indexed", Arity::exactly(2), map_indexed)
+        .doc(&["(map-indexed f coll)"], "The values of `(f index item)` for each item, the index from 0.")
+        .examples(&[
+            ("(map-indexed vector [:a :b])", "[[0 :a] [1 :b]]"),
+            ("(map-indexed + [10 20])", "[10 21]"),
+            ("(map-indexed vector nil)", "[]"),
+        ])
+        .clojure(VECTOR),
+    Builtin::new("mapcat", Arity::exactly(2), mapcat)
+        .doc(&["(mapcat f coll)"], "The collections that f gives for the items, joined into one vector.")
+        .examples(&[
+            ("(mapcat (fn [x] [x x]) [1 2])", "[1 1 2 2]"),
+            ("(mapcat :tags [{:tags [\"a\"]} {} {:tags [\"b\" \"c\"]}])", "[\"a\" \"b\" \"c\"]"),
+            ("(mapcat range [1 2 3])", "[0 0 1 0 1 2]"),
+        ])
+        .clojure(Clojure::Differs("Always a vector; takes one collection."))
+        .cost(Cost::Output),
+];
+
+const VECTOR: Clojure = Clojure::Differs("Always a vector, never lazy.");
+
+const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
+    .doc(
+        &["(map f coll)", "(map f coll1 coll2 …)"],
+        "The values of f for each item; with several collections, for the first items, the second ones and so on.",
+    )
+    .examples(&[
+        ("(map inc [1 2 3])", "[2 3 4]"),
+        ("(map :name [{:name \"Ann\"} {\"name\" \"Bob\"}])", "[\"Ann\" \"Bob\"]"),
+        ("(map (fn [[k v]] [v k]) {:a 1})", "[[1 :a]]"),
+        ("(map + [1 2 3] [10 20])", "[11 22]"),
+    ])
+    .clojure(VECTOR);
+
+fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match args {
+        [function, coll] => {
+            let each = Each::of(function, coll, "(map f coll)")?;
+            map_one(machine, each, std::mem::take(coll))
+        }
+        [function, first, rest @ ..] => {
+            let callee = callee(function, first, "(map f coll …)")?;
+            let mut rows = vec![each_item(2, std::mem::take(first))?];
+            for (position, coll) in (3..).zip(rest) {
+                rows.push(each_item(position, std::mem::take(coll))?);
+            }
+            map_rows(machine, callee, &mut rows)
+        }
+        _ => Ok(Value::Nil),
+    }
+    .map_err(inside)
+}
+
+fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
+    // A shared list is only read.
+    if let Value::List(list) = &coll
+        && Arc::strong_count(list) > 1
+    {
+        let mut made = Vec::with_capacity(list.len());
+        for item in &**list {
+            machine.tick()?;
+            made.push(each.of_item(machine, item)?);
+        }
+        return Ok(made.into());
+    }
+    let mut list = owned(machine, coll)?;
+    for item in &mut list {
+        machine.tick()?;
+        *item = each.of_owned(machine, std::mem::take(item))?;
+    }
+    Ok(list.into())
+}
+
+/// The items of the second argument, to be changed in place.
+fn owned(machine: &mut Machine<'_>, coll: Value) -> R<Vec<Value>> {
+    Sources::All.check(2, &coll)?;
+    collect(machine, coll)
+}
+
+fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> R {
+    let count = rows.iter().map(ExactSizeIterator::len).min().unwrap_or_default();
+    let mut made = Vec::with_capacity(count);
+    if let [one, two] = rows {
+        for (one, two) in one.zip(two).take(count) {
+            machine.tick()?;
+            made.push(callee.call2(machine, one, two)?);
+        }
+        return Ok(made.into());
+    }
+    let mut args = Vec::with_capacity(rows.len());
+    for _ in 0..count {
+        machine.ticks(rows.len())?;
+        args.clear();
+        args.extend(rows.iter_mut().filter_map(Iterator::next));
+        made.push(callee.call(machine, &mut args)?);
+    }
+    Ok(made.into())
+}
+
+fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, coll] = args else { return Ok(Value::Nil) };
+    let callee = several(function, coll, "(map-indexed f coll)")?;
+    let mut list = owned(machine, std::mem::take(coll))?;
+    for (at, item) in (0..).zip(&mut list) {
+        machine.tick()?;
+        *item = callee.call2(machine, Value::Int(at), std::mem::take(item))?;
+    }
+    Ok(list.into())
+}
+
+fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, coll] = args else { return Ok(Value::Nil) };
+    let each = Each::of(function, coll, "(mapcat f coll)")?;
+    let mut joined = Vec::new();
+    for item in each_item(2, std::mem::take(coll))? {
+        machine.tick()?;
+        match each.of_owned(machine, item)? {
+            Value::List(list) => {
+                machine.reserve(size_of_val(&**list))?;
+                machine.ticks(list.len())?;
+                match Arc::try_unwrap(list) {
+                    Ok(list) => joined.append(&mut List::into_vec(list)),
+                    Err(list) => joined.extend_from_slice(&list),
+                }
+            }
+            other => joined.extend(
+                items(other).map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
+            ),
+        }
+    }
+    Ok(joined.into())
+}

@@ -1,0 +1,61 @@
+//! Numbers and booleans from text.
+
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::machine::Machine;
+use crate::lisp::{R, wrong};
+use crate::value::Value;
+use crate::value::number::{parse_double, parse_long};
+
+/// Longest text of a number that is looked at; no number in range needs more.
+const LONGEST: usize = 100_000;
+
+const LENIENT: Clojure = Clojure::Differs("nil also for what is no string");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("parse-long", Arity::exactly(1), |_, args| Ok(read(&args[0], parse_long)))
+        .doc(&["(parse-long s)"], "The integer a string holds, within 64 bits; nil when it holds none.")
+        .examples(&[("(parse-long \"42\")", "42"), ("(parse-long \"-7\")", "-7"), ("(parse-long \"4.2\")", "nil")])
+        .clojure(LENIENT),
+    Builtin::new("parse-int", Arity::exactly(1), |_, args| Ok(read(&args[0], parse_long)))
+        .doc(&["(parse-int s)"], "The same as parse-long.")
+        .examples(&[("(parse-int \"42\")", "42"), ("(parse-int \"abc\")", "nil")])
+        .clojure(Clojure::Named("parse-long")),
+    Builtin::new("parse-double", Arity::exactly(1), |_, args| Ok(read(&args[0], parse_double)))
+        .doc(&["(parse-double s)"], "The float a string holds; nil when it holds none.")
+        .examples(&[
+            ("(parse-double \"3.14\")", "3.14"),
+            ("(parse-double \"3\")", "3.0"),
+            ("(parse-double \"1e3\")", "1000.0"),
+            ("(parse-double \".5\")", "nil"),
+        ])
+        .clojure(LENIENT),
+    Builtin::new("parse-boolean", Arity::exactly(1), parse_boolean)
+        .doc(&["(parse-boolean s)"], "true for \"true\", false for \"false\", nil for everything else.")
+        .examples(&[("(parse-boolean \"true\")", "true"), ("(parse-boolean \"TRUE\")", "nil")])
+        .clojure(LENIENT),
+    Builtin::new("Boolean/parseBoolean", Arity::exactly(1), java_boolean)
+        .doc(&["(Boolean/parseBoolean s)"], "true for \"true\" in any case, false for other strings and nil.")
+        .examples(&[("(Boolean/parseBoolean \"TRUE\")", "true"), ("(Boolean/parseBoolean nil)", "false")])
+        .clojure(Clojure::Same),
+];
+
+fn read(value: &Value, parse: fn(&str) -> Option<Value>) -> Value {
+    value.as_str().filter(|text| text.len() <= LONGEST).and_then(parse).unwrap_or_default()
+}
+
+fn parse_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(match args[0].as_str() {
+        Some("true") => Value::Bool(true),
+        Some("false") => Value::Bool(false),
+        _ => Value::Nil,
+    })
+}
+
+fn java_boolean(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match &args[0] {
+        Value::Nil => Ok(Value::Bool(false)),
+        Value::Str(text) => Ok(Value::Bool(text.eq_ignore_ascii_case("true"))),
+        other => Err(wrong(1, "a string or nil", other)),
+    }
+}

@@ -1,0 +1,143 @@
+//! Places in strings, counted in grapheme clusters (language contract §14.8): parts by place, and the place of parts.
+
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+use super::strings::{pass, text};
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::machine::Machine;
+use crate::lisp::{R, wrong};
+use crate::value::Value;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("subs", Arity::between(2, 3), subs)
+        .doc(
+            &["(subs s start)", "(subs s start end)"],
+            "The part of a string from one place up to another; places outside of the string give less or nothing.",
+        )
+        .examples(&[
+            ("(subs \"hello\" 1 3)", "\"el\""),
+            ("(subs \"hello\" 1)", "\"ello\""),
+            ("(subs \"hello\" 10)", "\"\""),
+            ("(subs \"👨‍👩‍👧a\" 1)", "\"a\""),
+        ])
+        .clojure(Clojure::Differs("Never fails, and counts characters as people see them.")),
+    Builtin::new("index-of", Arity::between(2, 3), index_of)
+        .doc(
+            &["(index-of s part)", "(index-of s part from)"],
+            "The place of the first occurrence, at `from` or after it; nil when there is none.",
+        )
+        .examples(&[
+            ("(index-of \"hello\" \"l\")", "2"),
+            ("(index-of \"hello\" \"l\" 3)", "3"),
+            ("(index-of \"abc\" \"z\")", "nil"),
+        ])
+        .clojure(Clojure::Named("clojure.string/index-of")),
+    Builtin::new("last-index-of", Arity::between(2, 3), last_index_of)
+        .doc(
+            &["(last-index-of s part)", "(last-index-of s part from)"],
+            "The place of the last occurrence, at `from` or before it; nil when there is none.",
+        )
+        .examples(&[
+            ("(last-index-of \"abca\" \"a\")", "3"),
+            ("(last-index-of \"abca\" \"a\" 2)", "0"),
+            ("(last-index-of \"abc\" \"z\")", "nil"),
+        ])
+        .clojure(Clojure::Named("clojure.string/last-index-of")),
+];
+
+/// Is every byte a grapheme cluster? `\r\n` is one cluster of two bytes.
+fn is_plain(s: &str) -> bool {
+    s.is_ascii() && !s.as_bytes().contains(&b'\r')
+}
+
+/// The length in bytes of the first grapheme cluster.
+pub(super) fn next(s: &str) -> usize {
+    GraphemeCursor::new(0, s.len(), true).next_boundary(s, 0).ok().flatten().unwrap_or(s.len())
+}
+
+/// How many grapheme clusters there are.
+pub(super) fn length(s: &str) -> usize {
+    if is_plain(s) { s.len() } else { s.graphemes(true).count() }
+}
+
+/// The byte where the cluster with this number begins; for the number of clusters the end, beyond it nothing.
+pub(super) fn offset(s: &str, number: usize) -> Option<usize> {
+    if is_plain(s) {
+        return (number <= s.len()).then_some(number);
+    }
+    let ends = std::iter::once(s.len());
+    s.grapheme_indices(true).map(|(at, _)| at).chain(ends).nth(number)
+}
+
+/// An integer as a place in a string.
+pub(super) enum Place {
+    /// Below zero.
+    Before,
+    /// At this cluster, which may be beyond the end.
+    At(usize),
+}
+
+/// The place in argument `position`.
+pub(super) fn place(position: usize, value: &Value) -> R<Place> {
+    match value {
+        Value::Int(number) => Ok(usize::try_from(*number).map_or(Place::Before, Place::At)),
+        Value::Big(big) if big.sign() == num_bigint::Sign::Minus => Ok(Place::Before),
+        Value::Big(_) => Ok(Place::At(usize::MAX)),
+        other => Err(wrong(position, "an integer", other)),
+    }
+}
+
+fn subs(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let s = text(1, &args[0])?;
+    let start = place(2, &args[1])?;
+    let end = args.get(2).map(|end| place(3, end)).transpose()?;
+    pass(machine, s)?;
+    let (Place::At(start), false) = (start, matches!(end, Some(Place::Before))) else { return Ok("".into()) };
+    let Some(from) = offset(s, start) else { return Ok("".into()) };
+    let to = match end {
+        Some(Place::At(end)) if end <= start => from,
+        Some(Place::At(end)) => offset(&s[from..], end - start).map_or(s.len(), |length| from + length),
+        _ => s.len(),
+    };
+    Ok(if to - from == s.len() { args[0].clone() } else { Value::from(&s[from..to]) })
+}
+
+/// The number of the cluster where `part` begins first, at cluster `from` or after it.
+pub(super) fn first(s: &str, part: &str, from: usize) -> Option<usize> {
+    let start = offset(s, from)?;
+    let at = s[start..].find(part)?;
+    Some(from + length(&s[start..start + at]))
+}
+
+/// The number of the cluster where `part` begins last, at cluster `from` or before it.
+pub(super) fn last(s: &str, part: &str, from: usize) -> Option<usize> {
+    let limit = offset(s, from).map_or(s.len(), |start| s.floor_char_boundary(start.saturating_add(part.len())));
+    s[..limit].rfind(part).map(|at| length(&s[..at]))
+}
+
+fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
+    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
+        Some(Place::At(from)) => from,
+        _ => 0,
+    };
+    pass(machine, s)?;
+    Ok(first(s, part, from).map_or(Value::Nil, number))
+}
+
+fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
+    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
+        Some(Place::Before) => return Ok(Value::Nil),
+        Some(Place::At(from)) => from,
+        None => usize::MAX,
+    };
+    pass(machine, s)?;
+    Ok(last(s, part, from).map_or(Value::Nil, number))
+}
+
+/// A count as a value.
+pub(super) fn number(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,166 @@
+//! Questions about a value: what it is, whether it is true, whether values differ.
+
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::R;
+use crate::lisp::machine::Machine;
+use crate::value::{Kind, Value};
+use unicode_segmentation::UnicodeSegmentation;
+
+const NO_SUCH_THING: Clojure = Clojure::Differs("always false: there are none");
+const LISTS: Clojure = Clojure::Differs("true for every list: there are no lazy sequences");
+
+/// A row for a question about one value: its name and a `fn(&Value) -> bool`.
+macro_rules! question {
+    ($name:literal, $holds:expr) => {
+        Builtin::new($name, Arity::exactly(1), |_, args| {
+            let holds: fn(&Value) -> bool = $holds;
+            Ok(Value::Bool(holds(&args[0])))
+        })
+        .cost(Cost::Constant)
+    };
+}
+
+pub(super) use question;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    question!("nil?", |value| value.is_nil())
+        .doc(&["(nil? x)"], "Is it nil?")
+        .examples(&[("(nil? nil)", "true"), ("(nil? false)", "false")]),
+    question!("some?", |value| !value.is_nil())
+        .doc(&["(some? x)"], "Is it anything but nil?")
+        .examples(&[("(some? false)", "true"), ("(some? nil)", "false")]),
+    question!("true?", |value| matches!(value, Value::Bool(true)))
+        .doc(&["(true? x)"], "Is it the value true?")
+        .examples(&[("(true? true)", "true"), ("(true? 1)", "false")]),
+    question!("false?", |value| matches!(value, Value::Bool(false)))
+        .doc(&["(false? x)"], "Is it the value false?")
+        .examples(&[("(false? false)", "true"), ("(false? nil)", "false")]),
+    question!("boolean?", |value| matches!(value, Value::Bool(_)))
+        .doc(&["(boolean? x)"], "Is it true or false?")
+        .examples(&[("(boolean? false)", "true"), ("(boolean? nil)", "false")]),
+    question!("boolean", Value::is_truthy)
+        .doc(&["(boolean x)"], "false for nil and false, true for everything else.")
+        .examples(&[("(boolean nil)", "false"), ("(boolean 0)", "true")]),
+    question!("not", |value| !value.is_truthy())
+        .doc(&["(not x)"], "true for nil and false, false for everything else.")
+        .examples(&[("(not nil)", "true"), ("(not 0)", "false")]),
+    question!("string?", |value| matches!(value, Value::Str(_)))
+        .doc(&["(string? x)"], "Is it a string?")
+        .examples(&[("(string? \"a\")", "true"), ("(string? :a)", "false")]),
+    question!("char?", is_char)
+        .doc(&["(char? x)"], "Is it a string of one character?")
+        .examples(&[("(char? \"a\")", "true"), ("(char? \"ab\")", "false")])
+        .clojure(Clojure::Differs("characters are strings of one character")),
+    question!("keyword?", |value| matches!(value, Value::Keyword(_)))
+        .doc(&["(keyword? x)"], "Is it a keyword?")
+        .examples(&[("(keyword? :a)", "true"), ("(keyword? \"a\")", "false")]),
+    question!("symbol?", |value| matches!(value, Value::Symbol(_)))
+        .doc(&["(symbol? x)"], "Is it a quoted symbol?")
+        .examples(&[("(symbol? 'a)", "true"), ("(symbol? :a)", "false")]),
+    question!("vector?", is_list)
+        .doc(&["(vector? x)"], "Is it a list?")
+        .examples(&[("(vector? [1])", "true"), ("(vector? #{1})", "false")])
+        .clojure(LISTS),
+    question!("sequential?", is_list)
+        .doc(&["(sequential? x)"], "Is it a list?")
+        .examples(&[("(sequential? [1])", "true"), ("(sequential? {})", "false")]),
+    question!("seq?", is_list)
+        .doc(&["(seq? x)"], "Is it a list?")
+        .examples(&[("(seq? (seq [1]))", "true"), ("(seq? nil)", "false")])
+        .clojure(LISTS),
+    question!("map?", |value| matches!(value, Value::Map(_)))
+        .doc(&["(map? x)"], "Is it a map?")
+        .examples(&[("(map? {:a 1})", "true"), ("(map? [1])", "false")]),
+    question!("set?", |value| matches!(value, Value::Set(_)))
+        .doc(&["(set? x)"], "Is it a set?")
+        .examples(&[("(set? #{1})", "true"), ("(set? [1])", "false")]),
+    question!("coll?", Value::is_container)
+        .doc(&["(coll? x)"], "Is it a list, map or set?")
+        .examples(&[("(coll? {})", "true"), ("(coll? \"a\")", "false")]),
+    question!("associative?", |value| matches!(value, Value::Map(_) | Value::List(_)))
+        .doc(&["(associative? x)"], "Is it a map or list?")
+        .examples(&[("(associative? {:a 1})", "true"), ("(associative? #{1})", "false")]),
+    question!("counted?", |value| value.is_container() || matches!(value, Value::Str(_)))
+        .doc(&["(counted? x)"], "Is it a list, map, set or string?")
+        .examples(&[("(counted? [1])", "true"), ("(counted? nil)", "false")])
+        .clojure(Clojure::Differs("true for strings")),
+    question!("indexed?", is_indexed)
+        .doc(&["(indexed? x)"], "Is it a list or string?")
+        .examples(&[("(indexed? [1])", "true"), ("(indexed? {})", "false")])
+        .clojure(Clojure::Differs("true for strings")),
+    question!("reversible?", is_indexed)
+        .doc(&["(reversible? x)"], "Is it a list or string?")
+        .examples(&[("(reversible? [1])", "true"), ("(reversible? {})", "false")])
+        .clojure(Clojure::Differs("true for strings")),
+    question!("seqable?", |value| value.is_container() || matches!(value, Value::Str(_) | Value::Nil))
+        .doc(&["(seqable? x)"], "Is it a list, map, set, string or nil?")
+        .examples(&[("(seqable? nil)", "true"), ("(seqable? 1)", "false")]),
+    question!("fn?", |value| matches!(value, Value::Function(_)))
+        .doc(&["(fn? x)"], "Is it a function?")
+        .examples(&[("(fn? inc)", "true"), ("(fn? :a)", "false")])
+        .clojure(Clojure::Differs("true for builtins and tools as well")),
+    question!("ifn?", is_callable)
+        .doc(&["(ifn? x)"], "Can it be called: is it a function, keyword, map or set?")
+        .examples(&[("(ifn? :a)", "true"), ("(ifn? [1])", "false")])
+        .clojure(Clojure::Differs("false for vectors, which cannot be called")),
+    question!("map-entry?", |_| false)
+        .doc(&["(map-entry? x)"], "Always false: entries of maps are lists.")
+        .examples(&[("(map-entry? {:a 1})", "false"), ("(map-entry? [1 2])", "false")])
+        .clojure(NO_SUCH_THING),
+    question!("sorted?", |_| false)
+        .doc(&["(sorted? x)"], "Always false: there are no sorted collections of their own.")
+        .examples(&[("(sorted? {:a 1})", "false"), ("(sorted? #{1})", "false")])
+        .clojure(NO_SUCH_THING),
+    Builtin::new("distinct?", Arity::from(0), are_distinct)
+        .doc(&["(distinct? & xs)"], "Are all arguments different? 1 and 1.0 are.")
+        .examples(&[("(distinct? 1 2 3)", "true"), ("(distinct? 1 2 1)", "false"), ("(distinct?)", "true")])
+        .cost(Cost::Sorting),
+    Builtin::new("type", Arity::exactly(1), |_, args| Ok(kind(&args[0]).map_or(Value::Nil, Value::keyword)))
+        .cost(Cost::Constant)
+        .doc(&["(type x)"], "What the value is, as a keyword; nil for nil.")
+        .examples(&[
+            ("(type 1)", ":number"),
+            ("(type [1])", ":vector"),
+            ("(type nil)", "nil"),
+            ("(type inc)", ":function"),
+        ])
+        .clojure(Clojure::Differs("gives a keyword, not a class")),
+];
+
+fn is_list(value: &Value) -> bool {
+    matches!(value, Value::List(_))
+}
+
+fn is_indexed(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Str(_))
+}
+
+fn is_callable(value: &Value) -> bool {
+    matches!(value, Value::Function(_) | Value::Keyword(_) | Value::Map(_) | Value::Set(_) | Value::Var(_))
+}
+
+fn is_char(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| {
+        let mut graphemes = text.graphemes(true);
+        graphemes.next().is_some() && graphemes.next().is_none()
+    })
+}
+
+fn are_distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    // Sorting costs this many comparisons at most.
+    machine.ticks(args.len().saturating_mul(args.len().max(1).ilog2() as usize + 1))?;
+    args.sort();
+    Ok(Value::Bool(args.windows(2).all(|pair| pair[0] != pair[1])))
+}
+
+fn kind(value: &Value) -> Option<&'static str> {
+    Some(match value.kind() {
+        Kind::Nil => return None,
+        Kind::Bool => "boolean",
+        Kind::Int | Kind::Float => "number",
+        Kind::List => "vector",
+        Kind::Var => "unknown",
+        other => other.name(),
+    })
+}

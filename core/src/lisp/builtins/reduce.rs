@@ -1,0 +1,206 @@
+//! Folding a collection into one value, and sorting its items into groups.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::collection::{each_item, each_record, inside, several};
+use super::key::Key;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::function::Function;
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, Items, R, wrong};
+use crate::reasons::Reason;
+use crate::value::{Map, Value};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("reduce", Arity::between(2, 3), reduce)
+        .doc(
+            &["(reduce f coll)", "(reduce f init coll)"],
+            "Folds the items into one value: `(f result item)` for each, starting with init or the first item.",
+        )
+        .examples(&[
+            ("(reduce + [1 2 3])", "6"),
+            ("(reduce + 10 [1 2])", "13"),
+            ("(reduce (fn [m [k v]] (assoc m v k)) {} {:a 1})", "{1 :a}"),
+            ("(reduce + [])", "nil"),
+        ])
+        .clojure(Clojure::Differs("Without init, nothing to reduce gives nil; f is not called.")),
+    Builtin::new("reduce-kv", Arity::exactly(3), reduce_kv)
+        .doc(&["(reduce-kv f init map)"], "Folds the entries of a map, sorted by key: `(f result key value)` for each.")
+        .examples(&[
+            ("(reduce-kv (fn [sum k v] (+ sum v)) 0 {:a 1 :b 2})", "3"),
+            ("(reduce-kv (fn [m k v] (assoc m v k)) {} {:a 1})", "{1 :a}"),
+            ("(reduce-kv (fn [sum k v] (+ sum v)) 0 nil)", "0"),
+        ])
+        .clojure(Clojure::Differs("Takes no vector.")),
+    Builtin::new("reductions", Arity::between(2, 3), reductions)
+        .doc(&["(reductions f coll)", "(reductions f init coll)"], "All results that reduce comes by, as a vector.")
+        .examples(&[("(reductions + [1 2 3])", "[1 3 6]"), ("(reductions conj [] [1 2])", "[[] [1] [1 2]]")])
+        .clojure(Clojure::Differs("Always a vector; without init, nothing to reduce gives []."))
+        .cost(Cost::Output),
+    Builtin::new("reduced", Arity::exactly(1), reduced)
+        .doc(&["(reduced x)"], "Ends the surrounding reduce with x when its function gives this.")
+        .examples(&[("(reduce (fn [sum x] (if (> x 2) (reduced sum) (+ sum x))) 0 [1 2 3 4])", "3")])
+        .cost(Cost::Constant),
+    Builtin::new("group-by", Arity::exactly(2), group_by)
+        .doc(
+            &["(group-by key coll)"],
+            "A map from each value of key to the items that have it, in order; key is a field, key path or function.",
+        )
+        .examples(&[
+            ("(group-by odd? [1 2 3])", "{false [2] true [1 3]}"),
+            ("(group-by :t [{:t 1} {:t 2} {:t 1}])", "{1 [{:t 1} {:t 1}] 2 [{:t 2}]}"),
+            ("(group-by [:a :b] [{:a {:b 1}}])", "{1 [{:a {:b 1}}]}"),
+            ("(group-by :t nil)", "{}"),
+        ])
+        .clojure(Clojure::Differs("The key may also be a string or a key path; takes no string as collection."))
+        .cost(Cost::Sorting),
+    Builtin::new("frequencies", Arity::exactly(1), frequencies)
+        .doc(&["(frequencies coll)"], "A map from each different item to how often it is there.")
+        .examples(&[
+            ("(frequencies [\"a\" \"b\" \"a\"])", "{\"a\" 2 \"b\" 1}"),
+            ("(frequencies \"aab\")", "{\"a\" 2 \"b\" 1}"),
+            ("(frequencies [1 1.0])", "{1 1 1.0 1}"),
+            ("(frequencies nil)", "{}"),
+        ])
+        .cost(Cost::Sorting),
+];
+
+/// The function, the first result and the rest of `(reduce f init? coll)`.
+fn fold<'v>(args: &'v mut [Value], call: &str) -> R<(Callee<'v>, Option<Value>, Items)> {
+    let position = args.len();
+    let Some((function, rest)) = args.split_first_mut() else { return Err(wrong(1, "a function", &Value::Nil)) };
+    let coll = rest.last_mut().map(std::mem::take).unwrap_or_default();
+    // `(reduce init f coll)` and `(reduce coll f)` are the usual slips.
+    let other = rest.first().filter(|_| rest.len() > 1).unwrap_or(&coll);
+    let callee = several(function, other, call)?;
+    let mut items = each_item(position, coll)?;
+    let first = if rest.len() > 1 { Some(std::mem::take(&mut rest[0])) } else { items.next() };
+    Ok((callee, first, items))
+}
+
+fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (callee, first, items) = fold(args, "(reduce f init coll)")?;
+    let Some(mut result) = first else { return Ok(Value::Nil) };
+    for item in items {
+        machine.tick()?;
+        result = callee.call2(machine, result, item).map_err(inside)?;
+        if let Some(last) = ended(&result) {
+            return Ok(last);
+        }
+    }
+    Ok(result)
+}
+
+fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (callee, first, items) = fold(args, "(reductions f init coll)")?;
+    let mut results = Vec::with_capacity(items.len() + 1);
+    results.extend(first);
+    for item in items {
+        machine.tick()?;
+        let result = results.last().cloned().unwrap_or_default();
+        let result = callee.call2(machine, result, item).map_err(inside)?;
+        if let Some(last) = ended(&result) {
+            results.push(last);
+            break;
+        }
+        results.push(result);
+    }
+    Ok(results.into())
+}
+
+fn reduce_kv(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, init, map] = args else { return Ok(Value::Nil) };
+    let callee = several(function, map, "(reduce-kv f init map)")?;
+    let mut result = std::mem::take(init);
+    match map {
+        Value::Nil => {}
+        Value::Map(map) => {
+            for (key, value) in &**map {
+                machine.tick()?;
+                result = callee.call(machine, &mut [result, key.clone(), value.clone()])?;
+                if let Some(last) = ended(&result) {
+                    return Ok(last);
+                }
+            }
+        }
+        other => return Err(wrong(3, "a map", other)),
+    }
+    Ok(result)
+}
+
+/// Marks a result as the last one: a function made of it that nobody calls.
+fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(Function::bound(REDUCED, vec![std::mem::take(&mut args[0])], |_, _, _| {
+        Error::new(Reason::NotCallable, "what `reduced` gives is no function")
+            .hint("It only means something as the value of reduce's function")
+            .halt()
+    }))
+}
+
+const REDUCED: &str = "reduced";
+
+/// The value inside when `result` is the last one.
+#[inline]
+fn ended(result: &Value) -> Option<Value> {
+    let Value::Function(function) = result else { return None };
+    match &**function {
+        Function::Bound(bound) if bound.name == REDUCED => bound.parts.first().cloned(),
+        _ => None,
+    }
+}
+
+/// What is known of every different key so far.
+struct Groups<T> {
+    /// Keys that hold no other values: they are told apart by hash.
+    flat: HashMap<Value, T>,
+    /// Keys that do: many of them may have one hash, so they are told apart by order.
+    nested: BTreeMap<Value, T>,
+}
+
+impl<T: Default> Groups<T> {
+    fn new() -> Self {
+        Self { flat: HashMap::new(), nested: BTreeMap::new() }
+    }
+
+    #[inline]
+    fn of(&mut self, key: Value) -> &mut T {
+        match key {
+            Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Function(_) => self.nested.entry(key).or_default(),
+            key => self.flat.entry(key).or_default(),
+        }
+    }
+
+    /// As a map, which puts the keys in order.
+    fn into_map(self, value: impl Fn(T) -> Value) -> Value {
+        let groups = self.flat.into_iter().chain(self.nested);
+        Value::from(groups.map(|(key, group)| (key, value(group))).collect::<Map>())
+    }
+}
+
+fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [key, coll] = args else { return Ok(Value::Nil) };
+    if key.is_nil() {
+        return Err(wrong(1, "a keyword, string, key path or function", key));
+    }
+    let key = Key::of(1, key)?;
+    let mut groups = Groups::<Vec<Value>>::new();
+    for item in each_record(2, std::mem::take(coll))? {
+        machine.tick()?;
+        let group = key.of_item(machine, &item)?;
+        groups.of(group).push(item);
+    }
+    Ok(groups.into_map(Value::from))
+}
+
+fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if let Value::Set(_) = &args[0] {
+        return Err(wrong(1, "a list, map or string", &args[0]));
+    }
+    let mut groups = Groups::<i64>::new();
+    for item in each_item(1, std::mem::take(&mut args[0]))? {
+        machine.tick()?;
+        *groups.of(item) += 1;
+    }
+    Ok(groups.into_map(Value::Int))
+}

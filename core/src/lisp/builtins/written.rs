@@ -1,0 +1,91 @@
+//! Text that is written bit by bit for a running program, whose size need not follow from that of the arguments.
+
+use std::fmt::{self, Write};
+
+use crate::lisp::machine::Machine;
+use crate::lisp::{Halt, R};
+use crate::value::number::shortest;
+use crate::value::{Bounds, Value};
+
+/// Bytes of room that are asked for at a time, at least.
+const CHUNK: usize = 4_096;
+
+/// A growing text. Values with shared parts can be huge when they are written out; writing stops when they are.
+#[derive(Default)]
+pub(super) struct Written {
+    text: String,
+    /// Room that was asked for.
+    reserved: usize,
+}
+
+impl Written {
+    /// Adds text as it is.
+    pub(super) fn push(&mut self, machine: &mut Machine<'_>, text: &str) -> R<()> {
+        let length = self.text.len() + text.len();
+        if length > self.reserved {
+            self.reserved = length.saturating_mul(2).max(CHUNK);
+            machine.reserve(self.reserved)?;
+        }
+        machine.ticks(1 + text.len() / 16)?;
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    /// Adds what `str` makes of a value: nothing for nil, strings as they are.
+    pub(super) fn plain(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
+        match value {
+            Value::Nil => Ok(()),
+            Value::Str(text) => self.push(machine, text),
+            Value::Float(float) => self.push(machine, &shortest(*float)),
+            Value::Instant(at) => self.push(machine, &at.to_string()),
+            Value::Date(day) => self.push(machine, &day.to_string()),
+            other => self.readable(machine, other),
+        }
+    }
+
+    /// Adds the readable form of a value.
+    pub(super) fn readable(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
+        let mut sink = Sink { written: self, machine, halt: None };
+        match (value.write(&mut sink, Bounds::default()), sink.halt) {
+            (Err(_), Some(halt)) => Err(halt),
+            _ => Ok(()),
+        }
+    }
+
+    /// The finished text as such.
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The finished text.
+    pub(super) fn finish(self) -> Value {
+        self.text.into()
+    }
+}
+
+/// A number as a float.
+pub(super) fn float(value: &Value) -> Option<f64> {
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "the nearest float is what is wanted")]
+        Value::Int(number) => Some(*number as f64),
+        Value::Big(number) => num_traits::ToPrimitive::to_f64(&**number),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// What the printer writes to.
+struct Sink<'w, 'm, 'h> {
+    written: &'w mut Written,
+    machine: &'m mut Machine<'h>,
+    halt: Option<Box<Halt>>,
+}
+
+impl Write for Sink<'_, '_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.written.push(self.machine, text).map_err(|halt| {
+            self.halt = Some(halt);
+            fmt::Error
+        })
+    }
+}

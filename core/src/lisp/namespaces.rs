@@ -1,0 +1,247 @@
+//! Namespaces: which prefixes there are, and which builtins stand behind them (language contract §5).
+//!
+//! A qualified name is another way to write a builtin. `data/`, `tool/` and `budget/` are not here: they are no
+//! builtins but the program's surroundings.
+
+use std::sync::Arc;
+
+use super::Error;
+use super::builtins::{self, Builtin, Run};
+use super::function::Function;
+use crate::reasons::Reason;
+use crate::text::nearest::nearest;
+use crate::value::Value;
+
+/// A namespace: its names and what it holds.
+pub(super) struct Namespace {
+    /// The ways to write it; the first is the one shown.
+    pub names: &'static [&'static str],
+    /// Its members.
+    pub members: Members,
+}
+
+/// What a namespace holds.
+pub(super) enum Members {
+    /// Every function that has a name without a namespace.
+    Core,
+    /// These builtins, under their own names.
+    Same(&'static [&'static str]),
+    /// These, with the builtins' names.
+    Named(&'static [(&'static str, &'static str)]),
+}
+
+const STRINGS: &[&str] = &[
+    "blank?",
+    "capitalize",
+    "downcase",
+    "ends-with?",
+    "format",
+    "grapheme-count",
+    "includes?",
+    "index-of",
+    "join",
+    "last-index-of",
+    "lower-case",
+    "name",
+    "parse-double",
+    "parse-int",
+    "parse-long",
+    "pr-str",
+    "replace",
+    "replace-first",
+    "reverse",
+    "split",
+    "split-lines",
+    "starts-with?",
+    "str",
+    "subs",
+    "trim",
+    "trim-newline",
+    "triml",
+    "trimr",
+    "upcase",
+    "upper-case",
+];
+
+const SETS: &[&str] = &[
+    "contains?",
+    "difference",
+    "disj",
+    "hash-set",
+    "intersection",
+    "set",
+    "set?",
+    "subset?",
+    "superset?",
+    "union",
+    "vec",
+    "vector",
+];
+
+const REGEX: &[&str] =
+    &["extract", "extract-int", "re-find", "re-matches", "re-pattern", "re-seq", "re-split", "regex?"];
+
+const MATH: &[&str] = &[
+    "abs",
+    "bit-and",
+    "bit-and-not",
+    "bit-clear",
+    "bit-flip",
+    "bit-not",
+    "bit-or",
+    "bit-set",
+    "bit-shift-left",
+    "bit-shift-right",
+    "bit-test",
+    "bit-xor",
+    "ceil",
+    "double",
+    "float",
+    "floor",
+    "int",
+    "max",
+    "min",
+    "pow",
+    "quot",
+    "round",
+    "sqrt",
+    "trunc",
+];
+
+const LIMITS: &[(&str, &str)] = &[
+    ("parseDouble", "parse-double"),
+    ("POSITIVE_INFINITY", "POSITIVE_INFINITY"),
+    ("NEGATIVE_INFINITY", "NEGATIVE_INFINITY"),
+    ("NaN", "NaN"),
+];
+
+/// All namespaces of builtins.
+pub(super) const NAMESPACES: &[Namespace] = &[
+    Namespace { names: &["clojure.core", "core"], members: Members::Core },
+    Namespace { names: &["clojure.set", "set"], members: Members::Same(SETS) },
+    Namespace { names: &["clojure.string", "str", "string"], members: Members::Same(STRINGS) },
+    Namespace { names: &["clojure.walk", "walk"], members: Members::Same(&["walk", "prewalk", "postwalk"]) },
+    Namespace {
+        names: &["json"],
+        members: Members::Named(&[
+            ("generate-string", "json/generate-string"),
+            ("parse-lines", "json/parse-lines"),
+            ("parse-string", "json/parse-string"),
+        ]),
+    },
+    Namespace { names: &["regex"], members: Members::Same(REGEX) },
+    Namespace { names: &["Math"], members: Members::Same(MATH) },
+    Namespace { names: &["System"], members: Members::Named(&[("currentTimeMillis", "System/currentTimeMillis")]) },
+    Namespace { names: &["Boolean"], members: Members::Named(&[("parseBoolean", "Boolean/parseBoolean")]) },
+    Namespace { names: &["Integer"], members: Members::Named(&[("parseInt", "parse-int")]) },
+    Namespace { names: &["Long"], members: Members::Named(&[("parseLong", "parse-long")]) },
+    Namespace { names: &["Double"], members: Members::Named(LIMITS) },
+    Namespace {
+        names: &["Float"],
+        members: Members::Named(&[
+            ("parseFloat", "parse-double"),
+            ("POSITIVE_INFINITY", "POSITIVE_INFINITY"),
+            ("NEGATIVE_INFINITY", "NEGATIVE_INFINITY"),
+            ("NaN", "NaN"),
+        ]),
+    },
+    Namespace {
+        names: &["LocalDate", "java.time.LocalDate"],
+        members: Members::Named(&[("parse", "LocalDate/parse")]),
+    },
+    Namespace { names: &["Instant", "java.time.Instant"], members: Members::Named(&[("parse", "Instant/parse")]) },
+    Namespace {
+        names: &["Duration", "java.time.Duration"],
+        members: Members::Named(&[("between", "Duration/between")]),
+    },
+];
+
+/// Splits a symbol at its first slash; a symbol that starts with one has no namespace.
+pub(super) fn split(symbol: &str) -> Option<(&str, &str)> {
+    symbol.split_once('/').filter(|(namespace, _)| !namespace.is_empty())
+}
+
+/// The builtin's name for names without a namespace that are other names of qualified ones.
+pub(super) fn alias(name: &str) -> &str {
+    match name {
+        "currentTimeMillis" => "System/currentTimeMillis",
+        "parse" => "LocalDate/parse",
+        "between" => "Duration/between",
+        "parseBoolean" => "Boolean/parseBoolean",
+        other => other,
+    }
+}
+
+/// A number that has a name.
+pub(super) fn constant(name: &str) -> Option<Value> {
+    match name {
+        "POSITIVE_INFINITY" => Some(Value::Float(f64::INFINITY)),
+        "NEGATIVE_INFINITY" => Some(Value::Float(f64::NEG_INFINITY)),
+        "NaN" => Some(Value::Float(f64::NAN)),
+        _ => None,
+    }
+}
+
+impl Namespace {
+    /// The names of its members that exist, sorted.
+    pub(super) fn list(&self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = match self.members {
+            Members::Core => builtins::rows().filter(|row| is_core(row)).map(|row| row.name).collect(),
+            Members::Same(names) => names.iter().copied().filter(|name| value(name).is_some()).collect(),
+            Members::Named(names) => {
+                names.iter().filter(|(_, name)| value(name).is_some()).map(|(member, _)| *member).collect()
+            }
+        };
+        names.sort_unstable();
+        names
+    }
+
+    /// The builtin's name behind a member.
+    pub(super) fn target(&self, member: &str) -> Option<&'static str> {
+        match self.members {
+            Members::Core => builtins::find(member).filter(|row| is_core(row)).map(|row| row.name),
+            Members::Same(names) => names.iter().copied().find(|name| *name == member),
+            Members::Named(names) => names.iter().find(|(name, _)| *name == member).map(|(_, target)| *target),
+        }
+    }
+}
+
+/// The namespace of this name.
+pub(super) fn named(name: &str) -> Option<&'static Namespace> {
+    NAMESPACES.iter().find(|namespace| namespace.names.contains(&name))
+}
+
+/// The value of a qualified name; `invalid_form` with what there is when it does not exist.
+pub(super) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
+    let Some(found) = named(namespace) else {
+        let names: Vec<&str> = NAMESPACES.iter().map(|namespace| namespace.names[0]).collect();
+        let near = nearest(namespace, names.iter().copied());
+        let guess = near.map(|near| format!("Did you mean {near}/{member}? ")).unwrap_or_default();
+        let hint = format!("{guess}There are data, tool, budget, {}", names.join(", "));
+        return Err(Error::new(Reason::InvalidForm, format!("there is no namespace `{namespace}`")).hint(hint));
+    };
+    found.target(member).and_then(value).ok_or_else(|| {
+        let members = found.list();
+        let near = nearest(member, members.iter().copied());
+        let hint = match (near, members.len()) {
+            (near, 0..=40) => {
+                let guess = near.map(|near| format!("Did you mean {namespace}/{near}? ")).unwrap_or_default();
+                format!("{guess}It has {}", members.join(", "))
+            }
+            (Some(near), _) => format!("Did you mean {namespace}/{near}?"),
+            (None, _) => format!("(dir {namespace}) lists what it has"),
+        };
+        Error::new(Reason::InvalidForm, format!("`{namespace}` has no `{member}`")).hint(hint)
+    })
+}
+
+/// A function or constant by the builtin's name.
+fn value(name: &str) -> Option<Value> {
+    let row = builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)));
+    row.map(|row| Value::Function(Arc::new(Function::Builtin(row)))).or_else(|| constant(name))
+}
+
+/// Is it a function that has a name without a namespace?
+fn is_core(row: &Builtin) -> bool {
+    matches!(row.run, Run::Function(_)) && !row.name.starts_with('.') && split(row.name).is_none()
+}
