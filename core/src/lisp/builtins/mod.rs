@@ -14,6 +14,7 @@ mod assoc;
 mod build;
 mod collection;
 mod compose;
+mod control;
 mod filter;
 mod format;
 mod group;
@@ -55,6 +56,7 @@ pub struct Section {
 
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "Calling, printing, side by side", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
