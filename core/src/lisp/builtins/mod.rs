@@ -1,11 +1,12 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+
 mod describe;
 mod format;
 mod json;
-#![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
-#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
 mod access;
 mod aggregate;
