@@ -17,19 +17,19 @@ mod row;
 mod sets;
 mod slice;
 mod view;
+mod discovery;
 mod format;
-mod key;
+mod forms;
+mod reference;
 mod parts;
 mod place;
-pub(crate) mod regex;
-mod row;
-mod seq;
 mod strings;
 mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+pub use reference::{card, reference};
 pub use row::{Arity, Builtin, Clojure, Cost, Run};
 
 /// Rows that belong together.
@@ -43,6 +43,11 @@ pub struct Section {
 
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "Choices", rows: forms::CHOICES },
+    Section { title: "Bindings, functions and loops", rows: forms::BINDINGS },
+    Section { title: "Threading", rows: forms::THREADING },
+    Section { title: "Memory and agent", rows: forms::MEMORY },
+    Section { title: "Discovery", rows: discovery::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Mapping", rows: map::ROWS },
@@ -53,7 +58,6 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Changing maps", rows: assoc::ROWS },
     Section { title: "Aggregation", rows: aggregate::ROWS },
     Section { title: "Sets", rows: sets::ROWS },
-    Section { title: "Slicing", rows: seq::ROWS },
     Section { title: "Strings", rows: strings::ROWS },
     Section { title: "Places in strings", rows: place::ROWS },
     Section { title: "Parts of strings", rows: parts::ROWS },
