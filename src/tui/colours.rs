@@ -45,12 +45,13 @@ fn lexed(tokens: Vec<Token>) -> Vec<Coloured> {
 /// The role of a token. Errors stay plain: findings have marks of their own, and prose around JSON is no error.
 fn role(kind: TokenKind) -> Option<Role> {
     match kind {
-        TokenKind::Key | TokenKind::Name => Some(Role::JsonKey),
-        TokenKind::String => Some(Role::JsonString),
+        TokenKind::Key | TokenKind::Name | TokenKind::Keyword | TokenKind::Placeholder => Some(Role::JsonKey),
+        TokenKind::String | TokenKind::Regex | TokenKind::Char => Some(Role::JsonString),
         TokenKind::Number | TokenKind::Literal => Some(Role::JsonNumber),
         TokenKind::Type => Some(Role::Type),
         TokenKind::Tag => Some(Role::Tag),
         TokenKind::Comment => Some(Role::Dim),
+        TokenKind::Symbol | TokenKind::Quote | TokenKind::Bracket(_) => None,
         TokenKind::Punct | TokenKind::Error | TokenKind::Plain => None,
     }
 }

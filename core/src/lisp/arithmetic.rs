@@ -9,6 +9,62 @@ use crate::reasons::Reason;
 use crate::value::Value;
 use crate::value::number::{self, Computed, NumberError};
 
+/// A function of two numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    compute: fn(&Value, &Value) -> Computed,
+    /// Steps for large integers of so many words.
+    steps: fn(usize, usize) -> usize,
+}
+
+pub(super) const ADD: Operation = Operation { compute: number::add, steps: in_proportion };
+pub(super) const SUB: Operation = Operation { compute: number::sub, steps: in_proportion };
+pub(super) const MUL: Operation = Operation { compute: number::mul, steps: by_parts };
+pub(super) const DIV: Operation = Operation { compute: number::div, steps: in_proportion };
+const QUOT: Operation = Operation { compute: number::quot, steps: by_parts };
+const REM: Operation = Operation { compute: number::rem, steps: by_parts };
+const MODULO: Operation = Operation { compute: number::modulo, steps: by_parts };
+pub(super) const AND: Operation = Operation { compute: number::and, steps: in_proportion };
+pub(super) const OR: Operation = Operation { compute: number::or, steps: in_proportion };
+pub(super) const XOR: Operation = Operation { compute: number::xor, steps: in_proportion };
+pub(super) const AND_NOT: Operation = Operation { compute: number::and_not, steps: in_proportion };
+
+fn in_proportion(a: usize, b: usize) -> usize {
+    a.max(b) / 8
+}
+
+fn by_parts(a: usize, b: usize) -> usize {
+    a.max(b).saturating_mul(a.min(b).isqrt())
+}
+
+impl Operation {
+    /// The result; `wrong_kind` is the reason when one of the two is no number or no integer.
+    #[inline]
+    fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> R {
+        self.at(machine, a, b, wrong_kind, 0)
+    }
+
+    /// The same for a call whose first arguments, so many, were dealt with before.
+    #[inline]
+    pub(super) fn at(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason, skipped: usize) -> R {
+        if matches!(a, Value::Big(_)) || matches!(b, Value::Big(_)) {
+            machine.ticks((self.steps)(number::words(a), number::words(b)))?;
+        }
+        (self.compute)(a, b).map_err(|error| failed(error, wrong_kind, skipped, &[a, b]))
+    }
+
+    /// From left to right over all arguments, of which there are two or more.
+    pub(super) fn fold(self, machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
+        let mut result = args[0].clone();
+        for (place, next) in args.iter().skip(1).enumerate() {
+            machine.tick()?;
+            // The result so far is always a number, so that a wrong operand is the argument at its place.
+            result = self.at(machine, &result, next, wrong_kind, place)?;
+        }
+        Ok(result)
+    }
+}
+
 /// `(+ a b)`
 #[inline]
 pub fn add(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
@@ -17,7 +73,7 @@ pub fn add(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
     {
         return Ok(Value::Int(sum));
     }
-    binary(machine, number::add, a, b)
+    ADD.run(machine, a, b, Reason::TypeError)
 }
 
 /// `(- a b)`
@@ -28,7 +84,7 @@ pub fn sub(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
     {
         return Ok(Value::Int(difference));
     }
-    binary(machine, number::sub, a, b)
+    SUB.run(machine, a, b, Reason::TypeError)
 }
 
 /// `(* a b)`
@@ -39,30 +95,30 @@ pub fn mul(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
     {
         return Ok(Value::Int(product));
     }
-    binary(machine, number::mul, a, b)
+    MUL.run(machine, a, b, Reason::TypeError)
 }
 
 /// `(/ a b)`
 pub fn div(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    binary(machine, number::div, a, b)
+    DIV.run(machine, a, b, Reason::TypeError)
 }
 
 /// `(quot a b)`
 #[inline]
 pub fn quot(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    binary_of(machine, number::quot, a, b, Reason::ArithmeticError)
+    QUOT.run(machine, a, b, Reason::ArithmeticError)
 }
 
 /// `(rem a b)`
 #[inline]
 pub fn rem(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    binary_of(machine, number::rem, a, b, Reason::ArithmeticError)
+    REM.run(machine, a, b, Reason::ArithmeticError)
 }
 
 /// `(mod a b)`
 #[inline]
 pub fn modulo(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    binary_of(machine, number::modulo, a, b, Reason::ArithmeticError)
+    MODULO.run(machine, a, b, Reason::ArithmeticError)
 }
 
 /// `(inc a)`
@@ -104,26 +160,6 @@ pub fn at_most(a: &Value, b: &Value) -> bool {
         (Value::Float(x), Value::Float(y)) => x <= y,
         _ => a.compare(b).is_some_and(std::cmp::Ordering::is_le),
     }
-}
-
-/// One of the functions of two numbers for which a wrong kind is a `type_error`.
-fn binary(machine: &mut Machine<'_>, compute: fn(&Value, &Value) -> Computed, a: &Value, b: &Value) -> R {
-    binary_of(machine, compute, a, b, Reason::TypeError)
-}
-
-/// A function of two numbers; `wrong_kind` is the reason when one of them is none.
-#[inline]
-pub(super) fn binary_of(
-    machine: &mut Machine<'_>,
-    compute: fn(&Value, &Value) -> Computed,
-    a: &Value,
-    b: &Value,
-    wrong_kind: Reason,
-) -> R {
-    if matches!(a, Value::Big(_)) || matches!(b, Value::Big(_)) {
-        machine.ticks(number::steps(a, b))?;
-    }
-    compute(a, b).map_err(|error| failed(error, wrong_kind, 0, &[a, b]))
 }
 
 /// The error of a call with these arguments, of which the first is argument `skipped + 1` of what the program wrote.

@@ -43,6 +43,14 @@ pub struct Bound {
     pub parts: Vec<Value>,
 }
 
+impl Closure {
+    /// The same closure as a value of its own.
+    pub(crate) fn again(&self) -> Value {
+        let closure = Self { lambda: Arc::clone(&self.lambda), captures: self.captures.clone(), serial: self.serial };
+        Value::Function(Arc::new(Function::Closure(closure)))
+    }
+}
+
 impl Function {
     /// A function made of others, as a value.
     pub fn bound(

@@ -1,13 +1,15 @@
 //! From a model's reply to an answer.
 //!
 //! In: the text of a reply. Out: a JSON tree whose spans point into that text, how it was found, what was mended, and
-//! what else could have been meant ([`extract()`]); for replies that still grow, a partial tree ([`stream`]).
+//! what else could have been meant ([`extract()`]); for replies that still grow, a partial tree ([`stream`]); for
+//! replies that hold a program, its text ([`program`]).
 //! Nothing is mended silently, a cut reply is not completed, and no input may panic or cost more than linear time.
 
 mod extract;
 mod fence;
 mod fixes;
 mod outcome;
+pub mod program;
 mod reasoning;
 mod recovery;
 mod repair;

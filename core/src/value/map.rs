@@ -58,6 +58,16 @@ impl Map {
         self.iter().map(|(_, value)| value)
     }
 
+    /// A map of entries that are in canonical order already, each key once.
+    pub(crate) fn from_sorted(entries: Vec<(Value, Value)>) -> Self {
+        debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "keys are sorted and different");
+        Self(if entries.len() > SMALL {
+            Entries::Large(entries.into_iter().collect())
+        } else {
+            Entries::Small(entries)
+        })
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         match &self.0 {

@@ -2,8 +2,8 @@
 //!
 //! In: values. Out: values, or a [`NumberError`] that the caller words. Integers never overflow: beyond 64 bits they
 //! become [`Value::Big`], beyond [`INTEGER_BITS`] they are refused before the work is done. With a float on either side
-//! both are floats, and floats follow IEEE 754: `Inf - Inf` is NaN. Nothing here counts steps; [`steps`] says what a
-//! call with large integers is worth.
+//! both are floats, and floats follow IEEE 754: `Inf - Inf` is NaN. Nothing here counts steps; [`words`] says how large
+//! a number is.
 
 mod bits;
 mod compare;
@@ -23,7 +23,7 @@ pub use bits::{Bit, and, and_not, not, or, set_bit, shift_left, shift_right, tes
 pub(super) use compare::compare;
 pub(super) use compare::is_nan;
 pub use division::{div, modulo, quot, rem};
-pub use round::{Rounding, decimals, to_double, whole};
+pub use round::{Rounding, decimals, fixed, to_double, whole};
 pub use text::{parse_double, parse_long, shortest};
 
 /// Why numbers could not be computed. Arguments are counted from 1.
@@ -125,15 +125,13 @@ pub fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_) | Value::Big(_))
 }
 
-/// About how many steps (10 ns each) multiplying or dividing two numbers takes; 0 for all but large integers.
-pub fn steps(a: &Value, b: &Value) -> usize {
-    let words = |value: &Value| match value {
+/// How many 64-bit words a large integer has; 1 for every other value. Adding takes about a nanosecond for each,
+/// multiplying and dividing about ten for each of the longer one times the root of the shorter one's number.
+pub fn words(value: &Value) -> usize {
+    match value {
         Value::Big(big) => usize::try_from(big.bits() / 64).unwrap_or(usize::MAX) + 1,
         _ => 1,
-    };
-    // Schoolbook costs one word times one word each; about ten of them fit a step.
-    let (a, b) = (words(a), words(b));
-    if a.max(b) < 8 { 0 } else { a.saturating_mul(b) / 10 + 1 }
+    }
 }
 
 /// The number as a float: rounded to the nearest, infinite when beyond.

@@ -48,6 +48,16 @@ impl Value {
     pub fn order(&self, other: &Self) -> Ordering {
         walk(self, other, Rule::Sorting).unwrap_or(Ordering::Equal)
     }
+
+    /// As [`Value::order`], with the number of pairs of inner values it took.
+    pub(crate) fn order_counted(&self, other: &Self) -> (Ordering, usize) {
+        walk_counted(self, other, Rule::Sorting)
+    }
+
+    /// As `cmp`, with the number of pairs of inner values it took.
+    pub(crate) fn cmp_counted(&self, other: &Self) -> (Ordering, usize) {
+        walk_counted(self, other, Rule::Strict)
+    }
 }
 
 impl PartialEq for Value {
@@ -147,11 +157,25 @@ struct Frame<'a> {
 fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
     match leaves(a, b, rule) {
         Ok(decided) => decided,
-        Err(()) => walk_containers(a, b, rule),
+        Err(()) => walk_containers(a, b, rule, &mut 0),
     }
 }
 
-fn walk_containers(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
+/// As [`walk`], with the number of pairs of values that were looked at; 1,024 bytes of text count as a pair.
+fn walk_counted(a: &Value, b: &Value, rule: Rule) -> (Ordering, usize) {
+    let mut pairs = 0;
+    let ordering = match (leaves(a, b, rule), a, b) {
+        (Ok(decided), Value::Str(a), Value::Str(b)) => {
+            pairs = a.len().min(b.len()) / 1_024;
+            decided
+        }
+        (Ok(decided), ..) => decided,
+        (Err(()), ..) => walk_containers(a, b, rule, &mut pairs),
+    };
+    (ordering.unwrap_or(Ordering::Equal), pairs)
+}
+
+fn walk_containers(a: &Value, b: &Value, rule: Rule, pairs: &mut usize) -> Option<Ordering> {
     let mut walk = Walk::default();
     let mut next = Step::Compare(a, b, rule);
     loop {
@@ -167,6 +191,7 @@ fn walk_containers(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
                 }
             },
         }
+        *pairs += 1;
         next = walk.step();
     }
 }

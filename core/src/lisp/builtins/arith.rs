@@ -2,11 +2,11 @@
 
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
-use crate::lisp::arithmetic::{self, binary_of, failed};
+use crate::lisp::arithmetic::{self, ADD, DIV, MUL, Operation, SUB, failed};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
 use crate::value::Value;
-use crate::value::number::{self, Computed, NumberError};
+use crate::value::number::{self, NumberError};
 
 const FLOATS: Clojure = Clojure::Differs("always gives a float; there are no ratios");
 const EXACT: Clojure = Clojure::Differs("integers never overflow");
@@ -72,17 +72,17 @@ const fn constant(name: &'static str, arity: Arity, run: fn(&mut Machine<'_>, &m
 }
 
 fn sum(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
-    fold(machine, Value::Int(0), args, number::add, wrong_kind)
+    fold(machine, Value::Int(0), args, ADD, wrong_kind)
 }
 
 fn product(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
-    fold(machine, Value::Int(1), args, number::mul, wrong_kind)
+    fold(machine, Value::Int(1), args, MUL, wrong_kind)
 }
 
 fn difference(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
     match args {
         [one] => number::neg(one).map_err(|error| failed(error, wrong_kind, 0, &[one])),
-        _ => fold(machine, Value::Int(0), args, number::sub, wrong_kind),
+        _ => fold(machine, Value::Int(0), args, SUB, wrong_kind),
     }
 }
 
@@ -92,32 +92,16 @@ fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             NumberError::NotNumber(_) => failed(NumberError::NotNumber(1), Reason::TypeError, 0, &[one]),
             other => failed(other, Reason::TypeError, 0, &[one]),
         }),
-        _ => fold(machine, Value::Int(1), args, number::div, Reason::TypeError),
+        _ => fold(machine, Value::Int(1), args, DIV, Reason::TypeError),
     }
 }
 
 /// From left to right over all arguments; `none` when there are none. A single one is returned as it is.
-fn fold(
-    machine: &mut Machine<'_>,
-    none: Value,
-    args: &[Value],
-    compute: fn(&Value, &Value) -> Computed,
-    wrong_kind: Reason,
-) -> R {
+fn fold(machine: &mut Machine<'_>, none: Value, args: &[Value], operation: Operation, wrong_kind: Reason) -> R {
     match args {
         [] => Ok(none),
         [one] if number::is_number(one) => Ok(one.clone()),
         [one] => Err(failed(NumberError::NotNumber(1), wrong_kind, 0, &[one])),
-        [one, two] => binary_of(machine, compute, one, two, wrong_kind),
-        [first, rest @ ..] => {
-            let mut result = first.clone();
-            for (place, next) in rest.iter().enumerate() {
-                machine.ticks(1 + number::steps(&result, next))?;
-                // The result so far is always a number, so that a wrong second operand is the argument at its place.
-                result = compute(&result, next)
-                    .map_err(|error| failed(error, wrong_kind, place, &[&result, next]))?;
-            }
-            Ok(result)
-        }
+        _ => operation.fold(machine, args, wrong_kind),
     }
 }

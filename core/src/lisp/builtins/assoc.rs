@@ -168,13 +168,11 @@ fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 /// The arguments of `(update m key f a …)`: what is changed, where, the function, and what it gets besides the value.
 fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
     let count = args.len();
-    match args {
-        [root, key, function, rest @ ..] => Ok((std::mem::take(root), key, function, rest)),
-        _ => {
-            let problem = format!("needs at least 3 arguments (what, where, a function), got {count}");
-            Error::new(Reason::TypeError, problem).halt()
-        }
-    }
+    let [root, key, function, rest @ ..] = args else {
+        let problem = format!("needs at least 3 arguments (what, where, a function), got {count}");
+        return Error::new(Reason::TypeError, problem).halt();
+    };
+    Ok((std::mem::take(root), key, function, rest))
 }
 
 /// Puts `(f value a …)` in the place of a value.

@@ -2,7 +2,7 @@
 
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::R;
-use crate::lisp::arithmetic::failed;
+use crate::lisp::arithmetic::{AND, AND_NOT, OR, XOR, failed};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -12,16 +12,16 @@ const ANY_SIZE: Clojure = Clojure::Differs("integers have any number of bits");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    several("bit-and", |machine, args| fold(machine, args, number::and))
+    several("bit-and", |machine, args| AND.fold(machine, args, Reason::TypeError))
         .doc(&["(bit-and x y & more)"], "The bits that all integers have.")
         .examples(&[("(bit-and 12 10)", "8"), ("(bit-and 12 10 6)", "0"), ("(bit-and -1 255)", "255")]),
-    several("bit-or", |machine, args| fold(machine, args, number::or))
+    several("bit-or", |machine, args| OR.fold(machine, args, Reason::TypeError))
         .doc(&["(bit-or x y & more)"], "The bits that any of the integers has.")
         .examples(&[("(bit-or 12 10)", "14"), ("(bit-or 1 2 4)", "7")]),
-    several("bit-xor", |machine, args| fold(machine, args, number::xor))
+    several("bit-xor", |machine, args| XOR.fold(machine, args, Reason::TypeError))
         .doc(&["(bit-xor x y & more)"], "The bits that an odd number of the integers has.")
         .examples(&[("(bit-xor 12 10)", "6"), ("(bit-xor 5 1)", "4")]),
-    several("bit-and-not", |machine, args| fold(machine, args, number::and_not))
+    several("bit-and-not", |machine, args| AND_NOT.fold(machine, args, Reason::TypeError))
         .doc(&["(bit-and-not x y & more)"], "The bits of the first integer that no other has.")
         .examples(&[("(bit-and-not 12 10)", "4"), ("(bit-and-not 15 9)", "6")]),
     Builtin::new("bit-not", Arity::exactly(1), |_, args| {
@@ -56,16 +56,6 @@ const fn several(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> 
 
 const fn placed(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> R) -> Builtin {
     Builtin::new(name, Arity::exactly(2), run).clojure(ANY_SIZE)
-}
-
-fn fold(machine: &mut Machine<'_>, args: &[Value], compute: fn(&Value, &Value) -> Computed) -> R {
-    let mut result = args[0].clone();
-    for (place, next) in args.iter().skip(1).enumerate() {
-        machine.tick()?;
-        result = compute(&result, next)
-            .map_err(|error| failed(error, Reason::TypeError, place, &[&result, next]))?;
-    }
-    Ok(result)
 }
 
 fn at(args: &[Value], compute: fn(&Value, &Value) -> Computed) -> R {

@@ -1,16 +1,34 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
+#![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+
+mod describe;
+mod format;
+mod json;
+
 mod access;
 mod aggregate;
 mod argument;
+mod arith;
 mod assoc;
+mod bits;
+mod build;
 mod collection;
+mod compare;
 mod compose;
+mod control;
 mod filter;
 mod key;
 mod lookup;
 mod map;
+mod group;
+#[cfg(test)]
+mod laws;
+mod parts;
+mod place;
+pub(crate) mod range;
 mod reduce;
 pub(crate) mod regex;
 mod row;
@@ -23,7 +41,15 @@ mod forms;
 mod reference;
 mod parts;
 mod place;
+mod sort;
 mod strings;
+mod view;
+mod walk;
+mod numeric;
+mod parse;
+mod predicates;
+mod rounding;
+mod texts;
 mod written;
 
 use std::collections::HashMap;
@@ -48,8 +74,14 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Threading", rows: forms::THREADING },
     Section { title: "Memory and agent", rows: forms::MEMORY },
     Section { title: "Discovery", rows: discovery::ROWS },
+    Section { title: "Calling, printing, side by side", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
+    Section { title: "Building", rows: build::ROWS },
+    Section { title: "Ranges", rows: range::ROWS },
+    Section { title: "Grouping", rows: group::ROWS },
+    Section { title: "Sorting", rows: sort::ROWS },
+    Section { title: "Walking", rows: walk::ROWS },
     Section { title: "Mapping", rows: map::ROWS },
     Section { title: "Choosing", rows: filter::ROWS },
     Section { title: "Reducing and grouping", rows: reduce::ROWS },
@@ -63,6 +95,16 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "JSON", rows: json::ROWS },
+    Section { title: "Describing data", rows: describe::ROWS },
+    Section { title: "Arithmetic", rows: arith::ROWS },
+    Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
+    Section { title: "Comparison", rows: compare::ROWS },
+    Section { title: "Bits", rows: bits::ROWS },
+    Section { title: "Kinds and truth", rows: predicates::ROWS },
+    Section { title: "Questions about numbers", rows: numeric::ROWS },
+    Section { title: "Numbers from text", rows: parse::ROWS },
+    Section { title: "Values as text", rows: texts::ROWS },
 ];
 
 /// All builtins in the order of the reference.

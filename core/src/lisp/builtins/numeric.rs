@@ -58,10 +58,11 @@ pub(super) const ROWS: &[Builtin] = &[
         .doc(&["(NaN? x)"], "Is it ##NaN?")
         .examples(&[("(NaN? ##NaN)", "true"), ("(NaN? 1)", "false")])
         .clojure(LENIENT),
-    question!("zero?", |value| matches!(value, Value::Int(0)) || matches!(value, Value::Float(float) if float.is_zero()))
-        .doc(&["(zero? x)"], "Is it 0?")
-        .examples(&[("(zero? 0)", "true"), ("(zero? 0.0)", "true"), ("(zero? nil)", "false")])
-        .clojure(LENIENT),
+    question!("zero?", |value| matches!(value, Value::Int(0))
+        || matches!(value, Value::Float(float) if float.is_zero()))
+    .doc(&["(zero? x)"], "Is it 0?")
+    .examples(&[("(zero? 0)", "true"), ("(zero? 0.0)", "true"), ("(zero? nil)", "false")])
+    .clojure(LENIENT),
     question!("pos?", is_positive)
         .doc(&["(pos? x)"], "Is it above 0?")
         .examples(&[("(pos? 1)", "true"), ("(pos? 0)", "false"), ("(pos? nil)", "false")])

@@ -119,7 +119,12 @@ pub(super) const ROWS: &[Builtin] = &[
     Builtin::new("type", Arity::exactly(1), |_, args| Ok(kind(&args[0]).map_or(Value::Nil, Value::keyword)))
         .cost(Cost::Constant)
         .doc(&["(type x)"], "What the value is, as a keyword; nil for nil.")
-        .examples(&[("(type 1)", ":number"), ("(type [1])", ":vector"), ("(type nil)", "nil"), ("(type inc)", ":function")])
+        .examples(&[
+            ("(type 1)", ":number"),
+            ("(type [1])", ":vector"),
+            ("(type nil)", "nil"),
+            ("(type inc)", ":function"),
+        ])
         .clojure(Clojure::Differs("gives a keyword, not a class")),
 ];
 

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::lisp::machine::Machine;
 use crate::lisp::{Halt, R};
+use crate::value::number::shortest;
 use crate::value::{Bounds, Value};
 
 /// Bytes of room that are asked for at a time, at least.
@@ -35,6 +36,7 @@ impl Written {
         match value {
             Value::Nil => Ok(()),
             Value::Str(text) => self.push(machine, text),
+            Value::Float(float) => self.push(machine, &shortest(*float)),
             Value::Instant(at) => self.push(machine, &at.to_string()),
             Value::Date(day) => self.push(machine, &day.to_string()),
             other => self.readable(machine, other),

@@ -2,23 +2,26 @@
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
+mod branch;
 mod call;
 mod callee;
 mod code;
 mod globals;
+mod journal;
 mod limits;
 mod tool;
 mod world;
 
 use std::collections::BTreeSet;
 
+pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
 pub use code::{Closed, Code, Lambda};
 pub(crate) use globals::{Globals, Target};
 pub use limits::Limits;
 pub(crate) use world::World;
 
-use super::run::Binding;
+use super::run::{Binding, Stack};
 use super::{Call, Error, Halt, Host, R, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
@@ -108,6 +111,13 @@ impl<'h> Machine<'h> {
             journal: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Begins to run on this stack.
+    pub(crate) fn begin(&mut self, stack: &Stack, serial: u64, journal: Option<Map>) {
+        self.stack_end = stack.end;
+        self.serial = serial;
+        self.journal = journal;
     }
 
     /// Counts one step. Every call, jump and item that a builtin goes through is one.

@@ -1,4 +1,4 @@
-//! Small lexers for colours: JSON, signatures, templates.
+//! Small lexers for colours: JSON, signatures, templates, programs.
 //!
 //! In: a text as it stands in an editor or a reply, broken or not. Out: tokens that cover all of it, in order, without
 //! gaps or overlaps, on character borders. They must never fail, and never decide anything: what a text means is for
@@ -36,6 +36,20 @@ pub enum TokenKind {
     Tag,
     /// A comment.
     Comment,
+    /// A regular expression of a program.
+    Regex,
+    /// A character of a program.
+    Char,
+    /// A keyword of a program.
+    Keyword,
+    /// A name in a program.
+    Symbol,
+    /// A quoted name or a var of a program.
+    Quote,
+    /// An argument of a short function: `%`, `%2`, `%&`.
+    Placeholder,
+    /// A bracket of a program and how deep it stands, from 1; 255 stands for all that is deeper.
+    Bracket(u8),
     /// What cannot be right.
     Error,
     /// Anything else.

@@ -115,9 +115,9 @@ fn templates_tell_tags_from_text() {
 proptest! {
     #[test]
     fn tokens_cover_any_text_in_order(
-        text in prop_oneof![any::<std::string::String>(), "[\\[\\](){}:,\"\\\\/*!#^a1.é \n\u{a0}-]{0,40}"],
+        text in prop_oneof![any::<std::string::String>(), "[\\[\\](){}:,;\"\'\\\\/*!#^a1.é \n\u{a0}-]{0,40}"],
     ) {
-        for lex in [json, signature, template] {
+        for lex in [json, signature, template, lisp::lisp] {
             let mut end = 0;
             for (span, _) in lex(&text) {
                 prop_assert_eq!(span.start, end);

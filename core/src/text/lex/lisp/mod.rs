@@ -4,6 +4,14 @@
 //! in linear time and without allocation. The reader, the formatter, the extraction of programs from replies and the
 //! colours read them. It must never fail and never decide what a text means.
 
+mod bracket;
+mod colour;
+#[cfg(test)]
+mod tests;
+
+pub use bracket::{Balance, matching};
+pub use colour::lisp;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::text::Span;

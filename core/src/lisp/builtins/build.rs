@@ -1,0 +1,371 @@
+//! Building collections: from arguments, from other collections, and from both.
+
+use std::sync::Arc;
+
+use super::access::ORDERED;
+use super::argument::{Sources, hinted, integer, length, taken};
+use super::collection::{own_list, own_map};
+use super::sort::members_of;
+use super::view::collect;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::Machine;
+use crate::lisp::{Error, R, described, wrong};
+use crate::reasons::Reason;
+use crate::value::{Map, Set, Value};
+
+/// What makes collections.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("vector", Arity::from(0), list)
+        .doc(&["(vector & items)"], "A list of the arguments.")
+        .examples(&[("(vector 1 2)", "[1 2]"), ("(vector)", "[]")]),
+    Builtin::new("list", Arity::from(0), list)
+        .doc(&["(list & items)"], "A list of the arguments; the same as vector.")
+        .examples(&[("(list 1 2)", "[1 2]"), ("(list)", "[]")])
+        .clojure(Clojure::Differs("lists and vectors are one type")),
+    Builtin::new("hash-set", Arity::from(0), hash_set)
+        .doc(&["(hash-set & items)"], "A set of the arguments.")
+        .examples(&[("(hash-set 1 2 1)", "#{1 2}"), ("(hash-set)", "#{}")])
+        .cost(Cost::Sorting),
+    Builtin::new("hash-map", Arity::from(0), hash_map)
+        .doc(&["(hash-map & keyvals)"], "A map of the arguments, taken as keys and values in turn; the last of equal keys wins.")
+        .examples(&[("(hash-map :a 1 :b 2)", "{:a 1 :b 2}"), ("(hash-map)", "{}")])
+        .cost(Cost::Sorting),
+    Builtin::new("array-map", Arity::from(0), hash_map)
+        .doc(&["(array-map & keyvals)"], "The same as hash-map.")
+        .examples(&[("(array-map :b 2 :a 1)", "{:a 1 :b 2}"), ("(array-map :a 1 :a 2)", "{:a 2}")])
+        .clojure(Clojure::Differs("entries are sorted by key"))
+        .cost(Cost::Sorting),
+    Builtin::new("cons", Arity::exactly(2), cons)
+        .doc(&["(cons item coll)"], "A list with one more item in front.")
+        .examples(&[("(cons 0 [1 2])", "[0 1 2]"), ("(cons 0 nil)", "[0]"), ("(cons 0 \"ab\")", "[0 \"a\" \"b\"]")]),
+    Builtin::new("conj", Arity::from(0), conj)
+        .doc(
+            &["(conj coll & items)"],
+            "The collection with more items: at the end of a list, as members of a set, as [key value] entries or whole maps of a map.",
+        )
+        .examples(&[
+            ("(conj [1] 2 3)", "[1 2 3]"),
+            ("(conj #{1} 1 2)", "#{1 2}"),
+            ("(conj {:a 1} [:b 2] {:c 3})", "{:a 1 :b 2 :c 3}"),
+            ("(conj nil 1)", "[1]"),
+        ]),
+    Builtin::new("concat", Arity::from(0), concat)
+        .doc(&["(concat & colls)"], "The items of all collections in one list; nil has none, a map has [key value] entries.")
+        .examples(&[("(concat [1 2] nil [3])", "[1 2 3]"), ("(concat {:a 1} [2])", "[[:a 1] 2]"), ("(concat)", "[]")])
+        .clojure(Clojure::Differs("strings are refused")),
+    Builtin::new("into", Arity::exactly(2), into)
+        .doc(&["(into target source)"], "The target with all items of the source, as by conj.")
+        .examples(&[
+            ("(into [1] #{2})", "[1 2]"),
+            ("(into {} [[:a 1] [:b 2]])", "{:a 1 :b 2}"),
+            ("(into #{} [1 1])", "#{1}"),
+        ]),
+    Builtin::new("zip", Arity::exactly(2), zip)
+        .doc(&["(zip list1 list2)"], "Pairs of the items of two lists; the shorter one decides how many.")
+        .examples(&[("(zip [1 2] [:a :b])", "[[1 :a] [2 :b]]"), ("(zip [1 2] [:a])", "[[1 :a]]")])
+        .clojure(Clojure::Extension),
+    Builtin::new("zipmap", Arity::exactly(2), zipmap)
+        .doc(&["(zipmap keys vals)"], "A map of keys and values side by side; the shorter one decides how many.")
+        .examples(&[("(zipmap [:a :b] [1 2])", "{:a 1 :b 2}"), ("(zipmap [:a :b] [1])", "{:a 1}"), ("(zipmap nil [1])", "{}")])
+        .cost(Cost::Sorting),
+    Builtin::new("interleave", Arity::from(0), interleave)
+        .doc(&["(interleave & colls)"], "The first items of all collections, then the second ones, as far as the shortest goes.")
+        .examples(&[("(interleave [1 2 3] [:a :b])", "[1 :a 2 :b]"), ("(interleave [1] nil)", "[]")])
+        .clojure(ORDERED),
+    Builtin::new("interpose", Arity::exactly(2), interpose)
+        .doc(&["(interpose separator coll)"], "The items with the separator between them.")
+        .examples(&[("(interpose 0 [1 2 3])", "[1 0 2 0 3]"), ("(interpose \",\" nil)", "[]")]),
+    Builtin::new("repeat", Arity::exactly(2), repeat)
+        .doc(&["(repeat n x)"], "A list of n times the same value.")
+        .examples(&[("(repeat 3 :x)", "[:x :x :x]"), ("(repeat 0 1)", "[]")])
+        .clojure(Clojure::Differs("the count must be given: there are no endless lists"))
+        .cost(Cost::Output),
+];
+
+fn list(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(Value::list(args.iter_mut().map(std::mem::take)))
+}
+
+fn hash_set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut set = Set::default();
+    add(machine, &mut set, args.iter_mut().map(std::mem::take).collect())?;
+    Ok(Value::Set(Arc::new(set)))
+}
+
+fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut map = Map::default();
+    for pair in args.chunks_mut(2) {
+        machine.tick()?;
+        let [key, value] = pair else {
+            let problem = format!("keys and values in turn are expected, got {} arguments", args.len());
+            return Error::new(Reason::ArityError, problem).hint("Add the value of the last key").halt();
+        };
+        map.insert(std::mem::take(key), std::mem::take(value));
+    }
+    Ok(map.into())
+}
+
+fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [item, coll] = taken(args);
+    Sources::All.check(2, &coll)?;
+    let mut items = collect(machine, coll)?;
+    machine.ticks(items.len() / 4)?;
+    items.insert(0, item);
+    Ok(items.into())
+}
+
+fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let Some((coll, items)) = args.split_first_mut() else { return Ok(Vec::new().into()) };
+    machine.ticks(items.len())?;
+    let mut coll = std::mem::take(coll);
+    if coll.is_nil() && !items.is_empty() {
+        coll = Vec::new().into();
+    }
+    match &mut coll {
+        Value::List(list) => own_list(machine, list)?.extend(items.iter_mut().map(std::mem::take)),
+        Value::Set(set) => {
+            let items = items.iter_mut().map(std::mem::take).collect();
+            let set = own_set(machine, set)?;
+            add(machine, set, items)?;
+        }
+        Value::Map(map) => {
+            let map = own_map(machine, map)?;
+            for (place, item) in items.iter_mut().enumerate() {
+                match entries_of(std::mem::take(item)) {
+                    Ok(entries) => put(machine, map, entries)?,
+                    Err(item) => {
+                        let got = described(&item);
+                        let problem = format!("argument {} must be [key value], a map or nil, got {got}", place + 2);
+                        return Error::new(Reason::RuntimeError, problem).halt();
+                    }
+                }
+            }
+        }
+        Value::Nil => {}
+        Value::Str(_) => return Err(hinted(wrong(1, "a list, map or set", &coll), "Join strings with str")),
+        other => {
+            let problem = format!("argument 1 must be a list, map or set, got {}", described(other));
+            return Error::new(Reason::RuntimeError, problem).halt();
+        }
+    }
+    Ok(coll)
+}
+
+/// What `conj` adds to a map: one entry, those of another map, or nothing; `Err` gives back everything else.
+fn entries_of(item: Value) -> Result<Vec<(Value, Value)>, Value> {
+    match item {
+        Value::Nil => Ok(Vec::new()),
+        Value::Map(map) => Ok(Arc::unwrap_or_clone(map).into_iter().collect()),
+        other => pair(other).map(|entry| vec![entry]),
+    }
+}
+
+/// The two items of a `[key value]` list; `Err` gives back everything else.
+pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
+    match item {
+        Value::List(list) if list.len() == 2 => {
+            let mut items = Arc::unwrap_or_clone(list).into_iter();
+            Ok((items.next().unwrap_or_default(), items.next().unwrap_or_default()))
+        }
+        other => Err(other),
+    }
+}
+
+fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Vec<(Value, Value)>) -> R<()> {
+    for (key, value) in entries {
+        machine.ticks(2)?;
+        map.insert(key, value);
+    }
+    Ok(())
+}
+
+fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> R<&'s mut Set> {
+    if Arc::get_mut(set).is_none() {
+        make_room(machine, set.len())?;
+    }
+    Ok(Arc::make_mut(set))
+}
+
+/// Asks for the room of values that are about to be copied, when it is worth asking.
+fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
+    if values > FEW {
+        machine.reserve(values.saturating_mul(size_of::<Value>()))?;
+    }
+    machine.ticks(values)
+}
+
+/// Up to this many values are added one by one and without asking for room.
+const FEW: usize = 16;
+
+/// Adds members to a set.
+fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
+    if members.len() > FEW {
+        let mut all = std::mem::take(set).into_vec();
+        all.extend(members);
+        *set = members_of(machine, all)?;
+        return Ok(());
+    }
+    for member in members {
+        machine.ticks(1 + set.len() / 16)?;
+        set.insert(member);
+    }
+    Ok(())
+}
+
+fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    for (place, coll) in args.iter().enumerate() {
+        if matches!(coll, Value::Str(_)) {
+            return Err(hinted(wrong(place + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
+        }
+        Sources::All.check(place + 1, coll)?;
+    }
+    let mut all: Option<Vec<Value>> = None;
+    for coll in args.iter_mut().map(std::mem::take) {
+        match &mut all {
+            None if coll.is_nil() => {}
+            None => all = Some(collect(machine, coll)?),
+            Some(all) => append(machine, all, coll)?,
+        }
+    }
+    Ok(all.unwrap_or_default().into())
+}
+
+/// Appends the items of a collection.
+fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<()> {
+    let more = match &coll {
+        Value::List(list) => list.len(),
+        Value::Set(set) => set.len(),
+        _ => 0,
+    };
+    make_room(machine, more)?;
+    match coll {
+        Value::List(mut list) => match Arc::get_mut(&mut list) {
+            Some(own) => items.append(own),
+            None => items.extend_from_slice(&list),
+        },
+        Value::Set(set) => items.extend_from_slice(&set),
+        other => items.extend(collect(machine, other)?),
+    }
+    Ok(())
+}
+
+fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [mut target, source] = taken(args);
+    if target.is_nil() {
+        target = Vec::new().into();
+    }
+    Sources::All.check(2, &source)?;
+    match &mut target {
+        Value::List(list) if list.is_empty() => {
+            let items = collect(machine, source)?;
+            return Ok(items.into());
+        }
+        Value::List(list) => {
+            let list = own_list(machine, list)?;
+            append(machine, list, source)?;
+        }
+        Value::Set(set) => {
+            let members = collect(machine, source)?;
+            let set = own_set(machine, set)?;
+            add(machine, set, members)?;
+        }
+        Value::Map(map) => {
+            let map = own_map(machine, map)?;
+            if let Value::Map(source) = source {
+                put(machine, map, Arc::unwrap_or_clone(source).into_iter().collect())?;
+            } else {
+                for item in collect(machine, source)? {
+                    let (key, value) = pair(item).map_err(|item| no_pair(&item))?;
+                    put(machine, map, vec![(key, value)])?;
+                }
+            }
+        }
+        other => return Err(wrong(1, "a list, map, set or nil", other)),
+    }
+    Ok(target)
+}
+
+#[cold]
+fn no_pair(item: &Value) -> Box<crate::lisp::Halt> {
+    let problem = format!("every item of argument 2 must be [key value], got {}", described(item));
+    Error::new(Reason::TypeError, problem).hint("Merge maps with merge").into()
+}
+
+fn zip(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [left, right] = taken(args);
+    for (position, list) in [(1, &left), (2, &right)] {
+        match list {
+            Value::Nil => return Err(wrong(position, "a list", list)),
+            _ => Sources::Lists.check(position, list)?,
+        }
+    }
+    let (left, right) = (collect(machine, left)?, collect(machine, right)?);
+    machine.reserve(left.len().min(right.len()).saturating_mul(96))?;
+    let mut pairs = Vec::with_capacity(left.len().min(right.len()));
+    for (one, two) in left.into_iter().zip(right) {
+        machine.ticks(4)?;
+        pairs.push(vec![one, two].into());
+    }
+    Ok(pairs.into())
+}
+
+fn zipmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [keys, values] = taken(args);
+    Sources::All.check(1, &keys)?;
+    Sources::All.check(2, &values)?;
+    let (keys, values) = (collect(machine, keys)?, collect(machine, values)?);
+    let mut map = Map::default();
+    for (key, value) in keys.into_iter().zip(values) {
+        machine.ticks(2)?;
+        map.insert(key, value);
+    }
+    Ok(map.into())
+}
+
+fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    for (place, coll) in args.iter().enumerate() {
+        Sources::Ordered.check(place + 1, coll)?;
+    }
+    let mut rows = Vec::with_capacity(args.len());
+    for coll in args.iter_mut().map(std::mem::take) {
+        rows.push(collect(machine, coll)?.into_iter());
+    }
+    let shortest = rows.iter().map(ExactSizeIterator::len).min().unwrap_or(0);
+    let total = shortest.saturating_mul(rows.len());
+    machine.reserve(total.saturating_mul(size_of::<Value>()))?;
+    let mut items = Vec::with_capacity(total);
+    for _ in 0..shortest {
+        machine.ticks(rows.len())?;
+        items.extend(rows.iter_mut().filter_map(Iterator::next));
+    }
+    Ok(items.into())
+}
+
+fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [separator, coll] = taken(args);
+    Sources::All.check(2, &coll)?;
+    let items = collect(machine, coll)?;
+    let total = (2 * items.len()).saturating_sub(1);
+    machine.reserve(total.saturating_mul(size_of::<Value>()))?;
+    let mut spaced = Vec::with_capacity(total);
+    for item in items {
+        machine.ticks(2)?;
+        if !spaced.is_empty() {
+            spaced.push(separator.clone());
+        }
+        spaced.push(item);
+    }
+    Ok(spaced.into())
+}
+
+fn repeat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [n, item] = taken(args);
+    repeated(machine, length(integer(1, &n)?), &item)
+}
+
+/// A list of `n` times the same value.
+pub(super) fn repeated(machine: &mut Machine<'_>, n: usize, item: &Value) -> R {
+    machine.reserve(n.saturating_mul(size_of::<Value>()))?;
+    machine.ticks(n)?;
+    Ok(vec![item.clone(); n].into())
+}

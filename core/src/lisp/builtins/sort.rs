@@ -1,0 +1,331 @@
+//! Sorting, and what is done by sorting: stable, interruptible, and safe with comparators that contradict themselves.
+//!
+//! In: items and an order, which may be a function of the program. Out: the items in order. Each comparison counts as a
+//! step, and one of large values as many.
+
+use std::cmp::Ordering;
+
+use super::argument::{Sources, hinted, swapped};
+use super::key::Key;
+use super::view::collect;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::function::Function;
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::reasons::Reason;
+use crate::value::{Set, Value};
+
+/// Sorting and reversing.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("sort", Arity::between(1, 2), sort)
+        .doc(
+            &["(sort coll)", "(sort comparator coll)"],
+            "The items in ascending order, or in that of a comparator: a function that gives a boolean or a number, :asc or :desc.",
+        )
+        .examples(&[
+            ("(sort [3 1 2])", "[1 2 3]"),
+            ("(sort > [1 3 2])", "[3 2 1]"),
+            ("(sort :desc [1 3 2])", "[3 2 1]"),
+            ("(sort (fn [a b] (- b a)) [1 3 2])", "[3 2 1]"),
+        ])
+        .clojure(Clojure::Differs("values of all kinds have an order; :asc and :desc are understood; sets are refused"))
+        .cost(Cost::Sorting),
+    Builtin::new("sort-by", Arity::between(2, 3), sort_by)
+        .doc(
+            &["(sort-by key coll)", "(sort-by key comparator coll)"],
+            "The items in the order of their keys; a key is a keyword, string, key path or function.",
+        )
+        .examples(&[
+            ("(sort-by :n [{:n 3} {:n 1}])", "[{:n 1} {:n 3}]"),
+            ("(sort-by :n > [{:n 3} {:n 5}])", "[{:n 5} {:n 3}]"),
+            ("(sort-by [:a :b] [{:a {:b 2}} {:a {:b 1}}])", "[{:a {:b 1}} {:a {:b 2}}]"),
+            ("(sort-by count [\"bb\" \"a\"])", "[\"a\" \"bb\"]"),
+        ])
+        .clojure(Clojure::Differs("the key may be a string or a key path; :asc and :desc are understood"))
+        .cost(Cost::Sorting),
+    Builtin::new("reverse", Arity::exactly(1), reverse)
+        .doc(&["(reverse coll)"], "The items of a list or string from the last to the first.")
+        .examples(&[("(reverse [1 2])", "[2 1]"), ("(reverse \"abc\")", "[\"c\" \"b\" \"a\"]"), ("(reverse nil)", "[]")])
+        .clojure(super::access::ORDERED),
+];
+
+/// In which order items are put.
+enum Comparator<'v> {
+    Ascending,
+    Descending,
+    /// Asked with two items.
+    Function(Callee<'v>),
+}
+
+impl<'v> Comparator<'v> {
+    fn of(position: usize, comparator: &'v Value) -> R<Self> {
+        match comparator {
+            Value::Keyword(word) => match word.name() {
+                "asc" => Ok(Self::Ascending),
+                "desc" => Ok(Self::Descending),
+                _ => Err(wrong(position, "a comparator function, :asc or :desc", comparator)),
+            },
+            Value::Function(function) => match &**function {
+                Function::Builtin(builtin) if matches!(builtin.name, "<" | "<=" | "compare") => Ok(Self::Ascending),
+                Function::Builtin(builtin) if matches!(builtin.name, ">" | ">=") => Ok(Self::Descending),
+                _ => Callee::of(position, comparator).map(Self::Function),
+            },
+            Value::Var(_) => Callee::of(position, comparator).map(Self::Function),
+            other => Err(wrong(position, "a comparator function, :asc or :desc", other)),
+        }
+    }
+
+    /// Must `second` come before `first`, which stood before it? Items that tie stay as they are.
+    fn swaps(&self, machine: &mut Machine<'_>, first: &Value, second: &Value) -> R<bool> {
+        match self {
+            Self::Ascending => Ok(order(machine, first, second)? == Ordering::Greater),
+            Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
+            Self::Function(function) => {
+                machine.tick()?;
+                match function.call2(machine, first.clone(), second.clone())? {
+                    Value::Bool(true) => Ok(false),
+                    // Only the other way round tells a tie.
+                    Value::Bool(false) | Value::Nil => {
+                        Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy())
+                    }
+                    Value::Int(sign) => Ok(sign > 0),
+                    Value::Float(sign) => Ok(sign > 0.0),
+                    Value::Big(sign) => Ok(sign.sign() == num_bigint::Sign::Plus),
+                    other => Err(no_answer(&other)),
+                }
+            }
+        }
+    }
+}
+
+#[cold]
+fn no_answer(answer: &Value) -> Box<Halt> {
+    let problem = format!("the comparator must give a boolean or a number, got {}", described(answer));
+    Error::new(Reason::TypeError, problem).hint("Sort by a key with (sort-by key coll)").into()
+}
+
+/// The language's order, counted as the work it is.
+fn order(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Ordering> {
+    let (ordering, steps) = a.order_counted(b);
+    machine.ticks(1 + steps)?;
+    Ok(ordering)
+}
+
+fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let comparator = if args.len() == 2 { std::mem::take(&mut args[0]) } else { Value::keyword("asc") };
+    let position = args.len();
+    let coll = std::mem::take(&mut args[position - 1]);
+    let comparator = Comparator::of(1, &comparator).map_err(|halt| match Callee::of(2, &coll) {
+        Ok(_) if matches!(comparator, Value::List(_)) => swapped(halt, "(sort comparator coll)"),
+        _ => halt,
+    })?;
+    Sources::NotSets.check(position, &coll).map_err(|halt| match &coll {
+        Value::Set(_) => hinted(halt, "Use (sort (vec s)) or (sort-by identity s)"),
+        _ => halt,
+    })?;
+    let items = collect(machine, coll)?;
+    Ok(sorted(machine, items, &comparator, |item| item)?.into())
+}
+
+fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let position = args.len();
+    let coll = std::mem::take(&mut args[position - 1]);
+    let key = std::mem::take(&mut args[0]);
+    let comparator = if position == 3 { std::mem::take(&mut args[1]) } else { Value::keyword("asc") };
+    let call = "(sort-by key coll)";
+    if !matches!(coll, Value::Set(_)) && Sources::All.check(1, &key).is_ok() && Callee::of(position, &coll).is_ok() {
+        return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
+    }
+    let key = Key::of(1, &key)?;
+    let comparator = Comparator::of(2, &comparator)?;
+    Sources::All.check(position, &coll)?;
+    let items = collect(machine, coll)?;
+    machine.reserve(items.len().saturating_mul(size_of::<(Value, Value)>()))?;
+    let mut keyed = Vec::with_capacity(items.len());
+    for item in items {
+        machine.tick()?;
+        if let (Key::Field(field), false) = (&key, matches!(item, Value::Map(_) | Value::List(_) | Value::Nil)) {
+            return Err(no_fields(field, &item));
+        }
+        keyed.push((key.of_item(machine, &item)?, item));
+    }
+    let keyed = sorted(machine, keyed, &comparator, |(key, _)| key)?;
+    machine.ticks(keyed.len())?;
+    Ok(Value::list(keyed.into_iter().map(|(_, item)| item)))
+}
+
+#[cold]
+fn no_fields(field: &Value, item: &Value) -> Box<Halt> {
+    let problem = format!("every item must be a map to be sorted by {}, got {}", described(field), described(item));
+    Error::new(Reason::TypeError, problem).hint("Use a function as the key, such as identity").into()
+}
+
+fn reverse(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Sources::Ordered.check(1, &args[0])?;
+    let mut items = collect(machine, std::mem::take(&mut args[0]))?;
+    machine.ticks(items.len() / 4)?;
+    items.reverse();
+    Ok(items.into())
+}
+
+/// The members of a set, sorted and each once.
+pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Set> {
+    let at_once = |run: &mut [Value]| run.sort();
+    let at_once = members.iter().all(is_leaf).then_some(&at_once);
+    let sorted = merge_sort(machine, members, at_once, &|machine, first, second| {
+        let (ordering, steps) = first.cmp_counted(second);
+        machine.ticks(1 + steps)?;
+        Ok(ordering == Ordering::Greater)
+    })?;
+    machine.ticks(sorted.len())?;
+    // Members that are in order already are only looked through.
+    Ok(sorted.into_iter().collect())
+}
+
+/// Sorts by `key` in the comparator's order.
+fn sorted<T>(
+    machine: &mut Machine<'_>,
+    items: Vec<T>,
+    comparator: &Comparator<'_>,
+    key: impl Fn(&T) -> &Value,
+) -> R<Vec<T>> {
+    let ascending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(a), key(b)));
+    let descending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(b), key(a)));
+    let at_once: Option<&dyn Fn(&mut [T])> = match comparator {
+        _ if !items.iter().all(|item| is_leaf(key(item))) => None,
+        Comparator::Ascending => Some(&ascending),
+        Comparator::Descending => Some(&descending),
+        Comparator::Function(_) => None,
+    };
+    merge_sort(machine, items, at_once, &|machine, a, b| comparator.swaps(machine, key(a), key(b)))
+}
+
+/// Does it hold no other values, so that comparing it is quick?
+fn is_leaf(value: &Value) -> bool {
+    !matches!(value, Value::List(_) | Value::Map(_) | Value::Set(_))
+}
+
+/// The language's order, quick for the commonest kinds and for texts that are one.
+fn leaf_order(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Str(a), Value::Str(b)) if std::sync::Arc::ptr_eq(a, b) => Ordering::Equal,
+        _ => a.order(b),
+    }
+}
+
+/// Items sorted at once when comparing them is quick; about half a millisecond of work.
+const QUICK_RUN: usize = 8_192;
+/// Items sorted by insertion when it is not.
+const RUN: usize = 8;
+/// Steps per item of a run that is sorted at once.
+const QUICK_STEPS: usize = 5;
+
+/// A stable merge sort. Runs are sorted by `at_once`, or by insertion without it, and then merged; input that is in
+/// order already takes linear time. `swaps` tells whether the second of two items must come before the first, and may
+/// contradict itself: then the order is unspecified, but all items are there.
+fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
+    machine: &mut Machine<'_>,
+    mut items: Vec<T>,
+    at_once: Option<&F>,
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
+) -> R<Vec<T>> {
+    let length = if at_once.is_some() { QUICK_RUN } else { RUN };
+    let sort_run = |machine: &mut Machine<'_>, run: &mut [T]| match at_once {
+        Some(at_once) => machine.ticks(QUICK_STEPS * run.len()).map(|()| at_once(run)),
+        None => insert_sorted(machine, run, swaps),
+    };
+    if items.len() <= length {
+        sort_run(machine, &mut items)?;
+        return Ok(items);
+    }
+    machine.reserve(size_of_val(&*items))?;
+    let mut items = items.into_iter();
+    let mut runs: Vec<Vec<T>> = Vec::new();
+    loop {
+        let mut run: Vec<T> = items.by_ref().take(length).collect();
+        if run.is_empty() {
+            break;
+        }
+        sort_run(machine, &mut run)?;
+        match runs.last_mut() {
+            Some(earlier) if follows(machine, earlier, &run, swaps)? => earlier.append(&mut run),
+            _ => runs.push(run),
+        }
+        // Each run stays more than twice as long as the next, so that each item is merged O(log n) times.
+        while let Some(run) = runs.pop() {
+            match runs.pop_if(|earlier| earlier.len() <= 2 * run.len()) {
+                Some(earlier) => runs.push(merge(machine, earlier, run, swaps)?),
+                None => {
+                    runs.push(run);
+                    break;
+                }
+            }
+        }
+    }
+    let mut sorted = runs.pop().unwrap_or_default();
+    while let Some(earlier) = runs.pop() {
+        sorted = merge(machine, earlier, sorted, swaps)?;
+    }
+    Ok(sorted)
+}
+
+/// May all of `later` stay behind all of `earlier`?
+fn follows<T>(
+    machine: &mut Machine<'_>,
+    earlier: &[T],
+    later: &[T],
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
+) -> R<bool> {
+    match (earlier.last(), later.first()) {
+        (Some(last), Some(first)) => Ok(!swaps(machine, last, first)?),
+        _ => Ok(true),
+    }
+}
+
+/// Merges two sorted runs; of items that tie, those of the earlier run come first.
+fn merge<T>(
+    machine: &mut Machine<'_>,
+    mut earlier: Vec<T>,
+    mut later: Vec<T>,
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
+) -> R<Vec<T>> {
+    machine.tick()?;
+    if follows(machine, &earlier, &later, swaps)? {
+        earlier.append(&mut later);
+        return Ok(earlier);
+    }
+    let mut merged = Vec::with_capacity(earlier.len() + later.len());
+    let (mut earlier, mut later) = (earlier.into_iter(), later.into_iter());
+    while let ([first, ..], [second, ..]) = (earlier.as_slice(), later.as_slice()) {
+        let next = if swaps(machine, first, second)? { later.next() } else { earlier.next() };
+        merged.extend(next);
+    }
+    merged.extend(earlier);
+    merged.extend(later);
+    Ok(merged)
+}
+
+/// Sorts a short run by binary insertion, which asks seldom.
+fn insert_sorted<T>(
+    machine: &mut Machine<'_>,
+    run: &mut [T],
+    swaps: &impl Fn(&mut Machine<'_>, &T, &T) -> R<bool>,
+) -> R<()> {
+    for at in 1..run.len() {
+        if !swaps(machine, &run[at - 1], &run[at])? {
+            continue;
+        }
+        let (mut low, mut high) = (0, at - 1);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if swaps(machine, &run[middle], &run[at])? {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        run[low..=at].rotate_right(1);
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Values as text, and names: `str`, `pr-str`, `name`, `keyword`.
+
+use super::written::Written;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::Machine;
+use crate::lisp::{Error, R, described};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+/// Longest name of a keyword made at run time. Keywords are kept until the process ends.
+const NAME_BYTES: usize = 255;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("str", Arity::from(0), str)
+        .doc(&["(str & xs)"], "The values as one text: strings as they are, nothing for nil.")
+        .examples(&[
+            ("(str \"a\" 1 :k nil)", "\"a1:k\""),
+            ("(str 0.5 [1 \"x\"])", "\"0.5[1 \\\"x\\\"]\""),
+            ("(str 1e20)", "\"1.0e20\""),
+            ("(str)", "\"\""),
+        ])
+        .cost(Cost::Output)
+        .clojure(Clojure::Differs("large and small floats are written like 1.0e20")),
+    Builtin::new("pr-str", Arity::from(0), pr_str)
+        .doc(&["(pr-str & xs)"], "The values in readable form, with spaces between them.")
+        .examples(&[("(pr-str \"a\" 1 nil)", "\"\\\"a\\\" 1 nil\""), ("(pr-str {:a \"x\"})", "\"{:a \\\"x\\\"}\"")])
+        .cost(Cost::Output)
+        .clojure(Clojure::Differs("maps are sorted and have no commas; floats have at most 10 decimals")),
+    Builtin::new("name", Arity::exactly(1), name)
+        .doc(&["(name x)"], "The name of a keyword without the colon; a string as it is.")
+        .examples(&[("(name :a)", "\"a\""), ("(name \"s\")", "\"s\"")])
+        .cost(Cost::Constant)
+        .clojure(Clojure::Differs("symbols have no name")),
+    Builtin::new("keyword", Arity::exactly(1), keyword)
+        .doc(
+            &["(keyword name)"],
+            "The keyword of a name, which starts with a letter and goes on with letters, digits and - _ ? !",
+        )
+        .examples(&[("(keyword \"user-id\")", ":user-id"), ("(keyword :a)", ":a"), ("(keyword nil)", "nil")])
+        .cost(Cost::Constant)
+        .clojure(Clojure::Differs("other names are an error")),
+];
+
+fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if let [Value::Str(_)] = args {
+        return Ok(std::mem::take(&mut args[0]));
+    }
+    let mut text = Written::default();
+    for arg in args {
+        text.plain(machine, arg)?;
+    }
+    Ok(text.finish())
+}
+
+fn pr_str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut text = Written::default();
+    for (place, arg) in args.iter().enumerate() {
+        if place > 0 {
+            text.push(machine, " ")?;
+        }
+        text.readable(machine, arg)?;
+    }
+    Ok(text.finish())
+}
+
+fn name(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match std::mem::take(&mut args[0]) {
+        Value::Keyword(word) => Ok(Value::str(word.name())),
+        text @ Value::Str(_) => Ok(text),
+        other => Error::new(
+            Reason::RuntimeError,
+            format!("argument 1 must be a keyword or string, got {}", described(&other)),
+        )
+        .hint("str makes text of any value")
+        .halt(),
+    }
+}
+
+fn keyword(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match &args[0] {
+        Value::Nil | Value::Keyword(_) => Ok(std::mem::take(&mut args[0])),
+        Value::Str(name) if is_name(name) => machine.keyword(name).map(Value::Keyword),
+        Value::Str(name) if name.len() > NAME_BYTES => {
+            let problem = format!("a name of a keyword has at most {NAME_BYTES} bytes, got {}", name.len());
+            Error::new(Reason::RuntimeError, problem).hint("Use strings as keys").halt()
+        }
+        Value::Str(name) => {
+            Error::new(Reason::RuntimeError, format!("{} is no name of a keyword", args[0])).hint(hint(name)).halt()
+        }
+        other => {
+            let problem = format!("argument 1 must be a string, got {}", described(other));
+            Error::new(Reason::RuntimeError, problem).halt()
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() <= NAME_BYTES
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_?!".contains(&byte))
+}
+
+/// What to write instead of a name with other characters.
+fn hint(name: &str) -> String {
+    let close: String = name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
+    let close = close.trim_matches('-');
+    if is_name(close) {
+        format!("Use the string itself as key, or a name like {close:?}")
+    } else {
+        "Use the string itself as key".to_owned()
+    }
+}

@@ -1,0 +1,231 @@
+//! Walking values: through trees, and through everything inside a value. Nesting is not bounded: nothing here recurses.
+
+use std::mem::take;
+
+use super::argument::{Sources, callee, hinted, taken};
+use super::build::pair;
+use super::sort::members_of;
+use super::view::collect;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::{Error, Items, R, described};
+use crate::reasons::Reason;
+use crate::value::{Map, Value};
+
+/// What goes through nested values.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("flatten", Arity::exactly(1), flatten)
+        .doc(&["(flatten coll)"], "The items of a list and of all lists inside it; [] for what is no list.")
+        .examples(&[("(flatten [1 [2 [3 nil]]])", "[1 2 3 nil]"), ("(flatten [#{4} [{:a [1]}]])", "[#{4} {:a [1]}]"), ("(flatten 5)", "[]")]),
+    Builtin::new("tree-seq", Arity::exactly(3), tree_seq)
+        .doc(
+            &["(tree-seq branch? children root)"],
+            "All nodes of a tree, each before its children; strings are leaves.",
+        )
+        .examples(&[
+            ("(tree-seq vector? seq [1 [2]])", "[[1 [2]] 1 [2] 2]"),
+            ("(map :id (tree-seq :children :children {:id 1 :children [{:id 2}]}))", "[1 2]"),
+        ])
+        .clojure(Clojure::Differs("strings are never asked whether they are branches"))
+        .cost(Cost::Output),
+    Builtin::new("walk", Arity::exactly(3), walk)
+        .doc(
+            &["(walk inner outer form)"],
+            "Gives the collection of inner of each item, a map's as [key value], to outer; what is no collection goes to outer as it is.",
+        )
+        .examples(&[("(walk inc identity [1 2])", "[2 3]"), ("(walk (fn [[k v]] [k (inc v)]) identity {:a 1})", "{:a 2}")])
+        .clojure(Clojure::Named("clojure.walk/walk")),
+    Builtin::new("prewalk", Arity::exactly(2), prewalk)
+        .doc(&["(prewalk f form)"], "The value with f applied to it, then to everything inside the result, from the outside in.")
+        .examples(&[("(prewalk #(if (number? %) (inc %) %) {:a [1]})", "{:a [2]}"), ("(prewalk identity 5)", "5")])
+        .clojure(Clojure::Named("clojure.walk/prewalk")),
+    Builtin::new("postwalk", Arity::exactly(2), postwalk)
+        .doc(&["(postwalk f form)"], "The value with f applied to everything inside it and then to it, from the inside out.")
+        .examples(&[
+            ("(postwalk #(if (number? %) (inc %) %) {:a [1 {:b 2}]})", "{:a [2 {:b 3}]}"),
+            ("(postwalk #(if (keyword? %) (name %) %) {:a 1})", "{\"a\" 1}"),
+        ])
+        .clojure(Clojure::Named("clojure.walk/postwalk")),
+];
+
+fn flatten(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut flat = Vec::new();
+    let mut levels = Vec::new();
+    if matches!(args[0], Value::List(_)) {
+        levels.extend(Items::of(take(&mut args[0])));
+    }
+    while let Some(level) = levels.last_mut() {
+        machine.tick()?;
+        match level.next() {
+            None => drop(levels.pop()),
+            Some(Value::List(list)) => levels.extend(Items::of(Value::List(list))),
+            Some(item) => flat.push(item),
+        }
+    }
+    Ok(flat.into())
+}
+
+/// A function argument of `tree-seq`; nil is one that says nil of everything, as a keyword does of what has no such key.
+fn callee_or_nil(position: usize, function: &Value) -> R<Option<Callee<'_>>> {
+    if function.is_nil() { Ok(None) } else { Callee::of(position, function).map(Some) }
+}
+
+fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [branch, children, root] = taken(args);
+    let (branch, children) = (callee_or_nil(1, &branch)?, callee_or_nil(2, &children)?);
+    let mut nodes = Vec::new();
+    let mut levels = vec![Items::Owned(vec![root].into_iter())];
+    while let Some(level) = levels.last_mut() {
+        machine.tick()?;
+        let Some(node) = level.next() else {
+            levels.pop();
+            continue;
+        };
+        nodes.push(node.clone());
+        if let (Some(branch), Some(children), false) = (branch, children, matches!(node, Value::Str(_)))
+            && branch.test(machine, node.clone())?
+        {
+            let found = children.call1(machine, node)?;
+            Sources::All.check(2, &found).map_err(|_| no_children(&found))?;
+            levels.push(Items::Owned(collect(machine, found)?.into_iter()));
+        }
+    }
+    Ok(nodes.into())
+}
+
+#[cold]
+fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
+    let problem = format!("children must give a list or nil, got {}", described(found));
+    Error::new(Reason::TypeError, problem).into()
+}
+
+fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [inner, outer, form] = taken(args);
+    let (inner, outer) = (Callee::of(1, &inner)?, Callee::of(2, &outer)?);
+    let form = match Level::open(machine, form)? {
+        Err(leaf) => leaf,
+        Ok(mut level) => {
+            while let Some(item) = level.next() {
+                machine.tick()?;
+                level.put(inner.call1(machine, item)?);
+            }
+            level.close(machine)?
+        }
+    };
+    outer.call1(machine, form)
+}
+
+fn prewalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, form] = taken(args);
+    let function = callee(&function, &form, "(prewalk f form)")?;
+    rebuild(machine, form, Some(function), None)
+}
+
+fn postwalk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let [function, form] = taken(args);
+    let function = callee(&function, &form, "(postwalk f form)")?;
+    rebuild(machine, form, None, Some(function))
+}
+
+/// Rebuilds a value from the inside: each part goes through `before` on the way in and through `after` on the way out.
+fn rebuild(machine: &mut Machine<'_>, root: Value, before: Option<Callee<'_>>, after: Option<Callee<'_>>) -> R {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut part = root;
+    loop {
+        machine.tick()?;
+        if let Some(before) = before {
+            part = before.call1(machine, part)?;
+        }
+        let mut done = match Level::open(machine, part)? {
+            Err(leaf) => Some(leaf),
+            Ok(level) => {
+                levels.push(level);
+                None
+            }
+        };
+        part = loop {
+            if let Some(value) = done.take() {
+                let value = match after {
+                    Some(after) => after.call1(machine, value)?,
+                    None => value,
+                };
+                match levels.last_mut() {
+                    Some(level) => level.put(value),
+                    None => return Ok(value),
+                }
+            }
+            if let Some(part) = levels.last_mut().and_then(Level::next) {
+                break part;
+            }
+            if let Some(level) = levels.pop() {
+                done = Some(level.close(machine)?);
+            }
+        };
+    }
+}
+
+/// A collection whose items are being replaced one by one.
+struct Level {
+    kind: Kind,
+    items: Vec<Value>,
+    /// The item that is being replaced.
+    at: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    List,
+    Map,
+    Set,
+}
+
+impl Level {
+    /// Takes a collection apart; `Err` gives back what holds nothing.
+    fn open(machine: &mut Machine<'_>, value: Value) -> R<Result<Self, Value>> {
+        let kind = match value {
+            Value::List(_) => Kind::List,
+            Value::Map(_) => Kind::Map,
+            Value::Set(_) => Kind::Set,
+            leaf => return Ok(Err(leaf)),
+        };
+        Ok(Ok(Self { kind, items: collect(machine, value)?, at: 0 }))
+    }
+
+    /// Takes out the next item to be replaced.
+    fn next(&mut self) -> Option<Value> {
+        self.items.get_mut(self.at).map(take)
+    }
+
+    /// Puts in what replaces it.
+    fn put(&mut self, item: Value) {
+        if let Some(place) = self.items.get_mut(self.at) {
+            *place = item;
+        }
+        self.at += 1;
+    }
+
+    /// The collection of what was put in.
+    fn close(self, machine: &mut Machine<'_>) -> R {
+        match self.kind {
+            Kind::List => Ok(self.items.into()),
+            Kind::Set => Ok(Value::Set(members_of(machine, self.items)?.into())),
+            Kind::Map => {
+                let mut map = Map::default();
+                for item in self.items {
+                    machine.ticks(2)?;
+                    let (key, value) = pair(item).map_err(|item| {
+                        hinted(wrong_entry(&item), "The function is also given the entries of maps, as [key value]")
+                    })?;
+                    map.insert(key, value);
+                }
+                Ok(map.into())
+            }
+        }
+    }
+}
+
+#[cold]
+fn wrong_entry(item: &Value) -> Box<crate::lisp::Halt> {
+    let problem = format!("an entry of a map must stay [key value], got {}", described(item));
+    Error::new(Reason::TypeError, problem).into()
+}

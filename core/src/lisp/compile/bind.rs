@@ -1,0 +1,199 @@
+//! Destructuring: values taken apart into slots.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Compiler;
+use super::expression::{Ex, copy};
+use crate::lisp::ir::{Entry, Pattern};
+use crate::lisp::machine::{Closed, Machine, Place};
+use crate::lisp::{Error, Halt, R, described};
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::{List, Map, Value};
+
+/// A compiled pattern.
+pub(super) enum Bind {
+    Slot(u32),
+    Ignore,
+    List { items: Box<[Bind]>, rest: Option<Box<Bind>>, whole: Option<u32>, place: Place },
+    Map { fields: Box<[Field]>, whole: Option<u32>, place: Place },
+    /// A map from the pairs that are left of the arguments, or a single map.
+    Pairs { map: Box<Bind>, place: Place },
+}
+
+/// One entry of a map pattern.
+pub(super) struct Field {
+    key: Value,
+    near: AtomicU32,
+    bind: Bind,
+    default: Option<Ex>,
+}
+
+impl Bind {
+    #[inline(always)]
+    pub(super) fn bind(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        value: Value,
+    ) -> R<()> {
+        match self {
+            Self::Slot(slot) => {
+                slots[*slot as usize] = value;
+                Ok(())
+            }
+            _ => self.take_apart(machine, slots, closed, value),
+        }
+    }
+
+    fn take_apart(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        value: Value,
+    ) -> R<()> {
+        match self {
+            Self::Slot(slot) => slots[*slot as usize] = value,
+            Self::Ignore => {}
+            Self::List { items, rest, whole, place } => {
+                let list = match value {
+                    Value::Nil => Arc::default(),
+                    Value::List(list) => list,
+                    other => return Err(mismatch(machine, "a list", &other, place)),
+                };
+                if let Some(slot) = whole {
+                    slots[*slot as usize] = Value::List(Arc::clone(&list));
+                }
+                bind_items(items, rest.as_deref(), list, machine, slots, closed)?;
+            }
+            Self::Map { fields, whole, place } => {
+                let map = match value {
+                    Value::Nil => Arc::default(),
+                    Value::Map(map) => map,
+                    other => return Err(mismatch(machine, "a map", &other, place)),
+                };
+                if let Some(slot) = whole {
+                    slots[*slot as usize] = Value::Map(Arc::clone(&map));
+                }
+                for field in fields {
+                    let found = field.find(&map);
+                    let value = match (found, &field.default) {
+                        (Some(value), _) => value,
+                        (None, Some(default)) => default.eval(machine, slots, closed)?,
+                        (None, None) => Value::Nil,
+                    };
+                    field.bind.bind(machine, slots, closed, value)?;
+                }
+            }
+            Self::Pairs { map, place } => {
+                let value = pairs(value).map_err(|halt| machine.blame(halt, place))?;
+                map.bind(machine, slots, closed, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bind_items(
+    items: &[Bind],
+    rest: Option<&Bind>,
+    mut list: Arc<List>,
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: Closed<'_>,
+) -> R<()> {
+    for (at, bind) in items.iter().enumerate() {
+        // A list that nobody else holds gives its items away.
+        let value = match Arc::get_mut(&mut list) {
+            Some(list) => list.get_mut(at).map(std::mem::take),
+            None => list.get(at).map(copy),
+        };
+        bind.bind(machine, slots, closed, value.unwrap_or_default())?;
+    }
+    if let Some(bind) = rest {
+        let skip = items.len().min(list.len());
+        machine.ticks(list.len() - skip)?;
+        let left: Vec<Value> = match Arc::get_mut(&mut list) {
+            Some(list) => list.drain(skip..).collect(),
+            None => list.iter().skip(skip).cloned().collect(),
+        };
+        bind.bind(machine, slots, closed, Value::from(left))?;
+    }
+    Ok(())
+}
+
+impl Field {
+    #[inline]
+    fn find(&self, map: &Map) -> Option<Value> {
+        let Value::Keyword(word) = &self.key else { return map.lookup_key(&self.key).cloned() };
+        let mut place = self.near.load(Ordering::Relaxed) as usize;
+        let found = map.lookup_near(*word, &mut place).map(copy);
+        self.near.store(u32::try_from(place).unwrap_or(0), Ordering::Relaxed);
+        found
+    }
+}
+
+fn pairs(rest: Value) -> R {
+    let Value::List(list) = &rest else { return Ok(rest) };
+    match list.as_slice() {
+        [] => Ok(Value::Nil),
+        [map @ Value::Map(_)] => Ok(map.clone()),
+        items if items.len() % 2 == 0 => {
+            let mut map = Map::default();
+            for pair in items.chunks_exact(2) {
+                map.insert(pair[0].clone(), pair[1].clone());
+            }
+            Ok(Value::from(map))
+        }
+        items => {
+            let problem = format!("keys and values must come in pairs, got {} arguments", items.len());
+            Error::new(Reason::DestructureError, problem).hint("Write (f :key value …) or (f {:key value})").halt()
+        }
+    }
+}
+
+#[cold]
+fn mismatch(machine: &Machine<'_>, expected: &str, got: &Value, place: &Place) -> Box<Halt> {
+    let problem = format!("the pattern takes {expected} or nil apart, got {}", described(got));
+    machine.blame(Error::new(Reason::DestructureError, problem).into(), place)
+}
+
+impl Compiler<'_> {
+    /// The pattern of a parameter; that of the rest may be a map, for named arguments.
+    pub(super) fn parameter(&self, pattern: &Pattern, rest: bool, span: Span) -> Bind {
+        match pattern {
+            Pattern::Map { .. } if rest => Bind::Pairs { map: Box::new(self.bind(pattern)), place: self.place(span) },
+            _ => self.bind(pattern),
+        }
+    }
+
+    pub(super) fn bind(&self, pattern: &Pattern) -> Bind {
+        match pattern {
+            Pattern::Slot(slot) => Bind::Slot(*slot),
+            Pattern::Ignore => Bind::Ignore,
+            Pattern::Vector { items, rest, whole, span } => Bind::List {
+                items: items.iter().map(|item| self.bind(item)).collect(),
+                rest: rest.as_ref().map(|rest| Box::new(self.bind(rest))),
+                whole: *whole,
+                place: self.place(*span),
+            },
+            Pattern::Map { entries, whole, span } => Bind::Map {
+                fields: entries.iter().map(|entry| self.entry(entry)).collect(),
+                whole: *whole,
+                place: self.place(*span),
+            },
+        }
+    }
+
+    fn entry(&self, entry: &Entry) -> Field {
+        Field {
+            key: entry.key.clone(),
+            near: AtomicU32::new(0),
+            bind: self.bind(&entry.pattern),
+            default: entry.default.as_ref().map(|default| self.ex(default)),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Calls of builtins known by name: arguments on the native stack, the usual cases of small ones in place.
+
+use super::Compiler;
+use super::expression::{Ex, code, copy};
+use crate::lisp::R;
+use crate::lisp::builtins::{Builtin, Run};
+use crate::lisp::ir::{Expr, Node};
+use crate::lisp::machine::{Code, Machine, Place};
+use crate::text::Span;
+use crate::value::Value;
+
+/// A builtin and where it is called.
+#[derive(Clone, Copy)]
+pub(super) struct Site {
+    builtin: &'static Builtin,
+    place: Place,
+}
+
+impl Site {
+    /// Calls it; its arity has been checked.
+    #[inline]
+    pub(super) fn run(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+        let result = match self.builtin.run {
+            Run::Function(run) => run(machine, args),
+            Run::Form => machine.call_builtin(self.builtin, args),
+        };
+        match result {
+            Ok(value) => Ok(value),
+            Err(halt) => Err(machine.complain(halt, self.builtin, &self.place)),
+        }
+    }
+}
+
+impl Compiler<'_> {
+    pub(super) fn site(&self, builtin: &'static Builtin, span: Span) -> Site {
+        Site { builtin, place: self.place(span) }
+    }
+
+    pub(super) fn builtin(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+        if let Some(condition) = self.predicate(builtin, args, span) {
+            return Self::truth(condition);
+        }
+        match args {
+            [arg] => self.unary(builtin, arg, span),
+            [a, b] => self.binary(builtin, [a, b], span),
+            _ => self.plain(builtin, args, span),
+        }
+    }
+
+    /// A call like any other.
+    fn plain(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+        let site = self.site(builtin, span);
+        let args: Vec<Ex> = args.iter().map(|arg| self.ex(arg)).collect();
+        let args = match <[Ex; 1]>::try_from(args) {
+            Ok(args) => return fixed(site, args),
+            Err(args) => args,
+        };
+        let args = match <[Ex; 2]>::try_from(args) {
+            Ok(args) => return fixed(site, args),
+            Err(args) => args,
+        };
+        let args = match <[Ex; 3]>::try_from(args) {
+            Ok(args) => return fixed(site, args),
+            Err(args) => args,
+        };
+        let args = match <[Ex; 4]>::try_from(args) {
+            Ok(args) => return fixed(site, args),
+            Err(args) => args,
+        };
+        code(move |machine, slots, closed| {
+            let mut values = Vec::with_capacity(args.len());
+            for arg in &args {
+                values.push(arg.eval(machine, slots, closed)?);
+            }
+            site.run(machine, &mut values)
+        })
+    }
+
+    /// A call of two arguments like any other, for the unusual cases.
+    pub(super) fn plain_code(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Code {
+        let site = self.site(builtin, span);
+        let (a, b) = (self.ex(args[0]), self.ex(args[1]));
+        Box::new(move |machine, slots, closed| {
+            let a = a.eval(machine, slots, closed)?;
+            let b = b.eval(machine, slots, closed)?;
+            site.run(machine, &mut [a, b])
+        })
+    }
+
+    fn unary(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Ex {
+        let step = match builtin.name {
+            "inc" => 1,
+            "dec" => -1,
+            "first" => {
+                return self.looking(builtin, arg, span, |value| match value {
+                    Value::List(list) => Some(list.first().map_or(Value::Nil, copy)),
+                    _ => None,
+                });
+            }
+            "count" => {
+                return self.looking(builtin, arg, span, |value| {
+                    let count = match value {
+                        Value::List(list) => list.len(),
+                        Value::Map(map) => map.len(),
+                        Value::Set(set) => set.len(),
+                        _ => return None,
+                    };
+                    i64::try_from(count).ok().map(Value::Int)
+                });
+            }
+            _ => return self.plain(builtin, std::slice::from_ref(arg), span),
+        };
+        let site = self.site(builtin, span);
+        match self.ex(arg) {
+            Ex::Local(local) | Ex::Take(local) => {
+                let arg = self.ex(arg);
+                let slow: Code = Box::new(move |machine, slots, closed| {
+                    let value = arg.eval(machine, slots, closed)?;
+                    site.run(machine, &mut [value])
+                });
+                Ex::AddConst { local, add: step, slow: Box::new(slow) }
+            }
+            arg => code(move |machine, slots, closed| {
+                let value = arg.eval(machine, slots, closed)?;
+                match value {
+                    Value::Int(int) if int.checked_add(step).is_some() => Ok(Value::Int(int + step)),
+                    value => site.run(machine, &mut [value]),
+                }
+            }),
+        }
+    }
+
+    /// A builtin that looks at its argument without taking it.
+    fn looking(
+        &self,
+        builtin: &'static Builtin,
+        arg: &Node,
+        span: Span,
+        quick: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static,
+    ) -> Ex {
+        let site = self.site(builtin, span);
+        let arg = self.ex(arg);
+        code(move |machine, slots, closed| {
+            if let Some(value) = arg.peek(slots, closed).and_then(&quick) {
+                return Ok(value);
+            }
+            let value = arg.eval(machine, slots, closed)?;
+            match quick(&value) {
+                Some(value) => Ok(value),
+                None => site.run(machine, &mut [value]),
+            }
+        })
+    }
+
+    fn binary(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Ex {
+        match builtin.name {
+            "+" | "-" => {
+                if let Some(sum) = self.sum(builtin, args, span) {
+                    return sum;
+                }
+                if builtin.name == "+" {
+                    self.arithmetic(builtin, args, span, i64::checked_add, |a, b| a + b)
+                } else {
+                    self.arithmetic(builtin, args, span, i64::checked_sub, |a, b| a - b)
+                }
+            }
+            "*" => self.arithmetic(builtin, args, span, i64::checked_mul, |a, b| a * b),
+            "quot" => self.integers(builtin, args, span, i64::checked_div),
+            "rem" => self.integers(builtin, args, span, i64::checked_rem),
+            "mod" => self.integers(builtin, args, span, |a, b| {
+                let rest = a.checked_rem(b)?;
+                Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+            }),
+            "nth" => self.reaching(builtin, args, span, |of, at| match (of, at) {
+                (Value::List(list), Value::Int(at)) => list.get(usize::try_from(*at).ok()?).map(copy),
+                _ => None,
+            }),
+            "get" => self.get(builtin, args, span),
+            _ => self.plain_of_two(builtin, args, span),
+        }
+    }
+
+    fn plain_of_two(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Ex {
+        fixed(self.site(builtin, span), [self.ex(args[0]), self.ex(args[1])])
+    }
+
+    /// Sums and differences of locals and constants.
+    fn sum(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Option<Ex> {
+        let plus = builtin.name == "+";
+        let slow = || Box::new(self.plain_code(builtin, args, span));
+        match (&args[0].expr, &args[1].expr) {
+            (Expr::Local(local), Expr::Const(Value::Int(int))) => {
+                let add = if plus { *int } else { int.checked_neg()? };
+                Some(Ex::AddConst { local: local.slot, add, slow: slow() })
+            }
+            (Expr::Const(Value::Int(int)), Expr::Local(local)) if plus => {
+                Some(Ex::AddConst { local: local.slot, add: *int, slow: slow() })
+            }
+            (Expr::Local(a), Expr::Local(b)) if plus => Some(Ex::AddLocals { locals: [a.slot, b.slot], slow: slow() }),
+            _ => None,
+        }
+    }
+
+    fn arithmetic(
+        &self,
+        builtin: &'static Builtin,
+        args: [&Node; 2],
+        span: Span,
+        int: impl Fn(i64, i64) -> Option<i64> + Send + Sync + 'static,
+        float: impl Fn(f64, f64) -> f64 + Send + Sync + 'static,
+    ) -> Ex {
+        let site = self.site(builtin, span);
+        let [a, b] = args.map(|arg| self.ex(arg));
+        code(move |machine, slots, closed| {
+            let a = a.eval(machine, slots, closed)?;
+            let b = b.eval(machine, slots, closed)?;
+            match (&a, &b) {
+                (&Value::Int(a), &Value::Int(b)) => {
+                    if let Some(int) = int(a, b) {
+                        return Ok(Value::Int(int));
+                    }
+                }
+                (&Value::Float(a), &Value::Float(b)) => return Ok(Value::Float(float(a, b))),
+                _ => {}
+            }
+            site.run(machine, &mut [a, b])
+        })
+    }
+
+    fn integers(
+        &self,
+        builtin: &'static Builtin,
+        args: [&Node; 2],
+        span: Span,
+        int: impl Fn(i64, i64) -> Option<i64> + Send + Sync + 'static,
+    ) -> Ex {
+        let site = self.site(builtin, span);
+        let [a, b] = args.map(|arg| self.ex(arg));
+        code(move |machine, slots, closed| {
+            let a = a.eval(machine, slots, closed)?;
+            let b = b.eval(machine, slots, closed)?;
+            if let (&Value::Int(a), &Value::Int(b)) = (&a, &b)
+                && let Some(int) = int(a, b)
+            {
+                return Ok(Value::Int(int));
+            }
+            site.run(machine, &mut [a, b])
+        })
+    }
+
+    /// A builtin that reaches into its first argument without taking it.
+    pub(super) fn reaching(
+        &self,
+        builtin: &'static Builtin,
+        args: [&Node; 2],
+        span: Span,
+        quick: impl Fn(&Value, &Value) -> Option<Value> + Send + Sync + 'static,
+    ) -> Ex {
+        let site = self.site(builtin, span);
+        let [of, at] = args.map(|arg| self.ex(arg));
+        let still = at.is_still();
+        code(move |machine, slots, closed| {
+            if still
+                && let (Some(of), Some(at)) = (of.peek(slots, closed), at.peek(slots, closed))
+                && let Some(value) = quick(of, at)
+            {
+                return Ok(value);
+            }
+            let of = of.eval(machine, slots, closed)?;
+            let at = at.eval(machine, slots, closed)?;
+            match quick(&of, &at) {
+                Some(value) => Ok(value),
+                None => site.run(machine, &mut [of, at]),
+            }
+        })
+    }
+}
+
+/// A call with its arguments in an array.
+fn fixed<const N: usize>(site: Site, args: [Ex; N]) -> Ex {
+    code(move |machine, slots, closed| {
+        let mut values = [const { Value::Nil }; N];
+        for (value, arg) in values.iter_mut().zip(&args) {
+            *value = arg.eval(machine, slots, closed)?;
+        }
+        site.run(machine, &mut values)
+    })
+}

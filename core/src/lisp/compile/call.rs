@@ -1,0 +1,211 @@
+//! Calls of functions: arguments are evaluated into the frame of the callee, which lies on the native stack.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use super::Compiler;
+use super::expression::{Ex, code, field};
+use crate::lisp::R;
+use crate::lisp::function::{Closure, Function};
+use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
+use crate::lisp::machine::{Closed, Machine, Place, not_callable, unbound};
+use crate::text::Span;
+use crate::value::{Keyword, Value};
+
+/// Where the called value comes from.
+enum Who {
+    /// A name in memory.
+    Global { at: usize, name: Keyword, unit: u64 },
+    /// A local that is read again, or is not worth moving.
+    Local(u32),
+    /// A value the closure holds.
+    Capture(u32),
+    /// The running function.
+    Myself,
+    /// A value computed first.
+    Computed(Ex),
+}
+
+impl Compiler<'_> {
+    pub(super) fn call(&self, callee: &Node, args: &[Node], span: Span) -> Ex {
+        if let (Expr::Const(Value::Keyword(word)), [of]) = (&callee.expr, args) {
+            return self.field(*word, of);
+        }
+        let args: Vec<Ex> = args.iter().map(|arg| self.ex(arg)).collect();
+        let (who, frame) = match &callee.expr {
+            Expr::Global { global, unbound: Unbound::Fails } => {
+                let who = Who::Global { at: *global as usize, name: self.global(*global), unit: self.unit };
+                (who, self.frames.get(global).copied())
+            }
+            Expr::Local(Local { slot, last }) if *last || args.iter().all(|arg| arg.keeps(*slot)) => {
+                (Who::Local(*slot), None)
+            }
+            Expr::Capture(at) => (Who::Capture(*at), None),
+            Expr::Myself => (Who::Myself, None),
+            _ => (Who::Computed(self.ex(callee)), None),
+        };
+        let place = self.place(span);
+        let frame = frame.unwrap_or(4);
+        let args = match <[Ex; 0]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, place),
+            Err(args) => args,
+        };
+        let args = match <[Ex; 1]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, place),
+            Err(args) => args,
+        };
+        let args = match <[Ex; 2]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, place),
+            Err(args) => args,
+        };
+        let args = match <[Ex; 3]>::try_from(args) {
+            Ok(args) => return sized(who, args, frame, place),
+            Err(args) => args,
+        };
+        code(move |machine, slots, closed| {
+            let callee = who.value(machine, slots, closed)?;
+            let mut values = Vec::with_capacity(args.len());
+            for arg in &args {
+                values.push(arg.eval(machine, slots, closed)?);
+            }
+            machine.apply(&callee, &mut values).map_err(|halt| machine.blame(halt, &place))
+        })
+    }
+
+    /// `(:word of)`
+    fn field(&self, word: Keyword, of: &Node) -> Ex {
+        let near = AtomicU32::new(0);
+        match self.ex(of) {
+            Ex::Local(local) => Ex::Field { word, local, near, last: false },
+            Ex::Take(local) => Ex::Field { word, local, near, last: true },
+            of => code(move |machine, slots, closed| match of.peek(slots, closed) {
+                Some(of) => Ok(field(word, of, &near)),
+                None => Ok(field(word, &of.eval(machine, slots, closed)?, &near)),
+            }),
+        }
+    }
+
+    /// `fn`
+    pub(super) fn closure(&self, lambda: &Lambda, captures: &[Capture]) -> Ex {
+        let lambda = self.shared(lambda);
+        let captures: Box<[Capture]> = captures.into();
+        code(move |machine, slots, closed| {
+            let outer = |at: u32| closed.and_then(|closure| closure.captures.get(at as usize)).cloned();
+            let mut held = Vec::with_capacity(captures.len());
+            for capture in &captures {
+                held.push(match capture {
+                    Capture::Local(local) if local.last => std::mem::take(&mut slots[local.slot as usize]),
+                    Capture::Local(local) => slots[local.slot as usize].clone(),
+                    Capture::Outer(at) => outer(*at).unwrap_or_default(),
+                    Capture::Myself => closed.map(Closure::again).unwrap_or_default(),
+                });
+            }
+            let serial = machine.next_serial();
+            let closure = Closure { lambda: Arc::clone(&lambda), captures: held, serial };
+            Ok(Value::Function(Arc::new(Function::Closure(closure))))
+        })
+    }
+}
+
+/// A call with its number of arguments known, and a frame that fits the callee it most likely has.
+fn sized<const A: usize>(who: Who, args: [Ex; A], frame: u32, place: Place) -> Ex {
+    match frame {
+        0..=2 if A <= 2 => site::<A, 2>(who, args, place),
+        0..=4 => site::<A, 4>(who, args, place),
+        5..=8 => site::<A, 8>(who, args, place),
+        _ => site::<A, 16>(who, args, place),
+    }
+}
+
+fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -> Ex {
+    code(move |machine, slots, closed| {
+        let computed = match &who {
+            Who::Computed(ex) => ex.eval(machine, slots, closed)?,
+            _ => Value::Nil,
+        };
+        let mut frame = [const { Value::Nil }; N];
+        for (slot, arg) in frame.iter_mut().zip(&args) {
+            *slot = arg.eval(machine, slots, closed)?;
+        }
+        let result = match &who {
+            Who::Global { at, name, unit } => {
+                match (*unit == machine.world.unit).then(|| machine.globals.target(*at)).flatten() {
+                    Some(function) => enter::<N>(machine, function, &mut frame, A),
+                    None => match global(machine, *at, *name, *unit) {
+                        Ok(value) => machine.apply(&value, &mut frame[..A]),
+                        Err(halt) => Err(halt),
+                    },
+                }
+            }
+            Who::Local(at) => enter_value::<N>(machine, &slots[*at as usize], &mut frame, A),
+            Who::Capture(at) => match closed.and_then(|closure| closure.captures.get(*at as usize)) {
+                Some(value) => enter_value::<N>(machine, value, &mut frame, A),
+                None => Err(not_callable(&Value::Nil)),
+            },
+            Who::Myself => match closed {
+                Some(closure) => enter_closure::<N>(machine, closure, &mut frame, A),
+                None => Err(not_callable(&Value::Nil)),
+            },
+            Who::Computed(_) => enter_value::<N>(machine, &computed, &mut frame, A),
+        };
+        match result {
+            Ok(value) => Ok(value),
+            Err(halt) => Err(machine.blame(halt, &place)),
+        }
+    })
+}
+
+#[inline(always)]
+fn enter_closure<const N: usize>(
+    machine: &mut Machine<'_>,
+    closure: &Closure,
+    frame: &mut [Value; N],
+    count: usize,
+) -> R {
+    let lambda = &*closure.lambda;
+    if lambda.takes(count) && lambda.slots as usize <= N {
+        machine.run(closure, frame)
+    } else {
+        machine.call_closure(closure, &mut frame[..count])
+    }
+}
+
+#[inline(always)]
+fn enter<const N: usize>(machine: &mut Machine<'_>, function: &Function, frame: &mut [Value; N], count: usize) -> R {
+    match function {
+        Function::Closure(closure) => enter_closure::<N>(machine, closure, frame, count),
+        other => machine.call_function(other, &mut frame[..count]),
+    }
+}
+
+#[inline(always)]
+fn enter_value<const N: usize>(machine: &mut Machine<'_>, value: &Value, frame: &mut [Value; N], count: usize) -> R {
+    match value {
+        Value::Function(function) => enter::<N>(machine, function, frame, count),
+        other => machine.apply(other, &mut frame[..count]),
+    }
+}
+
+/// The value of a name in memory.
+pub(super) fn global(machine: &Machine<'_>, at: usize, name: Keyword, unit: u64) -> R {
+    let value = if unit == machine.world.unit {
+        machine.globals.slot(at)
+    } else {
+        machine.globals.named(&machine.world, name)
+    };
+    value.cloned().ok_or_else(|| unbound(name))
+}
+
+impl Who {
+    fn value(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+        match self {
+            Self::Global { at, name, unit } => global(machine, *at, *name, *unit),
+            Self::Local(at) => Ok(slots[*at as usize].clone()),
+            Self::Capture(at) => {
+                Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).cloned().unwrap_or_default())
+            }
+            Self::Myself => Ok(closed.map(Closure::again).unwrap_or_default()),
+            Self::Computed(ex) => ex.eval(machine, slots, closed),
+        }
+    }
+}

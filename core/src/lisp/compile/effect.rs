@@ -1,0 +1,89 @@
+//! Forms that do something: definitions, tools, ends of the program, the journal.
+
+use super::Compiler;
+use super::expression::{Ex, code};
+use crate::lisp::ir::{DefWhen, Expr, Node};
+use crate::lisp::machine::Place;
+use crate::lisp::{Halt, R};
+use crate::value::Value;
+
+impl Compiler<'_> {
+    pub(super) fn effect(&self, node: &Node) -> Ex {
+        let place = self.place(node.span);
+        match &node.expr {
+            Expr::Tool { tool, args } => {
+                let (tool, args) = (tool.clone(), self.ex(args));
+                code(move |machine, slots, closed| {
+                    let args = args.eval(machine, slots, closed)?;
+                    machine.call_tool(&tool, args).map_err(|halt| machine.blame(halt, &place))
+                })
+            }
+            Expr::Def { global, value, doc, when } => self.definition(*global, value, doc.clone(), *when),
+            Expr::Return(value) => {
+                let value = self.ex(value);
+                code(move |machine, slots, closed| Err(Halt::Return(value.eval(machine, slots, closed)?).into()))
+            }
+            Expr::Fail(value) => {
+                let value = self.ex(value);
+                code(move |machine, slots, closed| Err(Halt::Fail(value.eval(machine, slots, closed)?).into()))
+            }
+            Expr::Task { id, body } => self.task(id, body, place),
+            Expr::StepDone { id, summary } => {
+                let (id, summary) = (self.ex(id), self.ex(summary));
+                code(move |machine, slots, closed| {
+                    let id = id.eval(machine, slots, closed)?;
+                    let summary = summary.eval(machine, slots, closed)?;
+                    machine.note(&id, &summary).map_err(|halt| machine.blame(halt, &place))
+                })
+            }
+            Expr::TaskReset(id) => {
+                let id = self.ex(id);
+                code(move |machine, slots, closed| {
+                    let id = id.eval(machine, slots, closed)?;
+                    machine.forget(&id).map_err(|halt| machine.blame(halt, &place))
+                })
+            }
+            Expr::Raise(error) => {
+                let error = (**error).clone();
+                code(move |_, _, _| error.clone().halt())
+            }
+            _ => Ex::Const(Value::Nil),
+        }
+    }
+
+    fn task(&self, id: &Node, body: &Node, place: Place) -> Ex {
+        let (id, body) = (self.ex(id), self.ex(body));
+        code(move |machine, slots, closed| {
+            let id = id.eval(machine, slots, closed)?;
+            let id = machine.task_id(&id).map_err(|halt| machine.blame(halt, &place))?;
+            if let Some(value) = machine.done(&id) {
+                return Ok(value);
+            }
+            let value = body.eval(machine, slots, closed)?;
+            machine.remember(&id, &value);
+            Ok(value)
+        })
+    }
+
+    fn definition(&self, global: u32, value: &Node, doc: Option<std::sync::Arc<str>>, when: DefWhen) -> Ex {
+        let (at, name, unit) = (global as usize, self.global(global), self.unit);
+        let value = self.ex(value);
+        code(move |machine, slots, closed| -> R {
+            let own = unit == machine.world.unit;
+            if when == DefWhen::Unbound {
+                let globals = &machine.globals;
+                let have = if own { globals.slot(at) } else { globals.named(&machine.world, name) };
+                if have.is_some() {
+                    return Ok(Value::Var(name));
+                }
+            }
+            let value = value.eval(machine, slots, closed)?;
+            if own {
+                machine.globals.define(at, value, doc.clone());
+            } else {
+                machine.globals.define_named(&machine.world, name, value, doc.clone());
+            }
+            Ok(Value::Var(name))
+        })
+    }
+}

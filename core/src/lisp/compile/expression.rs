@@ -1,0 +1,175 @@
+//! Expressions with their leaves inline.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Compiler;
+use super::condition::Cd;
+use crate::lisp::R;
+use crate::lisp::ir::{Expr, Local, Node};
+use crate::lisp::machine::{Closed, Code, Machine};
+use crate::value::{Keyword, Value};
+
+/// A compiled expression.
+pub(super) enum Ex {
+    /// A constant.
+    Const(Value),
+    /// A local that is read again later.
+    Local(u32),
+    /// A local that nobody reads again.
+    Take(u32),
+    /// A value the closure holds.
+    Capture(u32),
+    /// A local plus a constant, both integers; anything else is `slow`'s.
+    AddConst { local: u32, add: i64, slow: Box<Code> },
+    /// The sum of two locals that are integers.
+    AddLocals { locals: [u32; 2], slow: Box<Code> },
+    /// `(:word local)`, with the place in the map where it was found last.
+    Field { word: Keyword, local: u32, near: AtomicU32, last: bool },
+    /// Everything else.
+    Code(Code),
+}
+
+impl Ex {
+    #[inline(always)]
+    pub(super) fn eval(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+        match self {
+            Self::Code(code) => code(machine, slots, closed),
+            Self::Local(at) => Ok(copy(&slots[*at as usize])),
+            Self::Take(at) => Ok(std::mem::take(&mut slots[*at as usize])),
+            Self::Const(value) => Ok(copy(value)),
+            Self::AddConst { local, add, slow } => {
+                if let Value::Int(int) = slots[*local as usize]
+                    && let Some(sum) = int.checked_add(*add)
+                {
+                    return Ok(Value::Int(sum));
+                }
+                slow(machine, slots, closed)
+            }
+            Self::AddLocals { locals: [a, b], slow } => {
+                if let (&Value::Int(a), &Value::Int(b)) = (&slots[*a as usize], &slots[*b as usize])
+                    && let Some(sum) = a.checked_add(b)
+                {
+                    return Ok(Value::Int(sum));
+                }
+                slow(machine, slots, closed)
+            }
+            Self::Field { word, local, near, last } => {
+                let found = field(*word, &slots[*local as usize], near);
+                if *last {
+                    slots[*local as usize] = Value::Nil;
+                }
+                Ok(found)
+            }
+            Self::Capture(at) => Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).map_or(Value::Nil, copy)),
+        }
+    }
+
+    /// The value where it lies, when it can be read without computing anything.
+    #[inline(always)]
+    pub(super) fn peek<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> Option<&'a Value> {
+        match self {
+            Self::Local(at) => slots.get(*at as usize),
+            Self::Const(value) => Some(value),
+            Self::Capture(at) => closed?.captures.get(*at as usize),
+            _ => None,
+        }
+    }
+
+    /// Can it be evaluated later than it is written? It reads at most locals and moves none.
+    pub(super) fn is_still(&self) -> bool {
+        match self {
+            Self::Const(_) | Self::Local(_) | Self::Capture(_) => true,
+            Self::Take(_) | Self::Field { .. } | Self::AddConst { .. } | Self::AddLocals { .. } | Self::Code(_) => false,
+        }
+    }
+
+    /// Does it leave the local in this slot where it is, for sure?
+    pub(super) fn keeps(&self, slot: u32) -> bool {
+        match self {
+            Self::Const(_) | Self::Local(_) | Self::Capture(_) | Self::AddConst { .. } | Self::AddLocals { .. } => true,
+            Self::Take(local) => *local != slot,
+            Self::Field { local, last, .. } => !last || *local != slot,
+            Self::Code(_) => false,
+        }
+    }
+}
+
+/// Clones a value; integers without asking what they are.
+#[inline(always)]
+pub(super) fn copy(value: &Value) -> Value {
+    if let Value::Int(int) = value { Value::Int(*int) } else { value.clone() }
+}
+
+/// `(:word of)`
+#[inline(always)]
+pub(super) fn field(word: Keyword, of: &Value, near: &AtomicU32) -> Value {
+    let Value::Map(map) = of else { return Value::Nil };
+    let before = near.load(Ordering::Relaxed);
+    let mut place = before as usize;
+    let found = map.lookup_near(word, &mut place).map_or(Value::Nil, copy);
+    if place != before as usize {
+        near.store(u32::try_from(place).unwrap_or(0), Ordering::Relaxed);
+    }
+    found
+}
+
+impl Compiler<'_> {
+    /// An expression in any position but that of a tail.
+    pub(super) fn ex(&self, node: &Node) -> Ex {
+        match &node.expr {
+            Expr::Const(value) => Ex::Const(value.clone()),
+            Expr::Local(local) => leaf(*local),
+            Expr::Capture(at) => Ex::Capture(*at),
+            Expr::Vector(items) => self.vector(items),
+            Expr::Map(entries) => self.map(entries),
+            Expr::Set(members) => self.set(members),
+            Expr::Do(parts) if parts.is_empty() => Ex::Const(Value::Nil),
+            Expr::Do(parts) if parts.len() == 1 => self.ex(&parts[0]),
+            Expr::If(..)
+            | Expr::Do(_)
+            | Expr::Cond(_)
+            | Expr::And(_)
+            | Expr::Or(_)
+            | Expr::Case { .. }
+            | Expr::Let { .. }
+            | Expr::Recur(_) => {
+                let body = self.body(node);
+                code(move |machine, slots, closed| body.run(machine, slots, closed))
+            }
+            Expr::Loop { binds, body } => self.repeated(binds, body),
+            Expr::For { levels, body, gives } => self.iteration(levels, body, *gives),
+            Expr::Builtin { builtin, args } => self.builtin(builtin, args, node.span),
+            Expr::Call { callee, args } => self.call(callee, args, node.span),
+            Expr::Fn { lambda, captures } => self.closure(lambda, captures),
+            Expr::Myself
+            | Expr::Global { .. }
+            | Expr::Data(_)
+            | Expr::Budget
+            | Expr::History(_) => self.reading(node),
+            Expr::Tool { .. }
+            | Expr::Def { .. }
+            | Expr::Return(_)
+            | Expr::Fail(_)
+            | Expr::Task { .. }
+            | Expr::StepDone { .. }
+            | Expr::TaskReset(_)
+            | Expr::Raise(_) => self.effect(node),
+        }
+    }
+
+    /// The value of a condition.
+    pub(super) fn truth(condition: Cd) -> Ex {
+        code(move |machine, slots, closed| Ok(Value::Bool(condition.test(machine, slots, closed)?)))
+    }
+}
+
+pub(super) fn leaf(local: Local) -> Ex {
+    if local.last { Ex::Take(local.slot) } else { Ex::Local(local.slot) }
+}
+
+/// Code as an expression.
+pub(super) fn code(
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync + 'static,
+) -> Ex {
+    Ex::Code(Box::new(run))
+}

@@ -1,0 +1,112 @@
+//! `for` and `doseq`.
+
+use super::Compiler;
+use super::bind::Bind;
+use super::condition::Cd;
+use super::expression::{Ex, code};
+use crate::lisp::ir::{Gives, Level, Modifier, Node};
+use crate::lisp::machine::{Closed, Machine, Place};
+use crate::lisp::{Error, Items, R, described};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+/// One binding with its modifiers.
+struct Stage {
+    bind: Bind,
+    source: Ex,
+    modifiers: Box<[Filter]>,
+    place: Place,
+}
+
+enum Filter {
+    When(Cd),
+    While(Cd),
+    Let(Box<[(Bind, Ex)]>),
+}
+
+/// A whole iteration.
+struct Iteration {
+    stages: Box<[Stage]>,
+    body: Ex,
+    gives: Gives,
+}
+
+impl Iteration {
+    /// Goes through the stages from `level` on. Levels are bounded by the program's nesting of forms.
+    fn run(
+        &self,
+        level: usize,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        made: &mut Vec<Value>,
+    ) -> R<()> {
+        let Some(stage) = self.stages.get(level) else {
+            let value = self.body.eval(machine, slots, closed)?;
+            if self.gives == Gives::List {
+                made.push(value);
+            }
+            return Ok(());
+        };
+        let items = match Items::of(stage.source.eval(machine, slots, closed)?) {
+            Ok(items) => items,
+            Err(other) => {
+                let problem = format!("the source must be a collection, got {}", described(&other));
+                let name = if self.gives == Gives::List { "for" } else { "doseq" };
+                let error = Error::new(Reason::TypeError, problem).within(name);
+                return Err(machine.blame(error.into(), &stage.place));
+            }
+        };
+        'items: for item in items {
+            machine.tick()?;
+            stage.bind.bind(machine, slots, closed, item)?;
+            for filter in &stage.modifiers {
+                match filter {
+                    Filter::When(condition) => {
+                        if !condition.test(machine, slots, closed)? {
+                            continue 'items;
+                        }
+                    }
+                    Filter::While(condition) => {
+                        if !condition.test(machine, slots, closed)? {
+                            break 'items;
+                        }
+                    }
+                    Filter::Let(binds) => {
+                        for (bind, value) in binds {
+                            let value = value.eval(machine, slots, closed)?;
+                            bind.bind(machine, slots, closed, value)?;
+                        }
+                    }
+                }
+            }
+            self.run(level + 1, machine, slots, closed, made)?;
+        }
+        Ok(())
+    }
+}
+
+impl Compiler<'_> {
+    pub(super) fn iteration(&self, levels: &[Level], body: &Node, gives: Gives) -> Ex {
+        let modifier = |modifier: &Modifier| match modifier {
+            Modifier::When(test) => Filter::When(self.condition(test)),
+            Modifier::While(test) => Filter::While(self.condition(test)),
+            Modifier::Let(binds) => Filter::Let(self.binds(binds)),
+        };
+        let stage = |level: &Level| Stage {
+            bind: self.bind(&level.pattern),
+            source: self.ex(&level.source),
+            modifiers: level.modifiers.iter().map(modifier).collect(),
+            place: self.place(level.source.span),
+        };
+        let iteration = Iteration { stages: levels.iter().map(stage).collect(), body: self.ex(body), gives };
+        code(move |machine, slots, closed| {
+            let mut made = Vec::new();
+            iteration.run(0, machine, slots, closed, &mut made)?;
+            Ok(match iteration.gives {
+                Gives::List => Value::from(made),
+                Gives::Nil => Value::Nil,
+            })
+        })
+    }
+}

@@ -1,0 +1,73 @@
+//! The journal of finished tasks and the notes on finished steps (language contract §12).
+
+use super::Machine;
+use crate::lisp::{Error, R, described};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+impl Machine<'_> {
+    /// The id of a task as text.
+    pub(crate) fn task_id(&self, id: &Value) -> R<String> {
+        label(id).ok_or_else(|| {
+            let problem = format!("the id must be a string or a number, got {}", described(id));
+            Error::new(Reason::RuntimeError, problem).within("task").into()
+        })
+    }
+
+    /// The result of a finished task.
+    pub(crate) fn done(&self, id: &str) -> Option<Value> {
+        self.journal.as_ref()?.get_str(id).cloned()
+    }
+
+    /// Keeps the result of a task.
+    pub(crate) fn remember(&mut self, id: &str, value: &Value) {
+        if let Some(journal) = &mut self.journal {
+            journal.insert(Value::from(id), value.clone());
+        }
+    }
+
+    /// `task-reset`
+    pub(crate) fn forget(&mut self, id: &Value) -> R {
+        let Some(id) = label(id) else {
+            return Err(no_label("task-reset", id));
+        };
+        if let Some(journal) = &mut self.journal {
+            journal.remove(&Value::from(id));
+        }
+        Ok(Value::Nil)
+    }
+
+    /// `step-done`: kept only from the program's own text, not from functions.
+    pub(crate) fn note(&mut self, id: &Value, summary: &Value) -> R {
+        let Some(id) = label(id) else {
+            return Err(no_label("step-done", id));
+        };
+        let Some(summary) = label(summary) else {
+            return Err(no_label("step-done", summary));
+        };
+        let value = Value::from(summary.as_str());
+        if self.outermost() {
+            match self.summaries.iter_mut().find(|(have, _)| *have == id) {
+                Some(known) => known.1 = summary,
+                None => self.summaries.push((id, summary)),
+            }
+        }
+        Ok(value)
+    }
+}
+
+/// Strings as they are, numbers and booleans as text.
+fn label(value: &Value) -> Option<String> {
+    match value {
+        Value::Str(text) => Some(text.to_string()),
+        Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Nil => Some(String::new()),
+        _ => None,
+    }
+}
+
+#[cold]
+fn no_label(form: &'static str, got: &Value) -> Box<crate::lisp::Halt> {
+    let problem = format!("id and summary must be strings or numbers, got {}", described(got));
+    Error::new(Reason::TypeError, problem).within(form).into()
+}

@@ -1,0 +1,232 @@
+//! What is changed in a program before it is run: quotes made plain, discarded forms and prose behind it left out.
+
+use crate::text::Span;
+use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
+
+/// A change that was made, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mend {
+    /// What was done.
+    pub kind: MendKind,
+    /// The part of the reply it concerns.
+    pub at: Span,
+}
+
+/// A kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MendKind {
+    /// Typographic quotes were made plain.
+    TypographicQuotes,
+    /// Forms behind `#_` were left out.
+    Discard,
+    /// The block had no end.
+    OpenBlock,
+    /// The first of several blocks was taken.
+    FirstOfSeveral,
+    /// Prose behind the program was left out.
+    TrailingProse,
+}
+
+impl MendKind {
+    /// The stable name, as records show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TypographicQuotes => "typographic_quotes",
+            Self::Discard => "discard",
+            Self::OpenBlock => "open_block",
+            Self::FirstOfSeveral => "first_of_several",
+            Self::TrailingProse => "trailing_prose",
+        }
+    }
+
+    /// What was done, one sentence for people and models.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::TypographicQuotes => "Typographic quotes were read as plain ones.",
+            Self::Discard => "Forms behind #_ were left out.",
+            Self::OpenBlock => "The code block was not closed; all that follows its first line was taken.",
+            Self::FirstOfSeveral => "Of several programs only the first was run.",
+            Self::TrailingProse => "The text behind the program was left out.",
+        }
+    }
+}
+
+/// Where the first parenthesis of code may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// At the very start.
+    Bare,
+    /// Behind comments and discarded forms, too.
+    BehindComments,
+}
+
+/// Does the text start with `(`?
+pub(super) fn starts_with_list(text: &str, start: Start) -> bool {
+    if start == Start::Bare || !text.trim_start().starts_with([';', '#']) {
+        return text.trim_start().starts_with('(');
+    }
+    let code = without_discards(text);
+    let code = code.as_deref().unwrap_or(text);
+    let first = Lexemes::new(code).find(|(_, lexeme)| !matches!(lexeme, Lexeme::Space | Lexeme::Comment));
+    first.is_some_and(|(span, _)| code[span.start..].starts_with('('))
+}
+
+/// The program's text as it is to be run, and what was changed in it.
+pub(super) fn clean(text: &str) -> (String, Vec<MendKind>) {
+    let straight = straightened(text);
+    let mut kinds = Vec::new();
+    kinds.extend(straight.is_some().then_some(MendKind::TypographicQuotes));
+    let text = straight.unwrap_or_else(|| text.to_owned());
+    let kept = without_discards(&text);
+    kinds.extend(kept.is_some().then_some(MendKind::Discard));
+    let text = kept.unwrap_or(text);
+    (text.trim().to_owned(), kinds)
+}
+
+/// With plain quotes; `None` when there are no others.
+///
+/// Typographic double quotes inside of a string with plain quotes belong to its text, so they are escaped; unless then
+/// a string has no end, which is when they were meant to end it.
+fn straightened(text: &str) -> Option<String> {
+    if !text.contains(|c| is_double(c) || is_single(c)) {
+        return None;
+    }
+    let escaped = with_quotes(text);
+    if Balance::of(&escaped).text.is_none() {
+        return Some(escaped);
+    }
+    let plain = |c| {
+        if is_double(c) {
+            '"'
+        } else if is_single(c) {
+            '\''
+        } else {
+            c
+        }
+    };
+    Some(text.chars().map(plain).collect())
+}
+
+fn is_double(c: char) -> bool {
+    matches!(c, '“' | '”' | '„' | '‟')
+}
+
+fn is_single(c: char) -> bool {
+    matches!(c, '‘' | '’' | '‚' | '‛')
+}
+
+/// Each quote made plain as far as it stands in code, each double one inside of a plain string escaped.
+fn with_quotes(text: &str) -> String {
+    enum In {
+        Code,
+        Comment,
+        Plain,
+        Typographic,
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut place = In::Code;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (&place, c) {
+            (In::Comment, '\n') => place = In::Code,
+            (In::Code, ';') => place = In::Comment,
+            (In::Code, '"') => place = In::Plain,
+            (In::Code, c) if is_double(c) => place = In::Typographic,
+            (In::Plain, '"') => place = In::Code,
+            (In::Typographic, c) if c == '"' || is_double(c) => place = In::Code,
+            (In::Plain, c) if is_double(c) => out.push('\\'),
+            (In::Code | In::Plain | In::Typographic, '\\') => {
+                out.push(c);
+                out.extend(chars.next());
+                continue;
+            }
+            _ => {}
+        }
+        out.push(if is_double(c) {
+            '"'
+        } else if is_single(c) {
+            '\''
+        } else {
+            c
+        });
+    }
+    out
+}
+
+/// Without `#_` and the form behind each; `None` when there is no `#_`. One that discards a form without an end stays.
+fn without_discards(text: &str) -> Option<String> {
+    if !text.contains("#_") {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut any = false;
+    // Forms still to be discarded, open brackets inside the one that is being discarded, and where that began.
+    let (mut pending, mut depth, mut from) = (0_usize, 0_usize, 0);
+    for (span, lexeme) in Lexemes::new(text) {
+        if pending == 0 {
+            if lexeme == Lexeme::Discard {
+                (pending, from) = (1, span.start);
+            } else {
+                out.push_str(span.text(text));
+            }
+            continue;
+        }
+        let ends = match lexeme {
+            Lexeme::Discard if depth == 0 => {
+                pending += 1;
+                false
+            }
+            Lexeme::Space | Lexeme::Comment | Lexeme::Discard => false,
+            Lexeme::Open(_) => {
+                depth += 1;
+                false
+            }
+            // Nothing is left to discard.
+            Lexeme::Close(_) if depth == 0 => {
+                pending = 0;
+                any = true;
+                out.push_str(span.text(text));
+                continue;
+            }
+            Lexeme::Close(_) => {
+                depth -= 1;
+                depth == 0
+            }
+            _ => depth == 0,
+        };
+        pending -= usize::from(ends);
+        if pending == 0 {
+            any = true;
+            out.push(' ');
+        }
+    }
+    if pending > 0 {
+        out.push_str(&text[from..]);
+    }
+    any.then_some(out)
+}
+
+/// Where prose begins behind a program, when the text as a whole cannot be read: behind the lists at its start, unless
+/// code follows that is wrong itself.
+pub(super) fn prose_behind(text: &str) -> Option<usize> {
+    let readable = without_discards(text);
+    let readable = readable.as_deref().unwrap_or(text);
+    if Balance::of(&straightened(readable).unwrap_or_else(|| readable.to_owned())).is_whole() {
+        return None;
+    }
+    let mut open = Vec::new();
+    let mut end = None;
+    for (span, lexeme) in Lexemes::new(text) {
+        match lexeme {
+            Lexeme::Open(opener) => open.push(opener.bracket()),
+            Lexeme::Close(bracket) => match open.pop() {
+                Some(opened) if opened != bracket => return None,
+                _ if open.is_empty() => end = Some(span.end),
+                _ => {}
+            },
+            Lexeme::Symbol | Lexeme::Unknown if open.is_empty() => return end,
+            _ => {}
+        }
+    }
+    None
+}

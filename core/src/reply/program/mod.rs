@@ -1,0 +1,206 @@
+//! From a model's reply to a program (language contract §21).
+//!
+//! In: the reply, the recovery level and how the reply ended. Out: the program's text with how and where it was found,
+//! what was changed on the way and the message for the history, or why there is no program. It finds text and judges
+//! brackets only; whether the text can be read is for the language to say. Linear time.
+
+mod block;
+mod mend;
+mod normal;
+#[cfg(test)]
+mod tests;
+
+use super::{Finish, Recovery, reasoning};
+use crate::reasons::Reason;
+use crate::text::Span;
+use block::{Block, Tag};
+use mend::Start;
+pub use mend::{Mend, MendKind};
+use normal::Normal;
+
+/// A program found in a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its text, as it is to be run.
+    pub text: String,
+    /// How it was found.
+    pub rule: ProgramRule,
+    /// Where it stands in the reply.
+    pub span: Span,
+    /// What was changed or left out.
+    pub mends: Vec<Mend>,
+}
+
+/// How a program was found, in the order of trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProgramRule {
+    /// A block tagged as a program.
+    TaggedBlock,
+    /// Another block whose content starts with a parenthesis.
+    Block,
+    /// A tagged block that the reply does not close.
+    OpenBlock,
+    /// `<clojure>…</clojure>` or `<lisp>…</lisp>`.
+    Element,
+    /// The reply itself.
+    Reply,
+}
+
+/// Why a reply gives no program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NoProgram {
+    /// It was cut at the output limit.
+    Truncated,
+    /// There is more than one; how many.
+    Several(usize),
+    /// There is none.
+    Absent,
+}
+
+impl ProgramRule {
+    /// The stable name, as records show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TaggedBlock => "tagged_block",
+            Self::Block => "block",
+            Self::OpenBlock => "open_block",
+            Self::Element => "element",
+            Self::Reply => "reply",
+        }
+    }
+}
+
+impl NoProgram {
+    /// The stable reason.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Truncated => Reason::ReplyTruncated,
+            Self::Several(_) => Reason::MultipleCodeBlocks,
+            Self::Absent => Reason::NoCodeInResponse,
+        }
+    }
+
+    /// What is wrong and what to do, for the model.
+    pub fn message(self) -> String {
+        match self {
+            Self::Truncated => "The reply was cut at the output limit, so its program was not run. Write a shorter reply.".into(),
+            Self::Several(count) => format!(
+                "The reply holds {count} programs and none of them was run. Reply with exactly one program in one fenced block tagged clojure."
+            ),
+            Self::Absent => {
+                "The reply holds no program. Reply with exactly one program in a fenced block tagged clojure:\n```clojure\n(return 42)\n```"
+                    .into()
+            }
+        }
+    }
+}
+
+impl Program {
+    /// The reply as the history keeps it: the program in one block, without the prose around it.
+    pub fn history(&self) -> String {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        format!("```clojure\n{}{gap}```", self.text)
+    }
+}
+
+/// Finds the program in a reply.
+///
+/// All levels normalise the text. Strict takes exactly one tagged block, or a reply that is the program. Standard also
+/// takes other blocks, elements, a tagged block without an end, and the program at the start of a reply. Lenient takes
+/// the first of several tagged blocks, too.
+pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
+    if finish == Finish::Truncated {
+        return Err(NoProgram::Truncated);
+    }
+    let normal = Normal::of(reply);
+    let parts = reasoning::rest(&normal.text, &reasoning::find(&normal.text));
+    Search { normal: &normal, parts, recovery }.run()
+}
+
+struct Search<'a> {
+    normal: &'a Normal,
+    /// The reply without its reasoning.
+    parts: Vec<Span>,
+    recovery: Recovery,
+}
+
+/// What one way of looking gives: nothing, or the answer.
+type Found = Option<Result<Program, NoProgram>>;
+
+impl Search<'_> {
+    fn run(&self) -> Result<Program, NoProgram> {
+        let text = &self.normal.text;
+        let blocks: Vec<Block> = self.parts.iter().flat_map(|part| block::find(text, *part)).collect();
+        let closed = |tag: Tag| blocks.iter().filter(move |block| block.is_closed && block.tag == tag);
+        let tagged = |tag: Tag| self.one(ProgramRule::TaggedBlock, closed(tag).map(|block| block.content).collect());
+        let tagged = tagged(Tag::Program).or_else(|| tagged(Tag::Alias));
+        let found = match self.recovery {
+            Recovery::Strict => tagged.or_else(|| self.reply()),
+            Recovery::Standard | Recovery::Lenient => tagged
+                .or_else(|| self.other(closed(Tag::Other), Start::Bare))
+                .or_else(|| self.other(closed(Tag::Other), Start::BehindComments))
+                .or_else(|| self.open(&blocks))
+                .or_else(|| self.elements())
+                .or_else(|| self.reply()),
+        };
+        found.unwrap_or(Err(NoProgram::Absent))
+    }
+
+    /// Exactly one is the program; lenient takes the first.
+    fn one(&self, rule: ProgramRule, contents: Vec<Span>) -> Found {
+        match contents.as_slice() {
+            [] => None,
+            [only] => Some(Ok(self.program(rule, *only))),
+            [first, .., last] if self.recovery == Recovery::Lenient && rule == ProgramRule::TaggedBlock => {
+                let mut program = self.program(rule, *first);
+                program.mends.push(self.mend(MendKind::FirstOfSeveral, Span::new(first.end, last.end)));
+                Some(Ok(program))
+            }
+            several => Some(Err(NoProgram::Several(several.len()))),
+        }
+    }
+
+    fn other<'b>(&self, blocks: impl Iterator<Item = &'b Block>, start: Start) -> Found {
+        let is_code = |content: &Span| mend::starts_with_list(content.text(&self.normal.text), start);
+        self.one(ProgramRule::Block, blocks.map(|block| block.content).filter(is_code).collect())
+    }
+
+    /// A tagged block up to the end of the reply: the only block that is left open.
+    fn open(&self, blocks: &[Block]) -> Found {
+        let block = blocks.iter().find(|block| !block.is_closed && block.tag != Tag::Other)?;
+        let mut program = self.program(ProgramRule::OpenBlock, block.content);
+        program.mends.push(self.mend(MendKind::OpenBlock, block.content));
+        Some(Ok(program))
+    }
+
+    fn elements(&self) -> Found {
+        let contents = self.parts.iter().flat_map(|part| block::elements(&self.normal.text, *part)).collect();
+        self.one(ProgramRule::Element, contents)
+    }
+
+    /// A reply that starts with a program. What follows belongs to it, unless that cannot be read and is no code.
+    fn reply(&self) -> Found {
+        let text = &self.normal.text;
+        let part = *self.parts.iter().find(|part| mend::starts_with_list(part.text(text), Start::BehindComments))?;
+        let cut = match self.recovery {
+            Recovery::Strict => None,
+            Recovery::Standard | Recovery::Lenient => mend::prose_behind(part.text(text)).map(|at| part.start + at),
+        };
+        let mut program = self.program(ProgramRule::Reply, Span::new(part.start, cut.unwrap_or(part.end)));
+        if let Some(cut) = cut {
+            program.mends.push(self.mend(MendKind::TrailingProse, Span::new(cut, part.end)));
+        }
+        Some(Ok(program))
+    }
+
+    fn program(&self, rule: ProgramRule, content: Span) -> Program {
+        let content = reasoning::trim(&self.normal.text, content);
+        let (text, kinds) = mend::clean(content.text(&self.normal.text));
+        let mends = kinds.into_iter().map(|kind| self.mend(kind, content)).collect();
+        Program { text, rule, span: self.normal.origin(content), mends }
+    }
+
+    fn mend(&self, kind: MendKind, at: Span) -> Mend {
+        Mend { kind, at: self.normal.origin(at) }
+    }
+}

@@ -1,0 +1,99 @@
+//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?}` and what is expected:
+//! `program`, `rule`, `mends?` and `found?` (the text at its place, when it differs), or `several`, `absent`, `truncated`.
+
+use proptest::prelude::*;
+use serde_json::Value as Json;
+
+use super::*;
+
+const CASES: &str = include_str!("../cases/programs.jsonl");
+
+fn check(case: &Json) -> Result<(), String> {
+    let reply = case["reply"].as_str().unwrap_or_default();
+    let recovery = case["recovery"].as_str().and_then(Recovery::from_name).unwrap_or_default();
+    let finish = if case["finish"].is_null() { Finish::Complete } else { Finish::Truncated };
+    let found = match program(reply, recovery, finish) {
+        Ok(found) => found,
+        Err(NoProgram::Truncated) if case["truncated"] == true => return Ok(()),
+        Err(NoProgram::Absent) if case["absent"] == true => return Ok(()),
+        Err(NoProgram::Several(count)) if case["several"] == count => return Ok(()),
+        Err(other) => return Err(format!("{other:?}")),
+    };
+    let text = case["program"].as_str();
+    let mends: Vec<_> = found.mends.iter().map(|mend| mend.kind.name()).collect();
+    let at = found.span.text(reply);
+    let place = case["found"].as_str().or(if mends.is_empty() { text } else { None }).unwrap_or(at);
+    let none = Json::Array(Vec::new());
+    let expected = case.get("mends").unwrap_or(&none);
+    let good = text == Some(found.text.as_str())
+        && case["rule"] == found.rule.name()
+        && *expected == Json::from(mends)
+        && at == place;
+    if good { Ok(()) } else { Err(format!("{found:?} at {at:?}")) }
+}
+
+#[test]
+fn every_case_of_the_table_holds() {
+    let mut failures = Vec::new();
+    for line in CASES.lines() {
+        let case: Json = serde_json::from_str(line).unwrap_or_default();
+        if let Err(difference) = check(&case) {
+            failures.push(format!("{}: {difference}", case["name"]));
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+    assert!(CASES.lines().count() >= 60);
+}
+
+#[test]
+fn refusals_have_their_reasons_and_say_what_to_do() {
+    let table = [
+        (NoProgram::Truncated, Reason::ReplyTruncated, "shorter"),
+        (NoProgram::Several(3), Reason::MultipleCodeBlocks, "3 programs"),
+        (NoProgram::Absent, Reason::NoCodeInResponse, "```clojure"),
+    ];
+    for (refusal, reason, part) in table {
+        assert_eq!(refusal.reason(), reason);
+        assert!(refusal.message().contains(part));
+    }
+}
+
+#[test]
+fn the_history_keeps_the_program_alone() {
+    let history = |reply: &str| {
+        program(reply, Recovery::Standard, Finish::Complete).map(|program| program.history()).unwrap_or_default()
+    };
+    assert_eq!(history("So:\n```lisp\n(a)\n```\nand so on"), "```clojure\n(a)\n```");
+    assert_eq!(history("(a)"), "```clojure\n(a)\n```");
+    assert_eq!(history("```clojure\n```"), "```clojure\n```");
+}
+
+#[test]
+fn long_replies_cost_linear_time() {
+    for piece in ["<clojure>", "```clojure\n(a\n", "#_ (", "(“", "#_#_", "(a) <lisp> "] {
+        let reply = format!("({}", piece.repeat(100_000));
+        for recovery in Recovery::ALL {
+            _ = program(&reply, recovery, Finish::Complete);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_reply_gives_a_program_with_a_place_or_a_refusal(
+        reply in prop_oneof![
+            any::<String>(),
+            "(```|```clojure|<clojure>|</clojure>|<think>|\n|\r\n|\\(|\\)|a|“|”|\"|#_|\u{a0}|\u{feff}| ){0,30}",
+        ],
+    ) {
+        for recovery in Recovery::ALL {
+            if let Ok(found) = program(&reply, recovery, Finish::Complete) {
+                prop_assert!(reply.get(found.span.start..found.span.end).is_some());
+                let again = program(&found.history(), Recovery::Strict, Finish::Complete);
+                if !found.text.contains("```") && !found.text.contains("<") && !found.text.contains("#_") {
+                    prop_assert_eq!(again.map(|again| again.text), Ok(found.text));
+                }
+            }
+        }
+    }
+}
