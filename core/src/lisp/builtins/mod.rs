@@ -4,6 +4,10 @@
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
+mod describe;
+mod format;
+mod json;
+
 mod access;
 mod aggregate;
 mod argument;
@@ -14,15 +18,14 @@ mod build;
 mod collection;
 mod compare;
 mod compose;
+mod control;
 mod filter;
-mod format;
 mod key;
 mod lookup;
 mod map;
 mod group;
-mod key;
-mod lookup;
-mod map;
+#[cfg(test)]
+mod laws;
 mod parts;
 mod place;
 pub(crate) mod range;
@@ -38,13 +41,6 @@ mod walk;
 mod numeric;
 mod parse;
 mod predicates;
-mod reduce;
-pub(crate) mod regex;
-mod rounding;
-mod row;
-mod sets;
-mod slice;
-mod strings;
 mod rounding;
 mod texts;
 mod written;
@@ -65,6 +61,7 @@ pub struct Section {
 
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "Calling, printing, side by side", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },
@@ -85,6 +82,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "JSON", rows: json::ROWS },
+    Section { title: "Describing data", rows: describe::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
