@@ -9,7 +9,7 @@
 //! hang or overflow.
 
 mod analyse;
-pub mod arithmetic;
+mod arithmetic;
 pub mod boundary;
 pub mod builtins;
 pub mod case;
