@@ -1,9 +1,6 @@
 //! The table of builtins: everything a program can name without defining it. Lookup, arity errors, suggestions,
 //! completion, `doc`, the function reference and the language card all read it.
 
-mod describe;
-mod format;
-mod json;
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
@@ -17,9 +14,12 @@ mod assoc;
 mod build;
 mod collection;
 mod compose;
+mod describe;
 mod filter;
 mod format;
 mod group;
+mod interop;
+mod json;
 mod key;
 mod lookup;
 mod map;
@@ -40,6 +40,7 @@ mod parse;
 mod predicates;
 mod rounding;
 mod texts;
+mod time;
 mod written;
 
 use std::collections::HashMap;
@@ -80,6 +81,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Regular expressions", rows: regex::ROWS },
     Section { title: "JSON", rows: json::ROWS },
     Section { title: "Describing data", rows: describe::ROWS },
+    Section { title: "Methods of strings", rows: interop::ROWS },
+    Section { title: "Dates and times", rows: time::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
