@@ -42,6 +42,7 @@ pub mod engine;
 pub mod event;
 pub mod model;
 pub mod port;
+pub mod program;
 pub mod prompt;
 pub mod replay;
 pub mod session;

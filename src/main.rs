@@ -32,6 +32,9 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     if let Some(file) = &arguments.log {
         log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
     }
+    if let Some(code) = arguments.command.as_ref().and_then(cli::run_at_once) {
+        return Ok(code);
+    }
     let folders = Folders::new(arguments.sessions.as_deref());
     let config =
         Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;

@@ -23,6 +23,7 @@ const PACKAGE: &[&[&str]] = &[
     &["prompt"],
     &["agent"],
     &["model", "tool"],
+    &["program"],
     &["port"],
     &["config"],
     &["event"],

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use ptc_core::text::nearest;
 
+use super::lisp::LispCommand;
+
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
 #[command(name = "ptc-workbench", version)]
@@ -74,6 +76,12 @@ pub enum Command {
         /// What to do with it
         #[command(subcommand)]
         command: SignatureCommand,
+    },
+    /// The language PTC-Lisp alone: run, measure, look up, try out
+    Lisp {
+        /// What to do with it
+        #[command(subcommand)]
+        command: LispCommand,
     },
     /// Print as JSON exactly what a run would send first
     Prompt(PromptFlags),

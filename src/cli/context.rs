@@ -31,6 +31,21 @@ pub(super) fn context(flags: &AgentFlags, agent: &Agent) -> Result<Option<Contex
 
 /// `--context JSON|@FILE`
 fn given(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageError> {
+    let (name, json) = object(text)?;
+    match step(&json) {
+        None => Ok(json.into()),
+        Some(step) => {
+            let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
+            let signature = signature.unwrap_or(signature::Signature { params: None, output: None });
+            // What --set gives need not come from the step; the check of the context finds what is missing then.
+            let chain = if set.is_empty() { Context::chained } else { Context::from_step };
+            chain(&step, &signature).map_err(|error| UsageError(format!("{name}: {}: {}", error.reason, error.message)))
+        }
+    }
+}
+
+/// The JSON object of `JSON|@FILE`, and the name to call it by.
+pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     let (name, text) = match text.strip_prefix('@') {
         Some(file) => (file.to_owned(), read(file)?),
         None => ("--context".to_owned(), text.to_owned()),
@@ -42,16 +57,7 @@ fn given(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageErro
     if json.members().is_none() {
         return Err(UsageError(format!("{name}: the context must be a JSON object")));
     }
-    match step(&json) {
-        None => Ok(json.into()),
-        Some(step) => {
-            let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
-            let signature = signature.unwrap_or(signature::Signature { params: None, output: None });
-            // What --set gives need not come from the step; the check of the context finds what is missing then.
-            let chain = if set.is_empty() { Context::chained } else { Context::from_step };
-            chain(&step, &signature).map_err(|error| UsageError(format!("{name}: {}: {}", error.reason, error.message)))
-        }
-    }
+    Ok((name, json))
 }
 
 /// The Step that `run --json` printed, when the object is one.
@@ -78,7 +84,8 @@ fn step(json: &Json) -> Option<Step> {
     })
 }
 
-fn read(file: &str) -> Result<String, UsageError> {
+/// The text of a file.
+pub(super) fn read(file: &str) -> Result<String, UsageError> {
     fs::read_to_string(file).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
 }
 

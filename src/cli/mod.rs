@@ -8,6 +8,7 @@ mod context;
 mod doctor;
 mod json;
 mod keyboard;
+mod lisp;
 mod models;
 mod printer;
 mod prompt;
@@ -64,8 +65,22 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Models => models::models(workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
+        Command::Lisp { command } => lisp::lisp(command),
         Command::Screenshot(flags) => screenshot::screenshot(flags, draw),
     };
+    code(done)
+}
+
+/// Runs a command that needs neither configuration nor async runtime, and returns its exit code; `None` for others.
+pub fn run_at_once(command: &Command) -> Option<u8> {
+    match command {
+        Command::Lisp { command } => Some(code(lisp::lisp(command))),
+        _ => None,
+    }
+}
+
+/// The exit code of a command; an error is told first.
+fn code(done: Result<u8, UsageError>) -> u8 {
     done.unwrap_or_else(|error| {
         tell_error(&error.0);
         exit::USAGE

@@ -1,11 +1,25 @@
 //! Running a program: what goes in, what comes out, and the way through the stages.
+//!
+//! All stages run on a thread with a large stack of its own ([`Stack`]), so that neither deep programs nor deep data can
+//! reach its end.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
+use std::marker::PhantomData;
 use std::sync::Arc;
+use std::thread;
 
-use super::machine::Limits;
-use super::{Call, Error, ToolInfo};
-use crate::value::{Keyword, Map, Value};
+use super::compile::{Unit, compile};
+use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
+use super::{Budget, Call, Error, Halt, Host, Names, ToolInfo, analyse, read};
+use crate::heap;
+use crate::reasons::Reason;
+use crate::value::{Function, Keyword, Map, Value};
+
+/// Native stack of a thread that runs programs. Only what is touched becomes memory: about 0.5 to 2 kB per call.
+const STACK_BYTES: usize = 256 << 20;
+/// Bytes that reading and compiling may hold, as a multiple of what the program may hold.
+const COMPILE_SHARE: u64 = 4;
 
 /// What `def` keeps between programs, by name.
 pub type Memory = BTreeMap<Keyword, Binding>;
@@ -106,4 +120,167 @@ pub struct Usage {
     pub steps: u64,
     /// Most bytes held above the input, as seen when looking every thousand steps.
     pub bytes: u64,
+}
+
+/// The stack of a thread that may run programs.
+#[derive(Debug)]
+pub struct Stack {
+    /// The address it must not grow beyond; it grows downwards.
+    pub(crate) end: usize,
+    /// It belongs to one thread.
+    only_here: PhantomData<*const ()>,
+}
+
+impl Stack {
+    /// Does some work on a new thread with a large stack and waits for it. Fails with `internal_error` when the thread
+    /// cannot be started, or when the work breaks off.
+    pub fn with<T: Send>(work: impl FnOnce(&Stack) -> T + Send) -> Result<T, Error> {
+        let broken = |problem: String| Error::new(Reason::InternalError, problem);
+        thread::scope(|scope| {
+            let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
+            let worker = builder.spawn_scoped(scope, || work(&Self::here()));
+            let worker = worker.map_err(|error| broken(format!("no thread could be started: {error}")))?;
+            worker.join().map_err(|_| broken("the program broke off".to_owned()))
+        })
+    }
+
+    /// The stack of this thread, which has just been started with [`STACK_BYTES`].
+    pub(crate) fn here() -> Self {
+        let top = 0_u8;
+        let end = std::ptr::from_ref(&top).addr().saturating_sub(STACK_BYTES - STACK_MARGIN);
+        Self { end, only_here: PhantomData }
+    }
+
+    /// The rest of a stack that ends there.
+    pub(crate) fn until(end: usize) -> Self {
+        Self { end, only_here: PhantomData }
+    }
+
+    /// Starts a thread for a branch; gives back the work when there is none.
+    pub(crate) fn branch<'scope>(
+        scope: &'scope thread::Scope<'scope, '_>,
+        work: impl FnOnce(&Stack) + Send + 'scope,
+    ) -> std::io::Result<()> {
+        let builder = thread::Builder::new().name("branch".to_owned()).stack_size(STACK_BYTES);
+        builder.spawn_scoped(scope, || work(&Self::here())).map(|_| ())
+    }
+}
+
+/// A program that has been read, analysed and compiled. It may be run many times: on any input with the same names in
+/// memory and the same tools as the one it was prepared for.
+#[derive(Clone)]
+pub struct Prepared {
+    unit: Arc<Unit>,
+    /// Decides the numbers of its closures.
+    seed: u64,
+    warnings: Vec<String>,
+}
+
+/// Reads, analyses and compiles a program. Errors are those of the language contract §1 up to the static name checks,
+/// `compile_memory_exceeded`, and what the host interrupts with.
+pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared, Error> {
+    let before = heap::live();
+    let most = input.limits.memory_bytes.saturating_mul(COMPILE_SHARE);
+    let check = || {
+        let held = u64::try_from(heap::live() - before).unwrap_or(0);
+        if held > most {
+            let problem = format!("reading and compiling the program needs {held} bytes, and may use {most}");
+            return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Bring data in as input"));
+        }
+        host.interrupt().map_or(Ok(()), Err)
+    };
+    let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };
+    let forms = read(input.source, budget)?;
+    check()?;
+    let names = Names { memory: input.memory, tools: input.tools };
+    let program = analyse(&forms, &names)?;
+    drop(forms);
+    check()?;
+    let unit = Arc::new(compile(&program, input.source));
+    check()?;
+    let mut seed = DefaultHasher::new();
+    seed.write(input.source.as_bytes());
+    Ok(Prepared { unit, seed: seed.finish() >> 1, warnings: Vec::new() })
+}
+
+/// Runs a program from its text to its outcome, on a thread of its own.
+pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
+    let work = |stack: &Stack| match prepare(input, host, stack) {
+        Ok(prepared) => prepared.run(input, host, stack),
+        Err(error) => Outcome::refused(input, error),
+    };
+    Stack::with(work).unwrap_or_else(|error| Outcome::refused(input, error))
+}
+
+impl Prepared {
+    /// Runs the program.
+    pub fn run(&self, input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
+        let unit = &*self.unit;
+        let world = World {
+            host,
+            tools: input.tools,
+            context: input.context,
+            absent_data: input.absent_data,
+            history: input.history,
+            budget: input.budget,
+            memory: input.memory,
+            names: &unit.globals,
+            unit: unit.number,
+            ..World::bare(host)
+        };
+        let targets: Vec<Target> = unit.globals.iter().map(|_| Target::new()).collect();
+        let mut machine = Machine::of(world, input.limits.clone(), &targets);
+        machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
+        machine.warnings.clone_from(&self.warnings);
+        let mut frame = vec![Value::Nil; unit.slots as usize];
+        let result = unit.body.run(&mut machine, &mut frame, None);
+        drop(frame);
+        let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
+        let result = match result.map_err(|halt| *halt) {
+            Ok(value) => Ok((Signal::Value, value)),
+            Err(Halt::Return(value)) => Ok((Signal::Return, value)),
+            Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
+            Err(Halt::Error(error)) => Err(error),
+        };
+        let whole = result.is_ok();
+        Outcome {
+            result,
+            memory: if whole { machine.globals.memory(&machine.world) } else { input.memory.clone() },
+            prints: machine.prints,
+            calls: machine.calls,
+            summaries: if whole { machine.summaries } else { Vec::new() },
+            journal: if whole { machine.journal } else { input.journal.cloned() },
+            warnings: machine.warnings,
+            usage,
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome of a program that did not begin to run.
+    fn refused(input: &Input<'_>, error: Error) -> Self {
+        Self {
+            result: Err(error),
+            memory: input.memory.clone(),
+            prints: Vec::new(),
+            calls: Vec::new(),
+            summaries: Vec::new(),
+            journal: input.journal.cloned(),
+            warnings: Vec::new(),
+            usage: Usage::default(),
+        }
+    }
+}
+
+/// The largest number of a closure that memory holds under a name.
+fn largest_serial(memory: &Memory) -> u64 {
+    let serial = |binding: &Binding| match &binding.value {
+        Value::Function(function) => match &**function {
+            Function::Closure(closure) => closure.serial,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    memory.values().map(serial).max().unwrap_or(0)
 }

@@ -4,15 +4,19 @@
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
+mod describe;
+mod format;
+mod json;
+
 mod access;
 mod aggregate;
 mod argument;
 mod arith;
-mod bits;
-mod compare;
 mod assoc;
+mod bits;
 mod build;
 mod collection;
+mod compare;
 mod compose;
 mod describe;
 mod filter;
@@ -20,9 +24,14 @@ mod format;
 mod group;
 mod interop;
 mod json;
+mod control;
+mod filter;
 mod key;
 mod lookup;
 mod map;
+mod group;
+#[cfg(test)]
+mod laws;
 mod parts;
 mod place;
 pub(crate) mod range;
@@ -59,6 +68,7 @@ pub struct Section {
 
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "Calling, printing, side by side", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
     Section { title: "Building", rows: build::ROWS },

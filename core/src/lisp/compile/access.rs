@@ -1,12 +1,13 @@
 //! Reading what lies outside of the frame: names in memory, data, history, the budget, and entries of maps.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use super::Compiler;
 use super::call::global;
 use super::expression::{Ex, code, copy, field};
 use crate::lisp::builtins::Builtin;
-use crate::lisp::function::Closure;
+use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Expr, Node, Unbound};
 use crate::lisp::{AbsentData, Error};
 use crate::reasons::Reason;
@@ -25,6 +26,10 @@ impl Compiler<'_> {
                     Unbound::Fails => code(move |machine, _, _| {
                         global(machine, at, name, unit).map_err(|halt| machine.blame(halt, &place))
                     }),
+                    Unbound::Builtin(builtin) => {
+                        let builtin = Value::Function(Arc::new(Function::Builtin(builtin)));
+                        code(move |machine, _, _| Ok(global(machine, at, name, unit).unwrap_or_else(|_| builtin.clone())))
+                    }
                     Unbound::Nil => {
                         code(move |machine, _, _| Ok(global(machine, at, name, unit).unwrap_or(Value::Nil)))
                     }

@@ -75,6 +75,9 @@ impl Bind {
                     Value::Map(map) => map,
                     other => return Err(mismatch(machine, "a map", &other, place)),
                 };
+                if let Some(slot) = whole {
+                    slots[*slot as usize] = Value::Map(Arc::clone(&map));
+                }
                 for field in fields {
                     let found = field.find(&map);
                     let value = match (found, &field.default) {
@@ -83,9 +86,6 @@ impl Bind {
                         (None, None) => Value::Nil,
                     };
                     field.bind.bind(machine, slots, closed, value)?;
-                }
-                if let Some(slot) = whole {
-                    slots[*slot as usize] = Value::Map(map);
                 }
             }
             Self::Pairs { map, place } => {

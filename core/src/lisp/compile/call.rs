@@ -7,7 +7,7 @@ use super::Compiler;
 use super::expression::{Ex, code, field};
 use crate::lisp::R;
 use crate::lisp::function::{Closure, Function};
-use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node};
+use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
 use crate::lisp::machine::{Closed, Machine, Place, not_callable, unbound};
 use crate::text::Span;
 use crate::value::{Keyword, Value};
@@ -33,7 +33,7 @@ impl Compiler<'_> {
         }
         let args: Vec<Ex> = args.iter().map(|arg| self.ex(arg)).collect();
         let (who, frame) = match &callee.expr {
-            Expr::Global { global, .. } => {
+            Expr::Global { global, unbound: Unbound::Fails } => {
                 let who = Who::Global { at: *global as usize, name: self.global(*global), unit: self.unit };
                 (who, self.frames.get(global).copied())
             }

@@ -43,6 +43,10 @@ impl Compiler<'_> {
                     machine.forget(&id).map_err(|halt| machine.blame(halt, &place))
                 })
             }
+            Expr::Raise(error) => {
+                let error = (**error).clone();
+                code(move |_, _, _| error.clone().halt())
+            }
             _ => Ex::Const(Value::Nil),
         }
     }

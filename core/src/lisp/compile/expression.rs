@@ -152,7 +152,8 @@ impl Compiler<'_> {
             | Expr::Fail(_)
             | Expr::Task { .. }
             | Expr::StepDone { .. }
-            | Expr::TaskReset(_) => self.effect(node),
+            | Expr::TaskReset(_)
+            | Expr::Raise(_) => self.effect(node),
         }
     }
 

@@ -37,6 +37,19 @@ struct Global {
     first: bool,
 }
 
+/// Names and values at one moment.
+pub(super) struct Snapshot {
+    slots: Vec<Global>,
+    others: BTreeMap<Keyword, Global>,
+}
+
+impl Snapshot {
+    /// One empty target for each slot.
+    pub(super) fn targets(&self) -> Vec<Target> {
+        self.slots.iter().map(|_| Target::new()).collect()
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Key {
     Slot(usize),
@@ -53,14 +66,19 @@ impl<'h> Globals<'h> {
         Self { slots, targets, others: BTreeMap::new(), undo: Vec::new(), fleeting: 0 }
     }
 
-    /// The same names and values for a branch, which writes to no others.
-    pub(crate) fn branch<'b>(&self, targets: &'b [Target]) -> Globals<'b> {
+    /// The names and values as they are now, for branches.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot { slots: self.slots.clone(), others: self.others.clone() }
+    }
+
+    /// The names and values of a snapshot; writing to them changes nothing else.
+    pub(super) fn restored(snapshot: &Snapshot, targets: &'h [Target]) -> Self {
         let slot = |(global, target): (&Global, &Target)| Global {
             first: global.value.as_ref().is_some_and(|value| first(target, value)),
             ..global.clone()
         };
-        let slots = self.slots.iter().zip(targets).map(slot).collect();
-        Globals { slots, targets, others: self.others.clone(), undo: Vec::new(), fleeting: 0 }
+        let slots = snapshot.slots.iter().zip(targets).map(slot).collect();
+        Self { slots, targets, others: snapshot.others.clone(), undo: Vec::new(), fleeting: 0 }
     }
 
     /// The value of the global with this number.

@@ -2,6 +2,7 @@
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
+mod branch;
 mod call;
 mod callee;
 mod code;
@@ -20,7 +21,7 @@ pub(crate) use globals::{Globals, Target};
 pub use limits::Limits;
 pub(crate) use world::World;
 
-use super::run::Binding;
+use super::run::{Binding, Stack};
 use super::{Call, Error, Halt, Host, R, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
@@ -110,6 +111,13 @@ impl<'h> Machine<'h> {
             journal: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Begins to run on this stack.
+    pub(crate) fn begin(&mut self, stack: &Stack, serial: u64, journal: Option<Map>) {
+        self.stack_end = stack.end;
+        self.serial = serial;
+        self.journal = journal;
     }
 
     /// Counts one step. Every call, jump and item that a builtin goes through is one.

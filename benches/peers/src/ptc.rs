@@ -1,0 +1,90 @@
+//! PTC-Lisp, with all its limits on; loops may jump often enough for task c.
+
+use std::time::{Duration, Instant};
+
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{self, AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory};
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Map, Value};
+
+use crate::clock::Bench;
+use crate::source;
+
+const TASKS: &[(&str, &str)] = &[
+    ("a", "(reduce + 0 (map inc (range 100000)))"),
+    (
+        "b",
+        "(->> data/rows
+              (filter (fn [r] (and (:active r) (> (:salary r) 50000))))
+              (group-by :dept)
+              (map (fn [[d rs]]
+                     (let [s (reduce + (map :salary rs))]
+                       {:dept d :n (count rs) :sum s :avg (/ s (count rs))})))
+              (sort-by :sum >)
+              first :sum)",
+    ),
+    ("c", "(loop [i 0 acc 0] (if (< i 1000000) (recur (inc i) (+ acc i)) acc))"),
+    ("d", "(defn fib [n] (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 25)"),
+];
+
+/// No tools, and a deadline that is looked at.
+struct Deadline(Instant);
+
+impl Host for Deadline {
+    fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
+        Err(Failure::Tool(format!("there is no tool `{tool}`")))
+    }
+
+    fn interrupt(&self) -> Option<Error> {
+        (Instant::now() > self.0).then(|| Error::new(Reason::Timeout, "too long"))
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+}
+
+fn rows() -> Value {
+    let depts = ["eng", "ops", "hr", "law", "art", "fin", "lab"];
+    let row = |i: i64| {
+        Value::record([
+            ("id", Value::Int(i)),
+            ("name", Value::str(format!("n{i}"))),
+            ("dept", Value::str(depts[usize::try_from(i % 7).unwrap_or(0)])),
+            ("salary", Value::Int(i * 7919 % 100_000)),
+            ("active", Value::Bool(i % 3 != 0)),
+        ])
+    };
+    Value::record([("rows", Value::list((0..10_000).map(row)))])
+}
+
+fn run(source: &str, context: &Value) -> i64 {
+    let limits = Limits { loop_jumps: 2_000_000, memory_bytes: 100_000_000, ..Limits::default() };
+    let input = Input {
+        source,
+        context,
+        memory: &Memory::new(),
+        tools: &[],
+        history: &[],
+        journal: None,
+        budget: &Value::Nil,
+        limits: &limits,
+        dialect: Dialect::Current,
+        absent_data: AbsentData::Nil,
+    };
+    match lisp::run(&input, &Deadline(Instant::now() + Duration::from_secs(60))).result {
+        Ok((_, Value::Int(answer))) => answer,
+        Ok(_) => 0,
+        Err(error) => panic!("{}: {}", error.reason, error.message()),
+    }
+}
+
+pub(crate) fn tasks(bench: &mut Bench) {
+    let (context, none) = (rows(), Value::from(Map::default()));
+    for (task, program) in TASKS {
+        bench.task(task, || run(program, &context));
+    }
+    let text = source::ptc();
+    bench.task("e", || run(&text, &none));
+    bench.task("f", || run("(+ 1 2)", &none));
+}

@@ -1,0 +1,170 @@
+//! Calling with a list of arguments, printing, and work done side by side.
+
+use std::fmt::Write;
+
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::machine::Machine;
+use crate::lisp::{Error, Halt, R, items, wrong};
+use crate::reasons::Reason;
+use crate::value::{Bounds, Value};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("apply", Arity::from(2), apply)
+        .doc(
+            &["(apply f coll)", "(apply f a b … coll)"],
+            "Calls f with the items of a list, set or map as arguments, after those given first.",
+        )
+        .examples(&[
+            ("(apply + [1 2 3])", "6"),
+            ("(apply str \"a\" [\"b\" \"c\"])", "\"abc\""),
+            ("(apply max #{3 1})", "3"),
+        ]),
+    PRINTLN,
+    PRINTLN.named("print", &["(print x…)"]).clojure(Clojure::Differs("It is println: each call makes one entry.")),
+    PRINTLN.named("prn", &["(prn x…)"]).clojure(Clojure::Differs("It is println: strings are printed raw.")),
+    Builtin::new("pmap", Arity::from(2), pmap)
+        .doc(
+            &["(pmap f coll)", "(pmap f c1 c2…)"],
+            "As map, with the calls side by side; for tools that take long. What f defines or prints is dropped.",
+        )
+        .examples(&[("(pmap inc [1 2])", "[2 3]"), ("(pmap + [1 2] [3 4])", "[4 6]")])
+        .clojure(Clojure::Differs("It is eager.")),
+    Builtin::new("pcalls", Arity::from(0), pcalls)
+        .doc(&["(pcalls f…)"], "The values of functions without arguments, called side by side.")
+        .examples(&[("(pcalls (fn [] 1) (fn [] 2))", "[1 2]"), ("(pcalls)", "[]")])
+        .clojure(Clojure::Differs("It is eager.")),
+];
+
+const PRINTLN: Builtin = Builtin::new("println", Arity::from(0), println)
+    .doc(
+        &["(println x…)"],
+        "Adds one printed entry: strings raw, everything else in readable form, with spaces between. Gives nil.",
+    )
+    .examples(&[("(println \"a\" 1)", "nil")])
+    .cost(Cost::Output);
+
+fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let position = args.len();
+    let (function, args) = args.split_at_mut(1);
+    let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
+    let spread = match std::mem::take(last) {
+        list @ (Value::List(_) | Value::Set(_) | Value::Map(_)) => items(list).unwrap_or_default(),
+        other => return Err(wrong(position, "a list, set or map", &other)),
+    };
+    machine.ticks(spread.len())?;
+    if firsts.is_empty() {
+        let mut spread = spread;
+        return machine.apply(&function[0], &mut spread);
+    }
+    let mut all: Vec<Value> = firsts.iter_mut().map(std::mem::take).collect();
+    all.extend(spread);
+    machine.apply(&function[0], &mut all)
+}
+
+fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut entry = Entry { text: String::new(), machine, halt: None };
+    for (place, value) in args.iter().enumerate() {
+        let space = if place > 0 { entry.write_str(" ") } else { Ok(()) };
+        let written = space.and_then(|()| match value {
+            Value::Str(text) => entry.write_str(text),
+            Value::List(list) if !list.is_empty() && list.iter().all(is_char) => {
+                list.iter().filter_map(Value::as_str).try_for_each(|text| entry.write_str(text))
+            }
+            value => value.write(&mut entry, Bounds::default()).map(|_| ()),
+        });
+        if written.is_err()
+            && let Some(halt) = entry.halt.take()
+        {
+            return Err(halt);
+        }
+    }
+    let Entry { text, machine, .. } = entry;
+    machine.print(text);
+    Ok(Value::Nil)
+}
+
+/// A string of one character; strings of several code points but one grapheme are rare enough to be asked last.
+fn is_char(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| {
+        !text.is_empty() && (text.chars().nth(1).is_none() || crate::lisp::graphemes(text).len() == 1)
+    })
+}
+
+/// An entry being written, paid for as it grows.
+struct Entry<'m, 'h> {
+    text: String,
+    machine: &'m mut Machine<'h>,
+    halt: Option<Box<Halt>>,
+}
+
+impl Write for Entry<'_, '_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        match self.machine.reserve(text.len()) {
+            Ok(()) => self.text.write_str(text),
+            Err(halt) => {
+                self.halt = Some(halt);
+                Err(std::fmt::Error)
+            }
+        }
+    }
+}
+
+fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (function, colls) = args.split_at_mut(1);
+    let function = &function[0];
+    let mut lists = Vec::with_capacity(colls.len());
+    for (place, coll) in colls.iter_mut().enumerate() {
+        match items(std::mem::take(coll)) {
+            Ok(list) => lists.push(list),
+            Err(other) => {
+                let Err(halt) = R::<()>::Err(wrong(place + 2, "a collection", &other)) else { continue };
+                return Err(with_reason(halt, Reason::RuntimeError));
+            }
+        }
+    }
+    let count = lists.iter().map(Vec::len).min().unwrap_or(0);
+    machine.reserve(count * size_of::<Value>())?;
+    let ended = machine.fork(count, &|machine, branch| {
+        let mut row: Vec<Value> = lists.iter().filter_map(|list| list.get(branch).cloned()).collect();
+        machine.apply(function, &mut row)
+    })?;
+    gathered(ended, Reason::PmapError)
+}
+
+fn pcalls(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let args = &*args;
+    let ended = machine.fork(args.len(), &|machine, branch| machine.apply(&args[branch], &mut []))?;
+    gathered(ended, Reason::PcallsError)
+}
+
+/// The values of all branches, or the error of the form: ends of the whole program stay what they are.
+fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R {
+    let (branch, halt) = match ended {
+        Ok(values) => return Ok(Value::from(values)),
+        Err(failed) => failed,
+    };
+    let problem = match &*halt {
+        Halt::Return(_) => "`return` ends a program and cannot be used in a branch".to_owned(),
+        Halt::Fail(value) => {
+            format!("the branch failed: {}", value.print(Bounds { items: Some(10), chars: Some(200) }).text)
+        }
+        Halt::Error(error) => match error.reason {
+            Reason::Timeout | Reason::Cancelled | Reason::MemoryExceeded | Reason::SymbolLimitExceeded => {
+                return Err(halt);
+            }
+            _ => error.message(),
+        },
+    };
+    let span = if let Halt::Error(error) = &*halt { error.span } else { None };
+    let mut error = Error::new(reason, format!("branch {}: {problem}", branch + 1));
+    error.span = span;
+    error.halt()
+}
+
+fn with_reason(mut halt: Box<Halt>, reason: Reason) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt {
+        error.reason = reason;
+    }
+    halt
+}

@@ -1,0 +1,143 @@
+//! `lisp batch`: JSON lines in, JSON lines out, in the same order, run on all cores. A line that is no case gives a line
+//! with an error.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use ptc_core::lisp::case::Case;
+use ptc_core::lisp::{CallAddress, Error};
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Json, Value, json};
+
+use super::{TIMEOUT_MS, now_ms};
+use crate::cli::{UsageError, exit, tell_error};
+use crate::program::{Setting, on_large_stack, run_here};
+
+/// Lines read ahead of the slowest worker.
+const READ_AHEAD: usize = 256;
+
+/// A line and its number, from 0.
+type Line = (usize, Vec<u8>);
+/// The result of a line.
+type Answer = (usize, String);
+
+pub(super) fn batch() -> Result<u8, UsageError> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let (lines, queue) = sync_channel::<Line>(READ_AHEAD);
+    let (answers, done) = channel::<Answer>();
+    let queue = Mutex::new(queue);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let answers = answers.clone();
+            let queue = &queue;
+            scope.spawn(move || {
+                if let Err(error) = on_large_stack(|| work(queue, &answers)) {
+                    tell_error(&error.message());
+                }
+            });
+        }
+        drop(answers);
+        let reader = scope.spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
+        // Whoever reads our output may have gone: then nothing more is to be done, and that is no error.
+        _ = write_in_order(&done, &mut std::io::stdout().lock());
+        drop(done);
+        match reader.join() {
+            Ok(Err(error)) => Err(UsageError(format!("stdin cannot be read: {error}"))),
+            _ => Ok(exit::OK),
+        }
+    })
+}
+
+fn read_lines(input: &mut impl BufRead, lines: &SyncSender<Line>) -> std::io::Result<()> {
+    for at in 0.. {
+        let mut line = Vec::new();
+        // Without a worker that still listens nobody wants the rest.
+        if input.read_until(b'\n', &mut line)? == 0 || lines.send((at, line)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Takes lines until there are no more, or nobody wants answers.
+fn work(queue: &Mutex<Receiver<Line>>, answers: &Sender<Answer>) {
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((at, line)) = next else { return };
+        if answers.send((at, answer(at, &line))).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_in_order(done: &Receiver<Answer>, out: &mut impl Write) -> std::io::Result<()> {
+    let mut waiting = BTreeMap::new();
+    let mut next = 0;
+    for (at, text) in done {
+        waiting.insert(at, text);
+        while let Some(text) = waiting.remove(&next) {
+            next += 1;
+            out.write_all(text.as_bytes())?;
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// The record of one line with its line break; nothing for an empty line.
+fn answer(at: usize, line: &[u8]) -> String {
+    if line.trim_ascii().is_empty() {
+        return String::new();
+    }
+    let mut text = match std::str::from_utf8(line).map_err(|error| error.to_string()).and_then(|text| {
+        json::parse(text.trim()).map_err(|error| error.message)
+    }) {
+        Ok(json) => record(&json),
+        Err(problem) => {
+            let error = Error::new(Reason::InvalidConfig, format!("line {} is not JSON: {problem}", at + 1));
+            Case::refusal(Json::default(), &error)
+        }
+    }
+    .to_text();
+    text.push('\n');
+    text
+}
+
+fn record(json: &Json) -> Json {
+    let case = match Case::read(json) {
+        Ok(case) => case,
+        Err(error) => return Case::refusal(json.get("id").cloned().unwrap_or_default(), &error),
+    };
+    let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
+    let timeout_ms = case.timeout_ms.unwrap_or(TIMEOUT_MS);
+    let setting = Setting { tools: &tools, timeout_ms, now_ms: now_ms(), stop: &AtomicBool::new(false) };
+    case.record(&run_here(&case.input(), &setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_written_in_the_order_of_their_lines() {
+        let (answers, done) = channel();
+        for at in [2, 0, 1] {
+            answers.send((at, format!("{at}\n"))).unwrap_or_default();
+        }
+        drop(answers);
+        let mut out = Vec::new();
+        assert!(write_in_order(&done, &mut out).is_ok());
+        assert_eq!(out, b"0\n1\n2\n");
+    }
+
+    #[test]
+    fn a_line_that_is_no_case_gives_an_error_of_its_own() {
+        assert!(answer(2, b"{").contains("line 3 is not JSON"));
+        assert!(answer(0, b"\xff").contains("invalid_config"));
+        assert!(answer(0, br#"{"id":7,"program":5}"#).starts_with(r#"{"id":7,"ok":false,"reason":"invalid_config""#));
+        assert_eq!(answer(0, b" \n"), "");
+    }
+}

@@ -1,0 +1,91 @@
+//! `lisp bench`: how long a full run of a program takes, warm, in this process. The data is loaded before; limits are
+//! raised so far that they do not end it.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{AbsentData, Dialect, Error, Input, Memory};
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value};
+
+use super::{BenchFlags, data, now_ms, program, snippet};
+use crate::cli::{UsageError, exit, json, out, tell};
+use crate::program::{NoTools, Setting, on_large_stack, run_here};
+
+/// How long to run without measuring, and with.
+const WARM_UP: Duration = Duration::from_millis(200);
+const MEASURED: Duration = Duration::from_millis(800);
+/// Runs that are measured at least and at most.
+const RUNS: std::ops::RangeInclusive<usize> = 5..=20_000;
+
+pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
+    let (name, source) = program(&flags.file)?;
+    let context = data(flags.context.as_deref())?.to_value();
+    let times = on_large_stack(|| measure(&source, &context)).and_then(|times| times);
+    let mut times = match times {
+        Ok(times) => times,
+        Err(error) => {
+            tell(&snippet::render(&error, &source, &name));
+            return Ok(exit::FAILED);
+        }
+    };
+    times.sort_unstable();
+    let (min, median) = (times.first().copied().unwrap_or_default(), times.get(times.len() / 2).copied().unwrap_or_default());
+    if flags.json {
+        let runs = i64::try_from(times.len()).unwrap_or(i64::MAX);
+        out(&json::printable(&Json::object([
+            ("min_ms", Node::Float(milliseconds(min)).into()),
+            ("median_ms", Node::Float(milliseconds(median)).into()),
+            ("runs", Json::from(Node::Int(runs))),
+        ])));
+    } else {
+        out(&format!("min_ms    {:.4}\nmedian_ms {:.4}\nruns      {}", milliseconds(min), milliseconds(median), times.len()));
+    }
+    Ok(exit::OK)
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}
+
+fn measure(source: &str, context: &Value) -> Result<Vec<Duration>, Error> {
+    let limits = Limits {
+        steps: u64::MAX,
+        memory_bytes: u64::MAX,
+        loop_jumps: u64::MAX,
+        program_bytes: u64::MAX,
+        symbols: u64::MAX,
+        ..Limits::default()
+    };
+    let input = Input {
+        source,
+        context,
+        memory: &Memory::new(),
+        tools: &[],
+        history: &[],
+        journal: None,
+        budget: &Value::Nil,
+        limits: &limits,
+        dialect: Dialect::Current,
+        absent_data: AbsentData::Nil,
+    };
+    let stop = AtomicBool::new(false);
+    let setting = Setting { tools: &NoTools, timeout_ms: u64::MAX, now_ms: now_ms(), stop: &stop };
+    let once = || {
+        let started = Instant::now();
+        let outcome = run_here(&input, &setting);
+        let time = started.elapsed();
+        outcome.result.map(|_| time)
+    };
+    let started = Instant::now();
+    while started.elapsed() < WARM_UP {
+        once()?;
+    }
+    let mut times = Vec::new();
+    let started = Instant::now();
+    while times.len() < *RUNS.start() || (started.elapsed() < MEASURED && times.len() < *RUNS.end()) {
+        times.push(once()?);
+    }
+    Ok(times)
+}

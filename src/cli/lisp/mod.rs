@@ -1,0 +1,121 @@
+//! `lisp`: the language alone, from the command line. Nothing here needs the configuration or the async runtime.
+
+mod batch;
+mod bench;
+mod doc;
+mod repl;
+mod run;
+mod snippet;
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use ptc_core::value::Json;
+
+use super::UsageError;
+use super::context::read;
+
+/// Milliseconds that a program may compute when nothing is said: the interpreter's default of the language contract §20.
+const TIMEOUT_MS: u64 = 1_000;
+
+/// What can be done with the language.
+#[derive(Debug, Subcommand)]
+pub enum LispCommand {
+    /// Run a program and print its value
+    Run(RunFlags),
+    /// Run many programs: JSON lines on stdin, one result a line on stdout
+    Batch,
+    /// Describe a builtin or form, or list those that fit a word
+    Doc {
+        /// A name, or a part of names and descriptions
+        word: String,
+    },
+    /// Measure how long a full run takes (read, analyse, evaluate), limits raised
+    Bench(BenchFlags),
+    /// Type programs and see their values
+    Repl(ReplFlags),
+}
+
+/// Flags of `lisp run`.
+#[derive(Debug, Args)]
+pub struct RunFlags {
+    /// The program's file, `-` for stdin
+    #[arg(value_name = "FILE", required_unless_present = "expression", conflicts_with = "expression")]
+    pub file: Option<PathBuf>,
+    /// Instead of a file: the program
+    #[arg(short, value_name = "EXPR", allow_hyphen_values = true)]
+    pub expression: Option<String>,
+    /// Data to read as data/key: a JSON object, or @FILE
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub context: Option<String>,
+    /// Print the result as JSON, as `lisp batch` does
+    #[arg(long)]
+    pub json: bool,
+    /// Milliseconds it may compute
+    #[arg(long, value_name = "MS", default_value_t = TIMEOUT_MS)]
+    pub timeout: u64,
+    /// Which forms of older versions are understood: current, legacy, auto
+    #[arg(long, value_name = "DIALECT", default_value = "current")]
+    pub dialect: String,
+    /// Data that is not there is an error
+    #[arg(long)]
+    pub strict_data: bool,
+}
+
+/// Flags of `lisp bench`.
+#[derive(Debug, Args)]
+pub struct BenchFlags {
+    /// The program's file, `-` for stdin
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Data to read as data/key: a JSON object, or @FILE
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub context: Option<String>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `lisp repl`.
+#[derive(Debug, Args)]
+pub struct ReplFlags {
+    /// Data to read as data/key: a JSON object, or @FILE
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub context: Option<String>,
+    /// Milliseconds that each program may compute
+    #[arg(long, value_name = "MS", default_value_t = 10_000)]
+    pub timeout: u64,
+}
+
+pub(super) fn lisp(command: &LispCommand) -> Result<u8, UsageError> {
+    match command {
+        LispCommand::Run(flags) => run::run(flags),
+        LispCommand::Batch => batch::batch(),
+        LispCommand::Doc { word } => Ok(doc::doc(word)),
+        LispCommand::Bench(flags) => bench::bench(flags),
+        LispCommand::Repl(flags) => repl::repl(flags),
+    }
+}
+
+/// The text of a program's file, and the name to call it by.
+fn program(file: &Path) -> Result<(String, String), UsageError> {
+    if file == Path::new("-") {
+        let text = std::io::read_to_string(std::io::stdin())
+            .map_err(|error| UsageError(format!("stdin cannot be read: {error}")))?;
+        return Ok(("stdin".to_owned(), text));
+    }
+    let name = file.to_string_lossy().into_owned();
+    read(&name).map(|text| (name, text))
+}
+
+/// The data of `--context`; none without it.
+fn data(flag: Option<&str>) -> Result<Json, UsageError> {
+    flag.map_or_else(|| Ok(Json::object::<String>([])), |text| super::context::object(text).map(|(_, json)| json))
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,57 @@
+//! The REPL at a terminal: line editing, history, completion.
+//!
+//! In: a session. Out: its end. The history is a file of the user's data folder; without one nothing is kept.
+
+use std::path::PathBuf;
+
+use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{Config, Editor};
+
+use super::complete::Assistant;
+use super::session::{Reply, Session};
+use super::PROMPT;
+use crate::cli::{UsageError, exit, out, tell};
+use crate::config::Folders;
+
+/// Inputs kept in the history file.
+const HISTORY: usize = 2_000;
+
+pub(super) fn converse(mut session: Session) -> Result<u8, UsageError> {
+    let settings = Config::builder().max_history_size(HISTORY)?.auto_add_history(true).build();
+    let mut editor: Editor<Assistant, DefaultHistory> = Editor::with_config(settings)?;
+    editor.set_helper(Some(Assistant::default()));
+    let file = history_file();
+    if let Some(file) = &file {
+        // The first time there is none.
+        _ = editor.load_history(file);
+    }
+    out(&format!("PTC-Lisp {}; :help tells what else can be typed", env!("CARGO_PKG_VERSION")));
+    loop {
+        if let Some(assistant) = editor.helper_mut() {
+            assistant.know(session.names());
+        }
+        match editor.readline(PROMPT) {
+            Ok(input) => {
+                if session.take(input.trim()) == Reply::Quit {
+                    break;
+                }
+            }
+            Err(ReadlineError::Interrupted) => tell("(:quit or Ctrl-D leaves)"),
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(file) = &file {
+            // A history that cannot be kept must not disturb.
+            _ = editor.save_history(file);
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// The file, with its folder made.
+fn history_file() -> Option<PathBuf> {
+    let folder = Folders::new(None).logs_dir.parent()?.to_owned();
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join("repl-history"))
+}

@@ -1,0 +1,58 @@
+//! `lisp run`: one program; what it prints and its value on stdout, errors on stderr with their place.
+
+use std::sync::atomic::AtomicBool;
+
+use ptc_core::lisp::case::Case;
+use ptc_core::lisp::{CallAddress, Outcome, Signal};
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value};
+
+use super::{RunFlags, data, now_ms, program, snippet};
+use crate::cli::{UsageError, exit, json, out, safe, safe_line, tell};
+use crate::program::{Setting, run as run_program};
+
+pub(super) fn run(flags: &RunFlags) -> Result<u8, UsageError> {
+    let (name, text) = match (&flags.expression, &flags.file) {
+        (Some(expression), _) => ("-e".to_owned(), expression.clone()),
+        (None, file) => program(file.as_deref().unwrap_or_else(|| "-".as_ref()))?,
+    };
+    let options = Json::object([
+        ("dialect", Json::str(flags.dialect.as_str())),
+        ("strict_data", Node::Bool(flags.strict_data).into()),
+    ]);
+    let members =
+        [("program", Json::str(text)), ("context", data(flags.context.as_deref())?), ("opts", options)];
+    let case = Case::read(&Json::object(members)).map_err(|error| UsageError(error.message()))?;
+    let outcome = perform(&case, flags.timeout);
+    if flags.json {
+        out(&json::printable(&case.record(&outcome)));
+    } else {
+        report(&outcome, &case.program, &name);
+    }
+    Ok(exit_code(&outcome))
+}
+
+/// Runs the case on a thread of its own.
+fn perform(case: &Case, timeout_ms: u64) -> Outcome {
+    let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
+    let setting = Setting { tools: &tools, timeout_ms, now_ms: now_ms(), stop: &AtomicBool::new(false) };
+    run_program(&case.input(), &setting)
+}
+
+/// Prints and value on stdout, errors and warnings on stderr.
+pub(super) fn report(outcome: &Outcome, source: &str, name: &str) {
+    outcome.prints.iter().for_each(|line| out(&safe(line)));
+    outcome.warnings.iter().for_each(|warning| tell(&format!("note: {}", safe_line(warning))));
+    match &outcome.result {
+        Ok((Signal::Fail, value)) => tell(&format!("{name}: the program failed: {}", safe(&value.to_string()))),
+        Ok((_, value)) => out(&safe(&value.to_string())),
+        Err(error) => tell(&snippet::render(error, source, name)),
+    }
+}
+
+fn exit_code(outcome: &Outcome) -> u8 {
+    match outcome.result {
+        Ok((Signal::Value | Signal::Return, _)) => exit::OK,
+        Ok((Signal::Fail, _)) | Err(_) => exit::FAILED,
+    }
+}

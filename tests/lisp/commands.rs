@@ -1,0 +1,114 @@
+//! `lisp run`, `batch`, `doc`, `bench` and `repl` as a script sees them.
+
+use crate::cli::program::Program;
+
+#[test]
+fn run_prints_what_the_program_prints_and_then_its_value() {
+    let program = Program::new();
+    let done = program.run(["lisp", "run", "-e", r#"(println "a" :b) (println [1 "x"]) {:k "v"}"#]);
+    assert_eq!(done.exits(0).stdout, "a :b\n[1 \"x\"]\n{:k \"v\"}\n");
+    let file = program.file("sum.clj", "(reduce + data/xs)");
+    assert_eq!(program.run(["lisp", "run", file, "--context", r#"{"xs": [1, 2]}"#]).exits(0).stdout, "3\n");
+    let context = program.file("context.json", r#"{"xs": [5]}"#);
+    assert_eq!(program.run(["lisp", "run", file, "--context", &format!("@{context}")]).exits(0).stdout, "5\n");
+    assert_eq!(program.fed(["lisp", "run", "-"], "(+ 1 2)").exits(0).stdout, "3\n");
+}
+
+#[test]
+fn a_program_that_breaks_or_fails_ends_with_1_and_shows_the_place() {
+    let program = Program::new();
+    let file = program.file("bad.clj", "(println 1)\n(+ 1\n   (inc nil))");
+    let done = program.run(["lisp", "run", file]);
+    done.exits(1).tells("bad.clj:3:4: arithmetic_error: inc: ").tells("   3 |    (inc nil))\n     |    ^^^^^^^^^");
+    assert_eq!(done.stdout, "1\n");
+    program.run(["lisp", "run", "-e", "(fail {:reason :no})"]).exits(1).tells("{:reason :no}");
+    program.run(["lisp", "run", "-e", "(str 1"]).exits(1).tells("parse_error");
+    program.run(["lisp", "run", "-e", "(fitler odd? [])"]).exits(1).tells("filter");
+}
+
+#[test]
+fn what_cannot_be_run_ends_with_2() {
+    let program = Program::new();
+    program.run(["lisp", "run", "missing.clj"]).exits(2).tells("missing.clj");
+    program.run(["lisp", "run", "-e", "1", "--context", "[1]"]).exits(2).tells("object");
+    program.run(["lisp", "run", "-e", "1", "--context", "{"]).exits(2).tells("JSON");
+    program.run(["lisp", "run"]).exits(2);
+    program.run(["lisp", "run", "-e", "1", "--dialect", "old"]).exits(2).tells("dialect");
+}
+
+#[test]
+fn run_gives_the_record_as_json() {
+    let json = Program::new().run(["lisp", "run", "--json", "-e", "(def a #{1}) (println 2) a"]).exits(0).json();
+    assert_eq!(json["value"]["#set"], serde_json::json!([1]));
+    assert_eq!(json["prints"], serde_json::json!(["2"]));
+    assert_eq!(json["memory_out"]["a"], "#{1}");
+}
+
+#[test]
+fn batch_answers_line_by_line_in_order_also_to_lines_that_are_no_cases() {
+    let lines = [
+        r#"{"id": "a", "program": "(+ data/n 1)", "context": {"n": 1}}"#,
+        "nonsense",
+        r#"{"id": "b", "program": "(tool/t {:x-y 1})", "tools": {"t": "echo"}}"#,
+        "",
+        r#"{"id": "c", "program": "(loop [] (recur))"}"#,
+        r#"{"id": "d", "program": 5}"#,
+        r#"{"id": "e", "program": "[*1 m (keyword \"k\") 12345678901234567890 ##Inf inc]", "turn_history": [7], "memory": {"m": 1}}"#,
+        r#"{"id": "f", "program": "(+ 1 2)", "opts": {"max_program_bytes": 3}}"#,
+    ];
+    let done = Program::new().fed(["lisp", "batch"], lines.join("\n"));
+    let answers: Vec<serde_json::Value> =
+        done.exits(0).stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(answers.len(), 7);
+    assert_eq!((&answers[0]["id"], &answers[0]["value"]), (&"a".into(), &2.into()));
+    assert_eq!((&answers[1]["ok"], &answers[1]["reason"]), (&false.into(), &"invalid_config".into()));
+    assert_eq!(answers[2]["value"], serde_json::json!({"x_y": 1}));
+    assert_eq!(answers[2]["tool_calls"][0]["name"], "t");
+    assert_eq!(answers[3]["reason"], "loop_limit_exceeded");
+    assert_eq!((&answers[4]["id"], &answers[4]["reason"]), (&"d".into(), &"invalid_config".into()));
+    assert_eq!(answers[5]["value"][3]["#int"], "12345678901234567890");
+    assert_eq!(answers[5]["value"][4]["#num"], "##Inf");
+    assert!(answers[5]["prn"].as_str().is_some_and(|text| text.starts_with("[7 1 :k 12345678901234567890 ##Inf")));
+    assert_eq!(answers[6]["reason"], "program_too_large");
+}
+
+#[test]
+fn batch_takes_no_more_time_than_a_case_allows() {
+    let case = r#"{"id": 1, "program": "(reduce + (map (fn [x] (reduce + (range 100000))) (range 1000000)))", "opts": {"timeout": 50}}"#;
+    let started = std::time::Instant::now();
+    let done = Program::new().fed(["lisp", "batch"], case);
+    assert!(done.exits(0).stdout.contains(r#""reason":"timeout""#), "{}", done.stdout);
+    assert!(started.elapsed() < std::time::Duration::from_secs(5));
+}
+
+#[test]
+fn doc_describes_a_name_lists_what_fits_and_suggests_the_nearest() {
+    let program = Program::new();
+    assert!(program.run(["lisp", "doc", "take"]).exits(0).stdout.starts_with("(take n coll)"));
+    let list = program.run(["lisp", "doc", "take-"]);
+    assert!(list.exits(0).stdout.lines().any(|line| line.starts_with("take-while")), "{}", list.stdout);
+    program.run(["lisp", "doc", "filtr"]).exits(1).tells("filter");
+}
+
+#[test]
+fn bench_gives_times_also_as_json() {
+    let program = Program::new();
+    let file = program.file("p.clj", "(loop [i 0] (if (< i 20000) (recur (inc i)) i))");
+    let json = program.run(["lisp", "bench", file, "--json"]).exits(0).json();
+    let number = |key: &str| json[key].as_f64().expect("a number");
+    assert!(0.0 < number("min_ms") && number("min_ms") <= number("median_ms") && number("runs") >= 5.0);
+    let file = program.file("q.clj", "(inc nil)");
+    program.run(["lisp", "bench", file]).exits(1).tells("arithmetic_error");
+}
+
+#[test]
+fn a_piped_repl_keeps_memory_and_results_and_goes_on_after_errors() {
+    let program = Program::new();
+    program.file("lib.clj", "(defn twice [x] (* 2 x))");
+    let input = "(def a\n  20)\n(+ a 1)\n(inc nil)\n[*1 a]\n:load lib.clj\n(twice 4)\n:memory\n:reset\n*1\n:doc first\n:quit\n99";
+    let done = program.fed(["lisp", "repl"], input);
+    done.exits(1).tells("repl:1:1: arithmetic_error");
+    assert!(done.stdout.starts_with("#'a\n21\n[21 20]\n#'twice\n8\na = 20\ntwice = #fn[x]\nnil\n(first coll)\n"), "{}", done.stdout);
+    assert!(!done.stdout.contains("99"));
+    assert_eq!(program.fed(["lisp", "repl"], "1\n(+ 1\n1)").exits(0).stdout, "1\n2\n");
+}

@@ -1,0 +1,7 @@
+//! The language from outside: the reference's results, properties of any program, the commands.
+
+mod commands;
+mod conformance;
+mod generate;
+mod properties;
+mod suite;
