@@ -4,10 +4,6 @@
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
-mod describe;
-mod format;
-mod json;
-
 mod access;
 mod aggregate;
 mod argument;
@@ -18,38 +14,36 @@ mod build;
 mod collection;
 mod compare;
 mod compose;
+mod control;
 mod describe;
 mod filter;
 mod format;
 mod group;
 mod interop;
 mod json;
-mod control;
-mod filter;
 mod key;
-mod lookup;
-mod map;
-mod group;
 #[cfg(test)]
 mod laws;
+mod lookup;
+mod map;
+mod numeric;
+mod parse;
 mod parts;
 mod place;
+mod predicates;
 pub(crate) mod range;
 mod reduce;
 pub(crate) mod regex;
+mod rounding;
 mod row;
 mod sets;
 mod slice;
 mod sort;
 mod strings;
-mod view;
-mod walk;
-mod numeric;
-mod parse;
-mod predicates;
-mod rounding;
 mod texts;
 mod time;
+mod view;
+mod walk;
 mod written;
 
 use std::collections::HashMap;
