@@ -21,6 +21,10 @@ mod filter;
 mod format;
 mod forms;
 mod group;
+mod filter;
+mod format;
+mod group;
+mod interop;
 mod json;
 mod key;
 #[cfg(test)]
@@ -43,6 +47,7 @@ mod slice;
 mod sort;
 mod strings;
 mod texts;
+mod time;
 mod view;
 mod walk;
 mod written;
@@ -92,6 +97,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Regular expressions", rows: regex::ROWS },
     Section { title: "JSON", rows: json::ROWS },
     Section { title: "Describing data", rows: describe::ROWS },
+    Section { title: "Methods of strings", rows: interop::ROWS },
+    Section { title: "Dates and times", rows: time::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
