@@ -23,7 +23,7 @@ pub use bits::{Bit, and, and_not, not, or, set_bit, shift_left, shift_right, tes
 pub(super) use compare::compare;
 pub(super) use compare::is_nan;
 pub use division::{div, modulo, quot, rem};
-pub use round::{Rounding, decimals, to_double, whole};
+pub use round::{Rounding, decimals, fixed, to_double, whole};
 pub use text::{parse_double, parse_long, shortest};
 
 /// Why numbers could not be computed. Arguments are counted from 1.

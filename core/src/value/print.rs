@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::number::fixed;
 use super::{Map, Value};
 use crate::limits::JSON_DEPTH;
 
@@ -183,7 +184,7 @@ fn float(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "##Inf" } else { "##-Inf" }.to_owned();
     }
-    let text = format!("{value:.10}");
+    let text = fixed(value, 10);
     let digits = text.trim_end_matches('0');
     if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() }
 }

@@ -166,6 +166,12 @@ pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
 /// Calls a value: a builtin known by name directly, one with a wrong number of arguments fails when it is reached.
 pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
     match constant_builtin(&callee) {
+        Some(row) if row.name == "take" && takes_of_range(&args) => {
+            if let Some(Expr::Builtin { args: ends, .. }) = args.pop().map(|range| range.expr) {
+                args.extend(ends);
+            }
+            Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span)
+        }
         Some(builtin) if builtin.arity.allows(args.len()) => Node::new(Expr::Builtin { builtin, args }, span),
         Some(builtin) => {
             let error = arity_error(Reason::ArityError, builtin, args.len(), span);
@@ -179,6 +185,13 @@ pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
         }
         None => Node::new(Expr::Call { callee: Box::new(callee), args }, span),
     }
+}
+
+/// Are these the arguments of `(take n (range start end step))`? Only there the step may be 0.
+fn takes_of_range(args: &[Node]) -> bool {
+    let [_, Node { expr: Expr::Builtin { builtin, args }, .. }] = args else { return false };
+    builtin.name == "range"
+        && matches!(&**args, [_, _, step] if !matches!(step.expr, Expr::Const(Value::Int(step)) if step != 0))
 }
 
 /// A builtin that got a wrong number of arguments.

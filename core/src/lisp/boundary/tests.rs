@@ -22,7 +22,7 @@ impl Host for Nobody {
 }
 
 fn arguments(value: &Value) -> R<(Value, Vec<String>)> {
-    let mut machine = Machine::new(&Nobody, Limits { steps: 1_000_000 });
+    let mut machine = Machine::new(&Nobody, Limits::default());
     tool_args(&mut machine, value)
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::access::ORDERED;
 use super::argument::{Sources, hinted, integer, length, taken};
+use super::collection::{own_list, own_map};
 use super::sort::members_of;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, R, described, wrong};
 use crate::reasons::Reason;
-use crate::value::{List, Map, Set, Value};
+use crate::value::{Map, Set, Value};
 
 /// What makes collections.
 pub(super) const ROWS: &[Builtin] = &[
@@ -121,7 +122,7 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         coll = Vec::new().into();
     }
     match &mut coll {
-        Value::List(list) => own_list(machine, list, items.len())?.extend(items.iter_mut().map(std::mem::take)),
+        Value::List(list) => own_list(machine, list)?.extend(items.iter_mut().map(std::mem::take)),
         Value::Set(set) => {
             let items = items.iter_mut().map(std::mem::take).collect();
             let set = own_set(machine, set)?;
@@ -178,33 +179,19 @@ fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Vec<(Value, Value)>) -
     Ok(())
 }
 
-/// The list to be changed, with room for some more: in place when nobody else holds it, otherwise a copy.
-fn own_list<'l>(machine: &mut Machine<'_>, list: &'l mut Arc<List>, more: usize) -> R<&'l mut List> {
-    let copied = if Arc::get_mut(list).is_some() { 0 } else { list.len() };
-    make_room(machine, copied, more)?;
-    Ok(Arc::make_mut(list))
-}
-
 fn own_set<'s>(machine: &mut Machine<'_>, set: &'s mut Arc<Set>) -> R<&'s mut Set> {
-    let copied = if Arc::get_mut(set).is_some() { 0 } else { set.len() };
-    make_room(machine, copied, 0)?;
+    if Arc::get_mut(set).is_none() {
+        make_room(machine, set.len())?;
+    }
     Ok(Arc::make_mut(set))
 }
 
-fn own_map<'m>(machine: &mut Machine<'_>, map: &'m mut Arc<Map>) -> R<&'m mut Map> {
-    let copied = if Arc::get_mut(map).is_some() { 0 } else { 2 * map.len() };
-    make_room(machine, copied, 0)?;
-    Ok(Arc::make_mut(map))
-}
-
-/// Asks for the room of copied and of new values, when it is worth asking.
-fn make_room(machine: &mut Machine<'_>, copied: usize, more: usize) -> R<()> {
-    let values = copied.saturating_add(more);
+/// Asks for the room of values that are about to be copied, when it is worth asking.
+fn make_room(machine: &mut Machine<'_>, values: usize) -> R<()> {
     if values > FEW {
         machine.reserve(values.saturating_mul(size_of::<Value>()))?;
-        machine.ticks(copied)?;
     }
-    Ok(())
+    machine.ticks(values)
 }
 
 /// Up to this many values are added one by one and without asking for room.
@@ -250,8 +237,7 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
         Value::Set(set) => set.len(),
         _ => 0,
     };
-    make_room(machine, 0, more)?;
-    machine.ticks(more)?;
+    make_room(machine, more)?;
     match coll {
         Value::List(mut list) => match Arc::get_mut(&mut list) {
             Some(own) => items.append(own),
@@ -275,7 +261,7 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             return Ok(items.into());
         }
         Value::List(list) => {
-            let list = own_list(machine, list, 0)?;
+            let list = own_list(machine, list)?;
             append(machine, list, source)?;
         }
         Value::Set(set) => {

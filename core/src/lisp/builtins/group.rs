@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::mem::take;
 
 use super::access::ORDERED;
-use super::argument::{Sources, callee, clamped, hinted, length, swapped, taken};
+use super::argument::{Sources, clamped, hinted, length, swapped, taken};
+use super::collection::Each;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -172,14 +173,14 @@ fn windows(
 
 fn partition_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [function, coll] = taken(args);
-    let function = callee(&function, &coll, "(partition-by f coll)")?;
+    let function = Each::of(&function, &coll, "(partition-by f coll)")?;
     Sources::All.check(2, &coll)?;
     let mut groups: Vec<Value> = Vec::new();
     let mut group: Vec<Value> = Vec::new();
     let mut current = Value::Nil;
     for item in collect(machine, coll)? {
         machine.tick()?;
-        let value = function.call1(machine, item.clone())?;
+        let value = function.of_item(machine, &item)?;
         let (differs, steps) = value.cmp_counted(&current);
         machine.ticks(steps)?;
         if differs.is_ne() && !group.is_empty() {

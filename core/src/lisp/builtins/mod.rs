@@ -4,23 +4,28 @@
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
+mod describe;
+mod format;
+mod json;
+
 mod access;
 mod aggregate;
 mod argument;
 mod arith;
-mod bits;
-mod compare;
 mod assoc;
+mod bits;
 mod build;
 mod collection;
+mod compare;
 mod compose;
 mod control;
 mod filter;
-mod format;
-mod group;
 mod key;
 mod lookup;
 mod map;
+mod group;
+#[cfg(test)]
+mod laws;
 mod parts;
 mod place;
 pub(crate) mod range;
@@ -77,6 +82,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Parts of strings", rows: parts::ROWS },
     Section { title: "Formatting", rows: format::ROWS },
     Section { title: "Regular expressions", rows: regex::ROWS },
+    Section { title: "JSON", rows: json::ROWS },
+    Section { title: "Describing data", rows: describe::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("range", Arity::between(1, 3)
 
 /// `(take n (range start end step))` written in one, where the step may be 0: then `start` n times. The analyser calls
 /// it for exactly this form; programs cannot name it.
-pub(crate) const TAKE_OF_RANGE: Builtin = Builtin::new("take", Arity::exactly(4), take_of_range);
+pub(crate) static TAKE_OF_RANGE: Builtin = Builtin::new("take", Arity::exactly(4), take_of_range);
 
 fn range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let count = args.len();
@@ -71,10 +71,18 @@ fn take_of_range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             repeated(machine, length(integer(1, n)?), start)
         }
         [_, ends @ ..] => {
-            args[1] = range(machine, ends)?;
+            args[1] = range(machine, ends).map_err(within_range)?;
             super::slice::take(machine, &mut args[..2])
         }
         [] => Ok(Value::Nil),
+    }
+}
+
+#[cold]
+fn within_range(halt: Box<Halt>) -> Box<Halt> {
+    match *halt {
+        Halt::Error(error) => error.within("range").into(),
+        other => Box::new(other),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Slicing: parts of a collection.
 
 use super::access::{ORDERED, after};
-use super::argument::{Sources, callee, clamped, integer, length, swapped, taken};
+use super::argument::{Sources, clamped, integer, length, swapped, taken};
+use super::collection::Each;
 use super::view::{count, slice, split, view};
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::machine::{Callee, Machine};
+use crate::lisp::machine::Machine;
 use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -199,25 +200,19 @@ fn nthnext(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if start == end { Ok(Value::Nil) } else { slice(machine, coll, start..end) }
 }
 
-/// How many items a predicate holds for before the first one for which it does not.
-fn leading(machine: &mut Machine<'_>, pred: &Callee<'_>, coll: &Value) -> R<usize> {
+/// The collection of `(f pred coll)`, and how many items come before the first one for which the predicate is false.
+fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize)> {
+    let [pred, coll] = taken(args);
+    let pred = Each::of(&pred, &coll, call)?;
+    Sources::All.check(2, &coll)?;
     let mut leading = 0;
-    for item in view(coll) {
+    for item in view(&coll) {
         machine.tick()?;
-        if !pred.test(machine, item)? {
+        if !pred.of_owned(machine, item)?.is_truthy() {
             break;
         }
         leading += 1;
     }
-    Ok(leading)
-}
-
-/// The collection of `(f pred coll)`, and how many of its items lead.
-fn led(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize)> {
-    let [pred, coll] = taken(args);
-    let pred = callee(&pred, &coll, call)?;
-    Sources::All.check(2, &coll)?;
-    let leading = leading(machine, &pred, &coll)?;
     Ok((coll, leading))
 }
 

@@ -7,6 +7,7 @@ mod convert;
 mod members;
 mod path;
 mod read;
+mod values;
 mod write;
 
 use num_bigint::BigInt;
@@ -15,6 +16,8 @@ pub use convert::TOO_DEEP;
 pub use members::Members;
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
+pub(crate) use values::parse_value;
+pub(crate) use write::{write_float, write_string};
 
 use crate::text::Span;
 

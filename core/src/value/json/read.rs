@@ -34,7 +34,7 @@ impl JsonError {
 
 /// Reads one JSON value; only white space may follow it.
 pub fn parse(source: &str) -> Result<Json, JsonError> {
-    let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, depth: 0 };
+    let mut reader = Reader::new(source);
     reader.space();
     let json = reader.value()?;
     reader.space();
@@ -44,26 +44,32 @@ pub fn parse(source: &str) -> Result<Json, JsonError> {
     Ok(json)
 }
 
-struct Reader<'a> {
-    source: &'a str,
+/// A place in a text, and how to read on from there.
+pub(super) struct Reader<'a> {
+    pub(super) source: &'a str,
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     depth: u64,
 }
 
-impl Reader<'_> {
-    fn peek(&self) -> Option<u8> {
+impl<'a> Reader<'a> {
+    /// At the start of a text.
+    pub(super) fn new(source: &'a str) -> Self {
+        Self { source, bytes: source.as_bytes(), at: 0, depth: 0 }
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
     /// An error here; at the end of the text more of it could help.
-    fn error(&self, what: &str) -> JsonError {
+    pub(super) fn error(&self, what: &str) -> JsonError {
         let found = match self.source.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "found the end of the text".to_owned(),
             Some(c) => format!("found {c:?}"),
@@ -71,7 +77,7 @@ impl Reader<'_> {
         JsonError { message: format!("{what}, {found}"), offset: self.at, incomplete: self.at >= self.bytes.len() }
     }
 
-    fn value(&mut self) -> Result<Json, JsonError> {
+    pub(super) fn value(&mut self) -> Result<Json, JsonError> {
         let start = self.at;
         let node = match self.peek() {
             Some(b'{') => self.nested(Self::object)?,
@@ -87,15 +93,26 @@ impl Reader<'_> {
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Node, JsonError>) -> Result<Node, JsonError> {
+        self.enter()?;
+        let node = read(self)?;
+        self.leave();
+        Ok(node)
+    }
+
+    /// Goes past an opening bracket, unless that would be too deep.
+    pub(super) fn enter(&mut self) -> Result<(), JsonError> {
         self.depth += 1;
         if self.depth > JSON_DEPTH.max {
             let message = format!("nested deeper than {} levels", JSON_DEPTH.max);
             return Err(JsonError { message, offset: self.at, incomplete: false });
         }
         self.at += 1;
-        let node = read(self)?;
+        Ok(())
+    }
+
+    /// One level up.
+    pub(super) fn leave(&mut self) {
         self.depth -= 1;
-        Ok(node)
     }
 
     fn object(&mut self) -> Result<Node, JsonError> {
@@ -222,7 +239,19 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn string(&mut self) -> Result<String, JsonError> {
+    /// A string without escapes, if that is what comes next.
+    pub(super) fn plain_string(&mut self) -> Option<&'a str> {
+        let rest = self.bytes.get(self.at..)?.strip_prefix(b"\"")?;
+        let length = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))?;
+        if rest.get(length) != Some(&b'"') {
+            return None;
+        }
+        let text = self.source.get(self.at + 1..=self.at + length)?;
+        self.at += length + 2;
+        Some(text)
+    }
+
+    pub(super) fn string(&mut self) -> Result<String, JsonError> {
         self.at += 1;
         let mut text = String::new();
         loop {

@@ -68,7 +68,7 @@ fn close(out: &mut String, empty: bool, indent: Option<&str>, level: usize, brac
 }
 
 /// Shortest text that reads back as the same double, always with a point or an exponent.
-fn write_float(out: &mut String, value: f64) {
+pub(crate) fn write_float(out: &mut String, value: f64) {
     if !value.is_finite() {
         out.push_str("null");
         return;
@@ -82,7 +82,7 @@ fn write_float(out: &mut String, value: f64) {
 }
 
 /// Writes `text` as a JSON string.
-fn write_string(out: &mut String, text: &str) {
+pub(crate) fn write_string(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
         match c {

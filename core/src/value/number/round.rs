@@ -58,11 +58,16 @@ pub fn decimals(float: f64, places: u32) -> f64 {
     if !float.is_finite() || float.abs() >= WHOLE_FROM || places > MOST_DECIMALS {
         return float;
     }
-    let digits = places as usize;
+    fixed(float, places).parse().unwrap_or(float)
+}
+
+/// The float written with exactly so many decimals, at most 15, halves away from zero; never an exponent.
+pub fn fixed(float: f64, places: u32) -> String {
+    let digits = places.min(MOST_DECIMALS) as usize;
     // A half has one binary and so one decimal place more than are kept, and then it is written exactly. The formatter
     // would round it to even; its neighbour further from zero is rounded away.
-    let short = (float * f64::from(2_u32 << places)).fract() == 0.0;
-    let half = short && format!("{float:.*}", digits + 1).ends_with('5');
+    let short = (float * f64::from(2_u32 << places.min(MOST_DECIMALS))).fract() == 0.0;
+    let half = short && float.fract() != 0.0 && format!("{float:.*}", digits + 1).ends_with('5');
     let away = if !half {
         float
     } else if float > 0.0 {
@@ -70,5 +75,5 @@ pub fn decimals(float: f64, places: u32) -> f64 {
     } else {
         float.next_down()
     };
-    format!("{away:.digits$}").parse().unwrap_or(float)
+    format!("{away:.digits$}")
 }

@@ -1,0 +1,157 @@
+//! What the values under one key look like: types, range, distinct values, examples.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+
+use super::{counts, record, type_name};
+use crate::lisp::R;
+use crate::lisp::builtins::place::{number, offset};
+use crate::lisp::machine::Machine;
+use crate::value::{Bounds, Value};
+
+/// Characters of an example.
+const EXAMPLE_CHARS: usize = 120;
+/// Different values that are counted.
+const MOST_DISTINCT: usize = 50;
+/// Bytes of a collection that are written to make an example of it.
+const EXAMPLE_BYTES: usize = 2_048;
+
+/// What was seen under one key.
+#[derive(Default)]
+pub(super) struct Column {
+    present: usize,
+    types: BTreeMap<&'static str, usize>,
+    /// The latest ones first.
+    examples: Vec<Value>,
+    distinct: BTreeSet<Value>,
+    distinct_capped: bool,
+    range: Option<(Value, Value)>,
+    /// Strings and collections that hold something; `None` when there were none of either.
+    non_empty: Option<usize>,
+}
+
+impl Column {
+    /// Looks at one more value, keeping the latest `sample` different ones as examples.
+    pub(super) fn add(&mut self, machine: &mut Machine<'_>, value: &Value, sample: usize) -> R<()> {
+        self.present += 1;
+        *self.types.entry(type_name(value)).or_default() += 1;
+        let shown = example(machine, value)?;
+        if !self.examples.contains(&shown) {
+            self.examples.insert(0, shown);
+            self.examples.truncate(sample);
+        }
+        if is_scalar(value) && !self.distinct.contains(value) {
+            if self.distinct.len() < MOST_DISTINCT {
+                self.distinct.insert(value.clone());
+            } else {
+                self.distinct_capped = true;
+            }
+        }
+        match value {
+            Value::Float(float) if !float.is_finite() => {}
+            Value::Int(_) | Value::Big(_) | Value::Float(_) => {
+                let (min, max) = self.range.get_or_insert_with(|| (value.clone(), value.clone()));
+                if value < &*min {
+                    *min = value.clone();
+                } else if value > &*max {
+                    *max = value.clone();
+                }
+            }
+            Value::Str(text) => self.holds(!text.is_empty()),
+            Value::List(items) => self.holds(!items.is_empty()),
+            Value::Set(members) => self.holds(!members.is_empty()),
+            Value::Map(map) => self.holds(!map.is_empty()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn holds(&mut self, something: bool) {
+        *self.non_empty.get_or_insert(0) += usize::from(something);
+    }
+
+    /// How many values there were.
+    pub(super) fn present(&self) -> usize {
+        self.present
+    }
+
+    /// The description, without what depends on other values.
+    pub(super) fn entries(&self) -> Vec<(&'static str, Value)> {
+        let mut entries =
+            vec![("types", counts(self.types.clone())), ("examples", Value::list(self.examples.iter().cloned()))];
+        if !self.distinct.is_empty() {
+            entries.push(("distinct_count", number(self.distinct.len())));
+        }
+        if self.distinct_capped {
+            entries.push(("distinct_capped", Value::Bool(true)));
+        }
+        if let Some((min, max)) = &self.range {
+            entries.push(("range", record(vec![("min", min.clone()), ("max", max.clone())])));
+        }
+        if let Some(count) = self.non_empty {
+            entries.push(("non_empty", number(count)));
+        }
+        entries
+    }
+}
+
+fn is_scalar(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::Nil
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Big(_)
+            | Value::Float(_)
+            | Value::Keyword(_)
+            | Value::Str(_)
+    )
+}
+
+/// A value as an example: scalars as they are, others as text, both cut.
+pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
+    match value {
+        Value::Str(text) => {
+            machine.ticks(1 + text.len().min(EXAMPLE_BYTES) / 16)?;
+            let start = &text[..text.floor_char_boundary(EXAMPLE_BYTES)];
+            Ok(offset(start, EXAMPLE_CHARS).map_or_else(|| value.clone(), |end| cut(value, start, end)))
+        }
+        scalar if is_scalar(scalar) => Ok(scalar.clone()),
+        other => {
+            let mut text = Start::default();
+            _ = other.write(&mut text, Bounds::default());
+            machine.ticks(1 + text.0.len() / 16)?;
+            let end = offset(&text.0, EXAMPLE_CHARS).unwrap_or(text.0.len());
+            Ok(Value::from(&text.0[..end]))
+        }
+    }
+}
+
+fn cut(value: &Value, start: &str, end: usize) -> Value {
+    let whole = value.as_str().is_some_and(|text| text.len() == end);
+    if whole { value.clone() } else { Value::from(&start[..end]) }
+}
+
+/// A key as it is shown: strings as they are, everything else in readable form.
+pub(super) fn label(key: &Value) -> String {
+    let mut text = Start::default();
+    match key {
+        Value::Str(name) => _ = text.write_str(name),
+        other => _ = other.write(&mut text, Bounds::default()),
+    }
+    let end = offset(&text.0, EXAMPLE_CHARS).unwrap_or(text.0.len());
+    text.0.truncate(end);
+    text.0
+}
+
+/// The start of a text; writing more fails.
+#[derive(Default)]
+struct Start(String);
+
+impl Write for Start {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = EXAMPLE_BYTES.saturating_sub(self.0.len());
+        self.0.push_str(&text[..text.floor_char_boundary(room)]);
+        if text.len() > room { Err(fmt::Error) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,155 @@
+//! JSON for programs (language contract §14.11). What cannot be read or written is nil, never an error.
+
+use std::fmt::Write as _;
+
+use super::strings::pass;
+use super::written::Written;
+use super::{Arity, Builtin, Clojure, Cost};
+use crate::limits::JSON_DEPTH;
+use crate::lisp::R;
+use crate::lisp::machine::Machine;
+use crate::value::json::{parse_value, write_float, write_string};
+use crate::value::{Map, Value};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new("json/parse-string", Arity::exactly(1), parse_string)
+        .doc(&["(json/parse-string text)"], "The value of a JSON text, maps with string keys; nil when it is not JSON.")
+        .examples(&[
+            ("(json/parse-string \"{\\\"a\\\":[1,2.5,null]}\")", "{\"a\" [1 2.5 nil]}"),
+            ("(json/parse-string \"bad\")", "nil"),
+        ])
+        .clojure(Clojure::Extension),
+    Builtin::new("json/parse-lines", Arity::exactly(1), parse_lines)
+        .doc(
+            &["(json/parse-lines text)"],
+            "The values of the JSON texts on each line; blank lines are skipped, a line that is not JSON is nil.",
+        )
+        .examples(&[
+            ("(json/parse-lines \"{\\\"a\\\":1}\\n\\n[2]\\nbad\")", "[{\"a\" 1} [2] nil]"),
+            ("(json/parse-lines nil)", "nil"),
+        ])
+        .clojure(Clojure::Extension),
+    Builtin::new("json/generate-string", Arity::exactly(1), generate_string)
+        .doc(
+            &["(json/generate-string value)"],
+            "The value as compact JSON text, keywords as their names, sets as arrays; nil for what JSON does not have: \
+             dates, functions, infinities.",
+        )
+        .examples(&[
+            ("(json/generate-string {:a [1 nil true]})", "\"{\\\"a\\\":[1,null,true]}\""),
+            ("(json/generate-string {1 \"x\"})", "\"{\\\"1\\\":\\\"x\\\"}\""),
+            ("(json/generate-string inc)", "nil"),
+        ])
+        .cost(Cost::Output)
+        .clojure(Clojure::Extension),
+];
+
+fn parse(machine: &mut Machine<'_>, text: &str) -> R {
+    Ok(parse_value(text, |work| machine.ticks(work))?.unwrap_or_default())
+}
+
+fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match args[0].as_str() {
+        Some(text) => parse(machine, text),
+        None => Ok(Value::Nil),
+    }
+}
+
+fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
+    let mut values = Vec::new();
+    for line in text.split('\n') {
+        pass(machine, line)?;
+        if !line.trim().is_empty() {
+            values.push(parse(machine, line)?);
+        }
+    }
+    Ok(values.into())
+}
+
+fn generate_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut generator = Generator { machine, out: Written::default(), leaf: String::new() };
+    Ok(if generator.value(&args[0], 0)? { generator.out.finish() } else { Value::Nil })
+}
+
+struct Generator<'m, 'h> {
+    machine: &'m mut Machine<'h>,
+    out: Written,
+    /// A scalar being written.
+    leaf: String,
+}
+
+impl Generator<'_, '_> {
+    /// Writes a value; false when JSON has nothing for it or it is nested too deeply.
+    fn value(&mut self, value: &Value, depth: u64) -> R<bool> {
+        self.leaf.clear();
+        match value {
+            Value::Nil => self.leaf.push_str("null"),
+            Value::Bool(_) | Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "{value}"),
+            Value::Float(number) if number.is_finite() => write_float(&mut self.leaf, *number),
+            Value::Str(text) => write_string(&mut self.leaf, text),
+            Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
+            Value::List(items) => return self.items(items, depth + 1),
+            Value::Set(members) => return self.items(members, depth + 1),
+            Value::Map(map) => return self.object(map, depth + 1),
+            _ => return Ok(false),
+        }
+        self.flush()?;
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> R<()> {
+        self.out.push(self.machine, &self.leaf)
+    }
+
+    fn push(&mut self, text: &str) -> R<()> {
+        self.out.push(self.machine, text)
+    }
+
+    fn items(&mut self, items: &[Value], depth: u64) -> R<bool> {
+        if depth > JSON_DEPTH.max {
+            return Ok(false);
+        }
+        self.push("[")?;
+        for (place, item) in items.iter().enumerate() {
+            if place > 0 {
+                self.push(",")?;
+            }
+            if !self.value(item, depth)? {
+                return Ok(false);
+            }
+        }
+        self.push("]")?;
+        Ok(true)
+    }
+
+    fn object(&mut self, map: &Map, depth: u64) -> R<bool> {
+        if depth > JSON_DEPTH.max {
+            return Ok(false);
+        }
+        self.push("{")?;
+        let mut first = true;
+        for (key, value) in map {
+            self.leaf.clear();
+            match key {
+                Value::Str(text) => write_string(&mut self.leaf, text),
+                // A string key of the same name wins, as wherever values leave a program.
+                Value::Keyword(word) if map.get_str(word.name()).is_some() => continue,
+                Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
+                Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "\"{key}\""),
+                Value::Float(number) if number.is_finite() => _ = write!(self.leaf, "\"{key}\""),
+                _ => return Ok(false),
+            }
+            self.out.push(self.machine, if first { "" } else { "," })?;
+            first = false;
+            self.flush()?;
+            self.push(":")?;
+            if !self.value(value, depth)? {
+                return Ok(false);
+            }
+        }
+        self.push("}")?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,153 @@
+//! JSON text straight to values, for programs: no tree in between, and equal keys of one text share their strings.
+//!
+//! The work is reported to the caller as it is done, who may end it.
+
+use std::collections::HashMap;
+
+use super::JsonError;
+use super::read::Reader;
+use crate::value::{Map, Value};
+
+/// Most different keys of one text that are shared.
+const MOST_KEYS: usize = 1_024;
+/// Longest key that is shared, in bytes.
+const LONGEST_KEY: usize = 64;
+
+/// Reads one JSON value, as [`super::parse`] does. `report` gets the number of parts and bytes worth reporting; its error
+/// ends the reading and is the outer error.
+pub(crate) fn parse_value<E>(
+    source: &str,
+    report: impl FnMut(usize) -> Result<(), E>,
+) -> Result<Result<Value, JsonError>, E> {
+    let mut values = Values { reader: Reader::new(source), keys: HashMap::new(), report };
+    match values.whole() {
+        Ok(value) => Ok(Ok(value)),
+        Err(Ended::Invalid(error)) => Ok(Err(error)),
+        Err(Ended::Stopped(error)) => Err(error),
+    }
+}
+
+enum Ended<E> {
+    Invalid(JsonError),
+    Stopped(E),
+}
+
+impl<E> From<JsonError> for Ended<E> {
+    fn from(error: JsonError) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+struct Values<'a, F> {
+    reader: Reader<'a>,
+    keys: HashMap<&'a str, Value>,
+    report: F,
+}
+
+impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
+    fn whole(&mut self) -> Result<Value, Ended<E>> {
+        self.reader.space();
+        let value = self.value()?;
+        self.reader.space();
+        if self.reader.peek().is_some() {
+            return Err(self.reader.error("expected the end of the text").into());
+        }
+        Ok(value)
+    }
+
+    fn value(&mut self) -> Result<Value, Ended<E>> {
+        let start = self.reader.at;
+        let value = match self.reader.peek() {
+            Some(b'{') => {
+                self.reader.enter()?;
+                let map = self.object()?;
+                self.reader.leave();
+                map
+            }
+            Some(b'[') => {
+                self.reader.enter()?;
+                let list = self.list()?;
+                self.reader.leave();
+                list
+            }
+            _ => {
+                let value = match self.reader.plain_string() {
+                    Some(text) => Value::from(text),
+                    None => self.reader.value()?.to_value(),
+                };
+                (self.report)((self.reader.at - start) / 16).map_err(Ended::Stopped)?;
+                return Ok(value);
+            }
+        };
+        (self.report)(4).map_err(Ended::Stopped)?;
+        Ok(value)
+    }
+
+    fn key(&mut self) -> Result<Value, Ended<E>> {
+        if self.reader.peek() != Some(b'"') {
+            return Err(self.reader.error("expected a key in double quotes").into());
+        }
+        let Some(key) = self.reader.plain_string() else { return Ok(self.reader.string()?.into()) };
+        if let Some(known) = self.keys.get(key) {
+            return Ok(known.clone());
+        }
+        let value = Value::from(key);
+        if key.len() <= LONGEST_KEY && self.keys.len() < MOST_KEYS {
+            self.keys.insert(key, value.clone());
+        }
+        Ok(value)
+    }
+
+    fn list(&mut self) -> Result<Value, Ended<E>> {
+        let mut items = Vec::new();
+        self.reader.space();
+        if self.reader.peek() == Some(b']') {
+            self.reader.at += 1;
+            return Ok(items.into());
+        }
+        loop {
+            self.reader.space();
+            items.push(self.value()?);
+            (self.report)(1).map_err(Ended::Stopped)?;
+            self.reader.space();
+            match self.reader.peek() {
+                Some(b',') => self.reader.at += 1,
+                Some(b']') => {
+                    self.reader.at += 1;
+                    return Ok(items.into());
+                }
+                _ => return Err(self.reader.error("expected ',' or ']'").into()),
+            }
+        }
+    }
+
+    fn object(&mut self) -> Result<Value, Ended<E>> {
+        let mut entries = Vec::new();
+        self.reader.space();
+        if self.reader.peek() == Some(b'}') {
+            self.reader.at += 1;
+            return Ok(Map::default().into());
+        }
+        loop {
+            self.reader.space();
+            let key = self.key()?;
+            self.reader.space();
+            if self.reader.peek() != Some(b':') {
+                return Err(self.reader.error("expected ':' after the key").into());
+            }
+            self.reader.at += 1;
+            self.reader.space();
+            entries.push((key, self.value()?));
+            (self.report)(2).map_err(Ended::Stopped)?;
+            self.reader.space();
+            match self.reader.peek() {
+                Some(b',') => self.reader.at += 1,
+                Some(b'}') => {
+                    self.reader.at += 1;
+                    return Ok(Value::map(entries));
+                }
+                _ => return Err(self.reader.error("expected ',' or '}'").into()),
+            }
+        }
+    }
+}
