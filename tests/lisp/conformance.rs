@@ -31,10 +31,10 @@ const TOPICS: &[&str] = &[
     "program clock",
 ];
 
-/// Sections of the language contract with a `[+]` note.
+/// Sections of the language contract with a `[+]` note, and §20 with its wider limits.
 const SECTIONS: &[&str] = &[
     "1", "4.3", "5", "7.1", "7.4", "7.5", "7.6", "8", "9.1", "9.4", "10", "11.2", "11.3", "11.5", "13", "14.2", "14.3",
-    "14.4", "14.5", "14.6", "14.7", "14.8", "14.9", "14.10", "14.11", "14.14", "15", "16", "17", "19", "22",
+    "14.4", "14.5", "14.6", "14.7", "14.8", "14.9", "14.10", "14.11", "14.14", "15", "16", "17", "19", "20", "22",
 ];
 
 #[derive(Deserialize)]
