@@ -21,6 +21,7 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 - case without a match gives nil. (or name 0) reads a name that is not defined yet as nil.
 - loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
 - Destructuring everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
+- Out of range or empty gives nil, not an error: (nth v 9), (reduce f []). (doc name) prints what a function does and how it differs.
 - Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
 ";
 
@@ -78,12 +79,6 @@ pub fn card() -> String {
     text.push_str("\nNot in Clojure:\n");
     for row in SECTIONS.iter().flat_map(own) {
         let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
-    }
-    text.push_str("\nOther than in Clojure:\n");
-    for row in SECTIONS.iter().flat_map(|section| section.rows) {
-        if let Clojure::Differs(how) = row.clojure {
-            let _ = writeln!(text, "- {}: {}", row.name, sentence(how));
-        }
     }
     text
 }
