@@ -16,9 +16,12 @@ use super::scope::Place;
 /// Names and tools that do not exist, in the order they were met.
 #[derive(Debug, Default)]
 pub(super) struct Unknown {
-    names: Vec<(Box<str>, Span, Vec<Box<str>>)>,
+    names: Vec<Name>,
     tools: Vec<(Box<str>, Span)>,
 }
+
+/// A name that means nothing, its place, and the locals that could be seen there.
+type Name = (Box<str>, Span, Vec<Box<str>>);
 
 /// Names of unknown things that one message lists.
 const LISTED: usize = 20;
@@ -99,7 +102,7 @@ impl Unknown {
     /// Fails when names or tools are unknown.
     pub(super) fn check(&self, analyser: &Analyser<'_>) -> Result<(), Error> {
         if let Some((_, span, _)) = self.names.first() {
-            let mut seen: Vec<&(Box<str>, Span, Vec<Box<str>>)> = Vec::new();
+            let mut seen: Vec<&Name> = Vec::new();
             for unknown in &self.names {
                 if seen.len() <= LISTED && seen.iter().all(|(name, _, _)| *name != unknown.0) {
                     seen.push(unknown);
