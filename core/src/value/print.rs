@@ -210,7 +210,7 @@ mod tests {
             (Value::Float(f64::NAN), "##NaN"),
             (Value::keyword("k"), ":k"),
             (Value::str("a\"b\\c\n\t\r\u{1b}é"), "\"a\\\"b\\\\c\\n\\t\\r\u{1b}é\""),
-            (Value::Instant(super::super::Instant(0)), "\"1970-01-01T00:00:00Z\""),
+            (Value::Instant(super::super::Instant::new(0)), "\"1970-01-01T00:00:00Z\""),
         ];
         for (value, expected) in cases {
             assert_eq!(value.to_string(), expected);

@@ -4,10 +4,6 @@
 #![expect(clippy::unnecessary_wraps, reason = "all builtins have the type of the table's functions")]
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
-mod describe;
-mod format;
-mod json;
-
 mod access;
 mod aggregate;
 mod argument;
@@ -19,35 +15,44 @@ mod collection;
 mod compare;
 mod compose;
 mod control;
+mod describe;
+mod discovery;
 mod filter;
-mod key;
-mod lookup;
-mod map;
+mod format;
+mod forms;
 mod group;
+mod interop;
+mod json;
+mod key;
 #[cfg(test)]
 mod laws;
+mod lookup;
+mod map;
+mod numeric;
+mod parse;
 mod parts;
 mod place;
+mod predicates;
 pub(crate) mod range;
 mod reduce;
+mod reference;
 pub(crate) mod regex;
+mod rounding;
 mod row;
 mod sets;
 mod slice;
 mod sort;
 mod strings;
+mod texts;
+mod time;
 mod view;
 mod walk;
-mod numeric;
-mod parse;
-mod predicates;
-mod rounding;
-mod texts;
 mod written;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+pub use reference::{card, reference};
 pub use row::{Arity, Builtin, Clojure, Cost, Run};
 
 /// Rows that belong together.
@@ -61,6 +66,11 @@ pub struct Section {
 
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "Choices", rows: forms::CHOICES },
+    Section { title: "Bindings, functions and loops", rows: forms::BINDINGS },
+    Section { title: "Threading", rows: forms::THREADING },
+    Section { title: "Memory and agent", rows: forms::MEMORY },
+    Section { title: "Discovery", rows: discovery::ROWS },
     Section { title: "Calling, printing, side by side", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },
@@ -84,6 +94,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Regular expressions", rows: regex::ROWS },
     Section { title: "JSON", rows: json::ROWS },
     Section { title: "Describing data", rows: describe::ROWS },
+    Section { title: "Methods of strings", rows: interop::ROWS },
+    Section { title: "Dates and times", rows: time::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
