@@ -9,7 +9,7 @@
 //! hang or overflow.
 
 mod analyse;
-pub mod arithmetic;
+mod arithmetic;
 pub mod boundary;
 pub mod builtins;
 pub mod case;
@@ -21,6 +21,7 @@ mod host;
 #[expect(missing_docs, reason = "a variant says what its fields are")]
 pub mod ir;
 mod items;
+pub mod legacy;
 pub mod machine;
 mod namespaces;
 mod read;
@@ -32,4 +33,4 @@ pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
 pub use read::{Budget, read};
-pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run};
+pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run, run_on};

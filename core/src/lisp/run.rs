@@ -206,11 +206,15 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
 
 /// Runs a program from its text to its outcome, on a thread of its own.
 pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
-    let work = |stack: &Stack| match prepare(input, host, stack) {
+    Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
+}
+
+/// The same on this thread, for many runs in a row.
+pub fn run_on(input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
+    match prepare(input, host, stack) {
         Ok(prepared) => prepared.run(input, host, stack),
         Err(error) => Outcome::refused(input, error),
-    };
-    Stack::with(work).unwrap_or_else(|error| Outcome::refused(input, error))
+    }
 }
 
 impl Prepared {

@@ -3,7 +3,6 @@
 use super::call::count;
 use super::name::plain;
 use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::Arity;
 use crate::lisp::ir::{Entry, Expr, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
@@ -15,7 +14,7 @@ type Defaults<'f> = Vec<(&'f str, &'f Form)>;
 impl Analyser<'_> {
     /// `(let [p v …] body…)`
     pub(super) fn let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
-        count("let", Arity::from(1), args, form.span)?;
+        count("let", args, form.span)?;
         let mark = self.scope().enter();
         let binds = self.binds("let", &args[0])?;
         let body = Box::new(self.body(&args[1..], form.span, tail)?);
@@ -25,7 +24,7 @@ impl Analyser<'_> {
 
     /// `(loop [p v …] body…)`
     pub(super) fn loop_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("loop", Arity::from(1), args, form.span)?;
+        count("loop", args, form.span)?;
         let mark = self.scope().enter();
         let binds = self.binds("loop", &args[0])?;
         self.scope().targets.push(binds.len());

@@ -3,7 +3,7 @@
 use super::bind::is_keyword;
 use super::call::{call, constant_builtin, count};
 use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::{self, Arity};
+use crate::lisp::builtins;
 use crate::lisp::ir::{Expr, Local, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
@@ -24,7 +24,7 @@ enum Test {
 impl Analyser<'_> {
     /// `(if c t e?)`
     pub(super) fn if_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
-        count("if", Arity::between(2, 3), args, form.span)?;
+        count("if", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.expr(&args[1], tail)?;
         let other = self.body(&args[2..], form.span, tail)?;
@@ -33,7 +33,7 @@ impl Analyser<'_> {
 
     /// `(if-not c t e?)`
     pub(super) fn if_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
-        count("if-not", Arity::between(2, 3), args, form.span)?;
+        count("if-not", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.expr(&args[1], tail)?;
         let other = self.body(&args[2..], form.span, tail)?;
@@ -42,7 +42,7 @@ impl Analyser<'_> {
 
     /// `(when c body…)`
     pub(super) fn when_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
-        count("when", Arity::from(1), args, form.span)?;
+        count("when", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.body(&args[1..], form.span, tail)?;
         Ok(choice(test, then, nil(form.span), form.span))
@@ -50,7 +50,7 @@ impl Analyser<'_> {
 
     /// `(when-not c body…)`
     pub(super) fn when_not_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
-        count("when-not", Arity::from(1), args, form.span)?;
+        count("when-not", args, form.span)?;
         let test = self.expr(&args[0], Tail::No)?;
         let then = self.body(&args[1..], form.span, tail)?;
         Ok(choice(test, nil(form.span), then, form.span))
@@ -67,7 +67,7 @@ impl Analyser<'_> {
     }
 
     fn if_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> A {
-        count(op, Arity::between(2, 3), args, form.span)?;
+        count(op, args, form.span)?;
         self.binding(op, form, &args[0], (&args[1..2], &args[2..]), test, tail)
     }
 
@@ -87,7 +87,7 @@ impl Analyser<'_> {
     }
 
     fn when_binding(&mut self, op: &str, form: &Form, args: &[Form], test: Test, tail: Tail) -> A {
-        count(op, Arity::from(1), args, form.span)?;
+        count(op, args, form.span)?;
         self.binding(op, form, &args[0], (&args[1..], &[]), test, tail)
     }
 

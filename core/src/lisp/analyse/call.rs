@@ -3,7 +3,7 @@
 use super::form::{handler, is_fixed};
 use super::name::function;
 use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::{self, Arity, Builtin, Run};
+use crate::lisp::builtins::{self, Builtin, Run};
 use crate::lisp::function::Function;
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::{Error, Form, Shape, namespaces};
@@ -205,14 +205,9 @@ fn arity_error(reason: Reason, row: &Builtin, got: usize, span: Span) -> Box<Err
 }
 
 /// Checks the number of parts of a form against its row in the table of builtins.
-pub(super) fn count(op: &str, arity: Arity, args: &[Form], span: Span) -> A<()> {
-    if arity.allows(args.len()) {
-        return Ok(());
+pub(super) fn count(op: &str, args: &[Form], span: Span) -> A<()> {
+    match builtins::find(op) {
+        Some(row) if !row.arity.allows(args.len()) => Err(arity_error(Reason::InvalidArity, row, args.len(), span)),
+        _ => Ok(()),
     }
-    let problem = format!("needs {}, got {}", arity, args.len());
-    let signatures = builtins::find(op).map(|row| row.signatures.join(" or ")).filter(|text| !text.is_empty());
-    Err(match signatures {
-        Some(signatures) => broken_with(Reason::InvalidArity, op, problem, &format!("Write {signatures}"), span),
-        None => broken(Reason::InvalidArity, op, problem, span),
-    })
 }

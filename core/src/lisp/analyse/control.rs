@@ -3,8 +3,7 @@
 use super::call::count;
 use super::name::plain;
 use super::{A, Analyser, Tail, broken, broken_with};
-use crate::lisp::builtins::Arity;
-use crate::lisp::ir::{DefWhen, Expr, Node};
+use crate::lisp::ir::{DefWhen, Expr, Node, Unbound};
 use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Value};
@@ -33,23 +32,21 @@ impl Analyser<'_> {
         if args.is_empty() {
             return Ok(Node::constant(Value::Nil, form.span));
         }
-        let unknown = self.unknown.mark();
+        let last = args.len() - 1;
         let mut nodes = Vec::with_capacity(args.len());
         for (at, arg) in args.iter().enumerate() {
-            let before = self.unknown.mark();
-            let node = self.expr(arg, if at + 1 == args.len() { tail } else { Tail::No })?;
-            let bare = plain(arg).is_some();
-            nodes.push(match node.expr {
-                Expr::Global { global, unbound: crate::lisp::ir::Unbound::Fails } if bare => {
-                    Node::new(Expr::Global { global, unbound: crate::lisp::ir::Unbound::Nil }, arg.span)
+            let known = self.unknown.mark();
+            let node = self.expr(arg, if at == last { tail } else { Tail::No })?;
+            let absent =
+                self.unknown.mark() > known || matches!(node.expr, Expr::Global { unbound: Unbound::Fails, .. });
+            nodes.push(match plain(arg).filter(|_| absent) {
+                Some(name) => {
+                    self.unknown.forget(known);
+                    Node::new(Expr::Global { global: self.global(name), unbound: Unbound::Nil }, arg.span)
                 }
-                _ => node,
+                None => node,
             });
-            if bare {
-                self.unknown.forget(before);
-            }
         }
-        debug_assert!(self.unknown.mark() >= unknown);
         Ok(Node::new(Expr::Or(nodes), form.span))
     }
 
@@ -90,7 +87,7 @@ impl Analyser<'_> {
 
     /// A value under a name in memory.
     fn definition(&mut self, op: &str, form: &Form, args: &[Form], when: DefWhen) -> A {
-        count(op, Arity::between(2, 3), args, form.span)?;
+        count(op, args, form.span)?;
         let name = defined_name(op, &args[0])?;
         let (doc, value) = match args {
             [_, value] => (None, value),
@@ -116,7 +113,7 @@ impl Analyser<'_> {
 
     /// `(defn n "doc"? [params] body…)`
     pub(super) fn defn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("defn", Arity::from(2), args, form.span)?;
+        count("defn", args, form.span)?;
         let name = defined_name("defn", &args[0])?;
         let (doc, parts) = match &args[1].shape {
             Shape::Literal(Value::Str(text)) => (Some(text.as_ref().as_ref().into()), &args[2..]),
@@ -142,19 +139,19 @@ impl Analyser<'_> {
 
     /// `(return v)`
     pub(super) fn return_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("return", Arity::exactly(1), args, form.span)?;
+        count("return", args, form.span)?;
         Ok(Node::new(Expr::Return(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
     }
 
     /// `(fail v)`
     pub(super) fn fail_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("fail", Arity::exactly(1), args, form.span)?;
+        count("fail", args, form.span)?;
         Ok(Node::new(Expr::Fail(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
     }
 
     /// `(task id expr)`
     pub(super) fn task_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("task", Arity::exactly(2), args, form.span)?;
+        count("task", args, form.span)?;
         let id = Box::new(self.expr(&args[0], Tail::No)?);
         let body = Box::new(self.expr(&args[1], Tail::No)?);
         Ok(Node::new(Expr::Task { id, body }, form.span))
@@ -162,7 +159,7 @@ impl Analyser<'_> {
 
     /// `(step-done id summary)`
     pub(super) fn step_done_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("step-done", Arity::exactly(2), args, form.span)?;
+        count("step-done", args, form.span)?;
         let id = Box::new(self.expr(&args[0], Tail::No)?);
         let summary = Box::new(self.expr(&args[1], Tail::No)?);
         Ok(Node::new(Expr::StepDone { id, summary }, form.span))
@@ -170,13 +167,13 @@ impl Analyser<'_> {
 
     /// `(task-reset id)`
     pub(super) fn task_reset_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("task-reset", Arity::exactly(1), args, form.span)?;
+        count("task-reset", args, form.span)?;
         Ok(Node::new(Expr::TaskReset(Box::new(self.expr(&args[0], Tail::No)?)), form.span))
     }
 
     /// `(budget/remaining)`
     pub(super) fn budget_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("budget/remaining", Arity::exactly(0), args, form.span)?;
+        count("budget/remaining", args, form.span)?;
         Ok(Node::new(Expr::Budget, form.span))
     }
 }

@@ -7,7 +7,6 @@ use super::call::count;
 use super::name::{number, plain};
 use super::scope::Scope;
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
-use crate::lisp::builtins::Arity;
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
@@ -30,7 +29,7 @@ enum SelfName<'n> {
 impl Analyser<'_> {
     /// `(fn name? [params] body…)`
     pub(super) fn fn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        count("fn", Arity::from(1), args, form.span)?;
+        count("fn", args, form.span)?;
         let (name, args) = match args {
             [name, params, ..] if plain(name).is_some() && !is_multiple(params) => {
                 (plain(name).map_or(SelfName::None, SelfName::Myself), &args[1..])

@@ -3,7 +3,6 @@
 use super::bind::is_keyword;
 use super::call::count;
 use super::{A, Analyser, Tail, broken_with};
-use crate::lisp::builtins::Arity;
 use crate::lisp::ir::{Expr, Gives, Level, Modifier, Node};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
@@ -23,7 +22,7 @@ impl Analyser<'_> {
     fn iteration(&mut self, op: &str, form: &Form, args: &[Form], gives: Gives) -> A {
         let hint = format!("Write ({op} [x coll :when test] body)");
         let wrong = |problem, span| Err(broken_with(Reason::InvalidForm, op, problem, &hint, span));
-        count(op, Arity::from(1), args, form.span)?;
+        count(op, args, form.span)?;
         let Shape::Vector(parts) = &args[0].shape else {
             return wrong("the bindings must be a vector", args[0].span);
         };

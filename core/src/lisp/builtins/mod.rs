@@ -16,8 +16,10 @@ mod compare;
 mod compose;
 mod control;
 mod describe;
+mod discovery;
 mod filter;
 mod format;
+mod forms;
 mod group;
 mod interop;
 mod json;
@@ -33,6 +35,7 @@ mod place;
 mod predicates;
 pub(crate) mod range;
 mod reduce;
+mod reference;
 pub(crate) mod regex;
 mod rounding;
 mod row;
@@ -49,6 +52,7 @@ mod written;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+pub use reference::{card, reference};
 pub use row::{Arity, Builtin, Clojure, Cost, Run};
 
 /// Rows that belong together.
@@ -62,6 +66,11 @@ pub struct Section {
 
 /// All builtins by section.
 pub const SECTIONS: &[Section] = &[
+    Section { title: "Choices", rows: forms::CHOICES },
+    Section { title: "Bindings, functions and loops", rows: forms::BINDINGS },
+    Section { title: "Threading", rows: forms::THREADING },
+    Section { title: "Memory and agent", rows: forms::MEMORY },
+    Section { title: "Discovery", rows: discovery::ROWS },
     Section { title: "Calling, printing, side by side", rows: control::ROWS },
     Section { title: "Access", rows: access::ROWS },
     Section { title: "Slicing", rows: slice::ROWS },

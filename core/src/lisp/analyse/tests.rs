@@ -1,1 +1,0 @@
-//! What analysis makes of programs.

@@ -1,0 +1,139 @@
+//! What is refused, and how it is said.
+
+use super::analysed;
+
+#[test]
+fn malformed_programs_are_refused_with_their_reason() {
+    let cases = [
+        ("()", "invalid_form"),
+        ("(if)", "invalid_arity"),
+        ("(if 1 2 3 4)", "invalid_arity"),
+        ("(when)", "invalid_arity"),
+        ("(if-let [x])", "invalid_arity"),
+        ("(if-let x 1 2)", "invalid_arity"),
+        ("(if-some [x 1 y 2] x 0)", "invalid_form"),
+        ("(when-let x 1)", "invalid_arity"),
+        ("(when-first [x] x)", "invalid_form"),
+        ("(cond 1)", "invalid_cond_form"),
+        ("(case)", "invalid_form"),
+        ("(case 1 [1] 2 3)", "invalid_form"),
+        ("(case 'a a 1 2)", "invalid_form"),
+        ("(condp)", "invalid_form"),
+        ("(condp f 1)", "invalid_form"),
+        ("(condp f 1 :d)", "invalid_form"),
+        ("(condp f [1] 2 :>> g)", "invalid_form"),
+        ("(->)", "invalid_thread_form"),
+        ("(-> 1 ())", "invalid_thread_form"),
+        ("(as-> 1)", "invalid_thread_form"),
+        ("(as-> xs {:keys [a]} a)", "invalid_thread_form"),
+        ("(cond-> 1 true)", "invalid_thread_form"),
+        ("(some->)", "invalid_thread_form"),
+        ("(let)", "invalid_arity"),
+        ("(let x 1)", "invalid_form"),
+        ("(let [x] x)", "invalid_form"),
+        ("(let [1 2] 3)", "unsupported_pattern"),
+        ("(let [a/b 1] 1)", "unsupported_pattern"),
+        ("(let [{:syms [a]} {}] a)", "unsupported_pattern"),
+        ("(let [{a 0} xs] a)", "invalid_form"),
+        ("(let [[a & b & c] xs] a)", "invalid_form"),
+        ("(let [[a &] xs] a)", "invalid_form"),
+        ("(fn)", "invalid_arity"),
+        ("(fn 1)", "invalid_form"),
+        ("(fn [1] 1)", "unsupported_pattern"),
+        ("(fn [x :as y] x)", "unsupported_pattern"),
+        ("(fn ([a] a) ([a b] b))", "invalid_form"),
+        ("(-> 1 (fn [x] x))", "invalid_form"),
+        ("#(f #(g %))", "invalid_form"),
+        ("#(f %21)", "invalid_form"),
+        ("%", "invalid_placeholder"),
+        ("(loop)", "invalid_arity"),
+        ("(loop [x] x)", "invalid_form"),
+        ("(recur 1)", "invalid_form"),
+        ("(loop [i 0] (f (recur 2)))", "invalid_form"),
+        ("(loop [i 0] (do (recur 1) 2))", "invalid_form"),
+        ("(loop [i 0] (for [x xs] (recur x)))", "invalid_form"),
+        ("(for)", "invalid_arity"),
+        ("(for [] 1)", "invalid_form"),
+        ("(for [x] x)", "invalid_form"),
+        ("(for [x 5] x)", "invalid_arity"),
+        ("(for [x :a] x)", "invalid_arity"),
+        ("(for [x xs])", "invalid_arity"),
+        ("(for [:when true] 1)", "invalid_form"),
+        ("(for [x xs :until x] 1)", "invalid_form"),
+        ("(def)", "invalid_arity"),
+        ("(def x)", "invalid_arity"),
+        ("(def :k 1)", "invalid_form"),
+        ("(def nil 1)", "invalid_form"),
+        ("(def data/x 1)", "invalid_form"),
+        ("(defonce x)", "invalid_arity"),
+        ("(defn f)", "invalid_arity"),
+        ("(defn f x)", "invalid_form"),
+        ("(defn f \"d\" {:a 1} [x] x)", "invalid_form"),
+        ("(defn f ([x] x))", "invalid_form"),
+        ("(defn crm/x [] 1)", "invalid_form"),
+        ("(return)", "invalid_arity"),
+        ("(fail 1 2)", "invalid_arity"),
+        ("(task \"t\")", "invalid_arity"),
+        ("(step-done)", "invalid_arity"),
+        ("(quote (1 2))", "invalid_form"),
+        ("{:a 1 :a 2}", "duplicate_key"),
+        ("#{[f] (f)}", "duplicate_key"),
+        ("#\"(\"", "invalid_form"),
+        ("(data/xs 0)", "invalid_form"),
+        ("(budget/foo)", "invalid_form"),
+        ("(. \"x\" length)", "invalid_form"),
+        ("(foo.bar/baz 1)", "invalid_form"),
+        ("Math/PI", "invalid_form"),
+        ("(tool/nope {})", "unknown_tool"),
+        ("(if false (tool/nope) 1)", "unknown_tool"),
+        ("nope", "unbound_var"),
+        ("#'nope", "unbound_var"),
+        ("(f and)", "unbound_var"),
+        ("data", "unbound_var"),
+        ("#(f %0)", "unbound_var"),
+        ("(try 1)", "unbound_var"),
+        ("(or (f nope) 1)", "unbound_var"),
+    ];
+    for (source, reason) in cases {
+        let got = analysed(source).err().map(|error| error.reason.name());
+        assert_eq!(got, Some(reason), "{source}");
+    }
+}
+
+#[test]
+fn unknown_names_are_told_all_at_once_with_what_was_meant() {
+    let cases = [
+        ("(nope-one 1) nope-two", "nothing is called `nope-one`, `nope-two`"),
+        ("(fitler 1)", "nothing is called `fitler`. Instead of `fitler` did you mean `filter`?"),
+        (
+            "(let [user-name 1] user_name)",
+            "nothing is called `user_name`. Instead of `user_name` did you mean `user-name`?",
+        ),
+        ("(dotimes [i 3] (f i))", "nothing is called `dotimes`. dotimes: use (doseq [i (range n)] …)"),
+        (
+            "(f when)",
+            "nothing is called `when`. `when` is a special form: it can be called, but is no value; wrap it in (fn […] …)",
+        ),
+        ("(tool/ecko)", "there is no tool `ecko`. Did you mean tool/echo? There are tool/echo, tool/get-user"),
+    ];
+    for (source, expected) in cases {
+        let got = analysed(source).err().map(|error| error.message());
+        assert_eq!(got.as_deref(), Some(expected), "{source}");
+    }
+}
+
+#[test]
+fn errors_have_the_place_of_the_form() {
+    let cases = [
+        ("(f 1)\n(if)", "(if)"),
+        ("[1 nope]", "nope"),
+        ("(tool/nope {})", "tool/nope"),
+        ("(let [[a & b & c] 1] a)", "[a & b & c]"),
+        ("{:a 1 :b 2 :a 3}", ":a"),
+        ("(-> 1 f (if))", "(if)"),
+    ];
+    for (source, place) in cases {
+        let span = analysed(source).err().and_then(|error| error.span);
+        assert_eq!(span.map(|span| span.text(source)), Some(place), "{source}");
+    }
+}

@@ -1,0 +1,189 @@
+//! The forms of the language: what the analyser understands, as rows of the table. They are no values.
+
+use super::{Arity, Builtin, Clojure};
+
+/// The rows of choices.
+pub(super) const CHOICES: &[Builtin] = &[
+    Builtin::form("if", Arity::between(2, 3))
+        .doc(&["(if test then)", "(if test then else)"], "The value of `then` when the test is neither nil nor false, otherwise that of `else`, or nil.")
+        .examples(&[("(if (> 2 1) :yes :no)", ":yes"), ("(if nil 1)", "nil"), ("(if 0 :truthy)", ":truthy")]),
+    Builtin::form("if-not", Arity::between(2, 3))
+        .doc(&["(if-not test then)", "(if-not test then else)"], "As `if` with the test reversed.")
+        .examples(&[("(if-not false 1 2)", "1")]),
+    Builtin::form("if-let", Arity::between(2, 3))
+        .doc(&["(if-let [pattern value] then)", "(if-let [pattern value] then else)"], "Binds the value when it is truthy and gives `then`, otherwise `else`.")
+        .examples(&[("(if-let [x (:a {:a 5})] (inc x) :none)", "6"), ("(if-let [x nil] 1 2)", "2")]),
+    Builtin::form("if-some", Arity::between(2, 3))
+        .doc(&["(if-some [pattern value] then)", "(if-some [pattern value] then else)"], "As `if-let`, but only nil counts as absent.")
+        .examples(&[("(if-some [x false] [x] :none)", "[false]")]),
+    Builtin::form("when", Arity::from(1))
+        .doc(&["(when test body…)"], "The last value of the body when the test is truthy, otherwise nil.")
+        .examples(&[("(when true 1 2)", "2"), ("(when nil 1)", "nil")]),
+    Builtin::form("when-not", Arity::from(1))
+        .doc(&["(when-not test body…)"], "As `when` with the test reversed.")
+        .examples(&[("(when-not nil 1)", "1")]),
+    Builtin::form("when-let", Arity::from(1))
+        .doc(&["(when-let [pattern value] body…)"], "Binds the value and gives the last value of the body when the value is truthy, otherwise nil.")
+        .examples(&[("(when-let [x 5] (inc x))", "6")]),
+    Builtin::form("when-some", Arity::from(1))
+        .doc(&["(when-some [pattern value] body…)"], "As `when-let`, but only nil counts as absent.")
+        .examples(&[("(when-some [x false] [x])", "[false]")]),
+    Builtin::form("when-first", Arity::from(1))
+        .doc(&["(when-first [pattern coll] body…)"], "Binds the first item when there is one and gives the last value of the body, otherwise nil.")
+        .examples(&[("(when-first [x [1 2]] (inc x))", "2"), ("(when-first [x []] x)", "nil")]),
+    Builtin::form("cond", Arity::from(0))
+        .doc(&["(cond test value … :else value)"], "The value beside the first truthy test, nil when there is none.")
+        .examples(&[("(cond (> 1 2) :a :else :b)", ":b"), ("(cond false 1)", "nil")]),
+    Builtin::form("case", Arity::from(1))
+        .doc(&["(case value constant result … default)"], "The result beside the constant, or beside the parenthesised group of constants, that the value is equal to.")
+        .examples(&[("(case 3 1 :one (2 3) :few :many)", ":few"), ("(case :x :a 1)", "nil")])
+        .clojure(Clojure::Differs("without a default and a match the value is nil, not an error")),
+    Builtin::form("condp", Arity::from(4))
+        .doc(&["(condp pred value test result … default)"], "The result beside the first test for which `(pred test value)` is truthy.")
+        .examples(&[("(condp > 5 10 :big 3 :small)", ":big"), ("(condp = 9 1 :a :other)", ":other")])
+        .clojure(Clojure::Differs("without a default and a match the value is nil, and :>> is not known")),
+    Builtin::form("and", Arity::from(0))
+        .doc(&["(and form…)"], "The first falsy value, otherwise the last one; the forms after a falsy one are not evaluated.")
+        .examples(&[("(and 1 2)", "2"), ("(and 1 nil 3)", "nil"), ("(and)", "true")]),
+    Builtin::form("or", Arity::from(0))
+        .doc(&["(or form…)"], "The first truthy value, otherwise the last one; a bare name that nothing defines counts as nil.")
+        .examples(&[("(or nil 2)", "2"), ("(or not-defined-yet 0)", "0"), ("(or)", "nil")])
+        .clojure(Clojure::Differs("a bare name that nothing defines reads as nil: `(or total 0)`")),
+];
+
+/// The rows of bindings, functions and loops.
+pub(super) const BINDINGS: &[Builtin] = &[
+    Builtin::form("let", Arity::from(1))
+        .doc(
+            &["(let [pattern value …] body…)"],
+            "Binds names in order, each visible to the next, and gives the last value of the body.",
+        )
+        .examples(&[
+            ("(let [x 1 y (inc x)] [x y])", "[1 2]"),
+            ("(let [[a & r] [1 2 3] {:keys [k] :or {k 0}} {}] [a r k])", "[1 [2 3] 0]"),
+        ]),
+    Builtin::form("fn", Arity::from(1))
+        .doc(
+            &["(fn [params] body…)", "(fn name [params] body…)"],
+            "A function; #(…) with %, %1 to %20 and %& is a short one.",
+        )
+        .examples(&[("((fn [x & more] [x more]) 1 2 3)", "[1 [2 3]]"), ("(#(+ %1 %2) 1 2)", "3")])
+        .clojure(Clojure::Differs("one list of parameters only")),
+    Builtin::form("loop", Arity::from(1))
+        .doc(
+            &["(loop [pattern value …] body…)"],
+            "As `let`; `recur` at the end of the body binds anew and begins again.",
+        )
+        .examples(&[("(loop [i 0 acc []] (if (< i 3) (recur (inc i) (conj acc i)) acc))", "[0 1 2]")])
+        .clojure(Clojure::Differs("the jumps of one loop are limited: prefer reduce, map and for")),
+    Builtin::form("recur", Arity::from(0))
+        .doc(
+            &["(recur value…)"],
+            "Jumps to the start of the innermost loop or function with new values; only as the last thing done there.",
+        )
+        .examples(&[("((fn [n] (if (> n 0) (recur (dec n)) :done)) 5)", ":done")]),
+    Builtin::form("for", Arity::from(1))
+        .doc(
+            &["(for [pattern coll :when test :while test :let [p v] …] body…)"],
+            "The list of the body's values for each item; later bindings run fastest.",
+        )
+        .examples(&[
+            ("(for [x [1 2] y [:a :b]] [x y])", "[[1 :a] [1 :b] [2 :a] [2 :b]]"),
+            ("(for [x [1 2 3 4] :when (even? x) :let [y (* x x)]] y)", "[4 16]"),
+        ])
+        .clojure(Clojure::Differs("computed at once, and the body may have several forms")),
+    Builtin::form("doseq", Arity::from(1))
+        .doc(&["(doseq [pattern coll …] body…)"], "As `for`, but only for what the body does; nil.")
+        .examples(&[("(doseq [x [1 2]] (println x))", "nil")]),
+    Builtin::form("do", Arity::from(0))
+        .doc(&["(do form…)"], "Evaluates the forms in order and gives the last value.")
+        .examples(&[("(do 1 2)", "2"), ("(do)", "nil")]),
+    Builtin::form("comment", Arity::from(0))
+        .doc(&["(comment …)"], "nil; what stands in it is not even checked.")
+        .examples(&[("(comment (whatever))", "nil")]),
+    Builtin::form("quote", Arity::from(1))
+        .doc(&["(quote symbol)", "'symbol"], "The symbol itself.")
+        .examples(&[("'total", "'total")])
+        .clojure(Clojure::Differs("only symbols can be quoted; write data as vectors")),
+];
+
+/// The rows of threading.
+pub(super) const THREADING: &[Builtin] = &[
+    Builtin::form("->", Arity::from(0))
+        .doc(
+            &["(-> value step…)"],
+            "Puts the value first into the first step, its result first into the next, and so on.",
+        )
+        .examples(&[("(-> 5 inc (- 2))", "4"), ("(-> {:a {:b 1}} :a :b)", "1")]),
+    Builtin::form("->>", Arity::from(0))
+        .doc(&["(->> value step…)"], "As `->`, but the value goes last into each step.")
+        .examples(&[("(->> [1 2 3 4] (filter even?) (map inc))", "[3 5]")]),
+    Builtin::form("as->", Arity::from(0))
+        .doc(&["(as-> value name form…)"], "Binds the name to the value, then to the value of each form in turn.")
+        .examples(&[("(as-> 5 x (+ x 1) (* x 2))", "12")]),
+    Builtin::form("cond->", Arity::from(0))
+        .doc(&["(cond-> value test step …)"], "As `->`, taking only the steps whose test is truthy.")
+        .examples(&[("(cond-> 5 true inc false (* 10))", "6")]),
+    Builtin::form("cond->>", Arity::from(0))
+        .doc(&["(cond->> value test step …)"], "As `cond->`, but the value goes last.")
+        .examples(&[("(cond->> [1 2] true (map inc))", "[2 3]")]),
+    Builtin::form("some->", Arity::from(0))
+        .doc(&["(some-> value step…)"], "As `->`, but stops with nil as soon as a value is nil.")
+        .examples(&[("(some-> {:a nil} :a inc)", "nil"), ("(some-> 5 inc)", "6")]),
+    Builtin::form("some->>", Arity::from(0))
+        .doc(&["(some->> value step…)"], "As `some->`, but the value goes last.")
+        .examples(&[("(some->> [1 2] (map inc))", "[2 3]")]),
+];
+
+/// The rows of memory and of what a program says to its agent.
+pub(super) const MEMORY: &[Builtin] = &[
+    Builtin::form("def", Arity::between(2, 3))
+        .doc(
+            &["(def name value)", "(def name \"what it is\" value)"],
+            "Keeps the value under the name, for later programs too; gives the var.",
+        )
+        .examples(&[("(def x 5)", "#'x"), ("(def x 5) (inc x)", "6")])
+        .clojure(Clojure::Differs("the name lives in the agent's memory and survives the turn")),
+    Builtin::form("defonce", Arity::between(2, 3))
+        .doc(
+            &["(defonce name value)", "(defonce name \"what it is\" value)"],
+            "As `def`, but does nothing when the name is defined already.",
+        )
+        .examples(&[("(defonce y 1) (defonce y 2) y", "1")]),
+    Builtin::form("defn", Arity::from(2))
+        .doc(
+            &["(defn name [params] body…)", "(defn name \"what it does\" [params] body…)"],
+            "Keeps a function under the name.",
+        )
+        .examples(&[("(defn sq [x] (* x x)) (sq 3)", "9")])
+        .clojure(Clojure::Differs("one list of parameters only, no attribute map")),
+    Builtin::form("return", Arity::exactly(1))
+        .doc(&["(return value)"], "Ends the whole run with this value as its result, from anywhere.")
+        .examples(&[("(do (return 1) 2)", "1")])
+        .clojure(Clojure::Extension),
+    Builtin::form("fail", Arity::exactly(1))
+        .doc(&["(fail value)"], "Ends the whole run as failed, with this value as the error.")
+        .clojure(Clojure::Extension),
+    Builtin::form("task", Arity::exactly(2))
+        .doc(
+            &["(task id form)"],
+            "The value of the form; where a journal is kept, a second time the kept value without evaluating.",
+        )
+        .examples(&[("(task \"sum\" (+ 1 2))", "3")])
+        .clojure(Clojure::Extension),
+    Builtin::form("step-done", Arity::exactly(2))
+        .doc(&["(step-done id summary)"], "Notes a step of the work as done; gives the summary.")
+        .examples(&[("(step-done \"1\" \"read the data\")", "\"read the data\"")])
+        .clojure(Clojure::Extension),
+    Builtin::form("task-reset", Arity::exactly(1))
+        .doc(&["(task-reset id)"], "Forgets what `task` kept under the id; nil.")
+        .examples(&[("(task-reset \"sum\")", "nil")])
+        .clojure(Clojure::Extension),
+    Builtin::form("budget/remaining", Arity::exactly(0))
+        .doc(
+            &["(budget/remaining)"],
+            "What the agent may still use: turns, tokens used so far, depth; `{}` outside of an agent.",
+        )
+        .examples(&[("(budget/remaining)", "{}")])
+        .clojure(Clojure::Extension),
+];

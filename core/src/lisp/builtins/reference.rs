@@ -1,0 +1,117 @@
+//! Texts made from the table: the function reference for people, and the language card for prompts.
+
+use std::fmt::Write;
+
+use super::{Builtin, Clojure, Cost, Run, SECTIONS, Section};
+
+/// What is other than in Clojure, and what models get wrong; the first part of the card.
+const RULES: &str = "\
+PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one is its value. Rules that differ:
+- Only data/…, tool/… and memory are reachable. Nothing is mutable, lazy or endless; no macros, namespaces, exceptions, atoms, Java.
+- data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.
+- (def name value) and (defn name [args] …) keep values for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
+- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere.
+- (println …) shows text; large results are cut, so print what you need.
+- Vectors are the only sequence: every sequence function gives a vector at once, (list …) and strings' parts too.
+- Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc, merge, = and case need the exact key. JSON data and tool results have string keys.
+- Maps and sets are unordered: first, last, nth, rest and reverse refuse them; use keys, vals, seq or sort, which are in key order.
+- / always gives a float; use quot, rem, mod for integers. Integers have any size.
+- = compares numbers by value: (= 1 1.0). (contains? [1 2] 2) asks for the value. Strings are indexed by visible characters.
+- case without a match gives nil. (or name 0) reads a name that is not defined yet as nil.
+- loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
+- Destructuring everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
+- Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
+";
+
+/// The function reference as Markdown: each section with its rows.
+pub fn reference() -> String {
+    let mut text = String::new();
+    for section in SECTIONS {
+        let _ = writeln!(text, "## {}\n", section.title);
+        for row in section.rows {
+            let _ = writeln!(text, "{}", entry(row));
+        }
+    }
+    text
+}
+
+/// One row of the reference.
+fn entry(row: &Builtin) -> String {
+    let mut text = format!("### `{}`\n\n", row.name);
+    let signatures: Vec<String> = row.signatures.iter().map(|signature| format!("`{signature}`")).collect();
+    let _ = writeln!(text, "{}\n\n{}", signatures.join(" · "), row.about);
+    let cost = match row.cost {
+        Cost::Constant => "constant time",
+        Cost::Logarithmic => "logarithmic time",
+        Cost::Linear => "linear time",
+        Cost::Sorting => "time of a sort",
+        Cost::Output => "time in proportion to the result",
+    };
+    let clojure = match row.clojure {
+        Clojure::Same => "as in Clojure".to_owned(),
+        Clojure::Differs(how) => format!("other than in Clojure: {how}"),
+        Clojure::Extension => "not in Clojure".to_owned(),
+        Clojure::Named(name) => format!("in Clojure `{name}`"),
+    };
+    let notes = if matches!(row.run, Run::Form) { clojure } else { format!("{clojure}; {cost}") };
+    let _ = writeln!(text, "\n*{notes}*");
+    if !row.examples.is_empty() {
+        let width = row.examples.iter().map(|(program, _)| program.chars().count()).max().unwrap_or(0);
+        let _ = writeln!(text, "\n```clojure");
+        for (program, value) in row.examples {
+            let _ = writeln!(text, "{program:width$}  ; {value}");
+        }
+        let _ = writeln!(text, "```");
+    }
+    text
+}
+
+/// The language card: what a model must know to write programs, as short as it can be.
+pub fn card() -> String {
+    let mut text = RULES.to_owned();
+    text.push_str("\nEverything there is (nothing else exists):\n");
+    for section in SECTIONS {
+        let names: Vec<&str> = section.rows.iter().map(|row| row.name).collect();
+        let _ = writeln!(text, "- {}: {}", section.title, names.join(" "));
+    }
+    text.push_str("\nNot in Clojure:\n");
+    for row in SECTIONS.iter().flat_map(own) {
+        let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
+    }
+    text.push_str("\nOther than in Clojure:\n");
+    for row in SECTIONS.iter().flat_map(|section| section.rows) {
+        if let Clojure::Differs(how) = row.clojure {
+            let _ = writeln!(text, "- {}: {how}", row.name);
+        }
+    }
+    text
+}
+
+/// The functions of a section that Clojure does not have.
+fn own(section: &'static Section) -> impl Iterator<Item = &'static Builtin> {
+    section.rows.iter().filter(|row| row.clojure == Clojure::Extension && !row.name.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::tokens::estimate_tokens;
+
+    #[test]
+    fn the_card_names_everything_and_stays_short() {
+        let card = card();
+        println!("{card}\n{} tokens", estimate_tokens(&card));
+        for row in SECTIONS.iter().flat_map(|section| section.rows) {
+            assert!(card.contains(row.name), "{}", row.name);
+        }
+        assert!(estimate_tokens(&card) <= 2_500, "{} tokens", estimate_tokens(&card));
+    }
+
+    #[test]
+    fn the_reference_tells_each_row_once() {
+        let text = reference();
+        for row in SECTIONS.iter().flat_map(|section| section.rows) {
+            assert_eq!(text.matches(&format!("### `{}`\n", row.name)).count(), 1, "{}", row.name);
+        }
+    }
+}
