@@ -108,7 +108,11 @@ fn a_piped_repl_keeps_memory_and_results_and_goes_on_after_errors() {
     let input = "(def a\n  20)\n(+ a 1)\n(inc nil)\n[*1 a]\n:load lib.clj\n(twice 4)\n:memory\n:reset\n*1\n:doc first\n:quit\n99";
     let done = program.fed(["lisp", "repl"], input);
     done.exits(1).tells("repl:1:1: arithmetic_error");
-    assert!(done.stdout.starts_with("#'a\n21\n[21 20]\n#'twice\n8\na = 20\ntwice = #fn[x]\nnil\n(first coll)\n"), "{}", done.stdout);
+    assert!(
+        done.stdout.starts_with("#'a\n21\n[21 20]\n#'twice\n8\na = 20\ntwice = #fn[x]\nnil\n(first coll)\n"),
+        "{}",
+        done.stdout
+    );
     assert!(!done.stdout.contains("99"));
     assert_eq!(program.fed(["lisp", "repl"], "1\n(+ 1\n1)").exits(0).stdout, "1\n2\n");
 }

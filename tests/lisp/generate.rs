@@ -28,18 +28,78 @@ impl Random {
 }
 
 const SCALARS: &[&str] = &[
-    "nil", "true", "false", "0", "1", "-1", "2", "7", "1000000", "9223372036854775807", "-9223372036854775808",
-    "100000000000000000000000000000", "0.5", "-2.5", "1e308", "1e-300", "##Inf", "##-Inf", "##NaN", "\"\"", "\"a\"",
-    "\"héllo wörld\"", "\"👩‍👩‍👧‍👦e\\u0301\"", "\"12\"", "\"2024-02-29T12:00:00Z\"", "\"{\\\"a\\\": [1]}\"", ":a", ":b-c", "'sym",
-    "#\"(a+)(b)?\"", "\\x", "[]", "{}", "#{}",
+    "nil",
+    "true",
+    "false",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "7",
+    "1000000",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "100000000000000000000000000000",
+    "0.5",
+    "-2.5",
+    "1e308",
+    "1e-300",
+    "##Inf",
+    "##-Inf",
+    "##NaN",
+    "\"\"",
+    "\"a\"",
+    "\"héllo wörld\"",
+    "\"👩‍👩‍👧‍👦e\\u0301\"",
+    "\"12\"",
+    "\"2024-02-29T12:00:00Z\"",
+    "\"{\\\"a\\\": [1]}\"",
+    ":a",
+    ":b-c",
+    "'sym",
+    "#\"(a+)(b)?\"",
+    "\\x",
+    "[]",
+    "{}",
+    "#{}",
 ];
 const DATA: &[&str] = &[
-    "data/n", "data/xs", "data/m", "data/s", "data/rows", "data/none", "*1", "(range 5)", "(range 1000)", "[3 1 2]",
-    "[[1 2] [3 4]]", "{:a 1 :b {:c [2]}}", "{\"a\" 1 nil 2 1.5 3}", "#{1 :a \"x\"}", "(LocalDate/parse \"2024-01-31\")",
+    "data/n",
+    "data/xs",
+    "data/m",
+    "data/s",
+    "data/rows",
+    "data/none",
+    "*1",
+    "(range 5)",
+    "(range 1000)",
+    "[3 1 2]",
+    "[[1 2] [3 4]]",
+    "{:a 1 :b {:c [2]}}",
+    "{\"a\" 1 nil 2 1.5 3}",
+    "#{1 :a \"x\"}",
+    "(LocalDate/parse \"2024-01-31\")",
 ];
 const FUNCTIONS: &[&str] = &[
-    "inc", "str", "identity", ":a", "#{1 2}", "(fn [x] x)", "(fn [& xs] xs)", "#(vector % %2)", "#(= % 1)", "(fn [x y] (conj x y))",
-    "(fn [x] (return x))", "(fn f [x] (f x))", "(constantly nil)", "(partial + 1)", "(comp inc inc)", "(juxt inc dec)", "compare", ">", "tool/echo",
+    "inc",
+    "str",
+    "identity",
+    ":a",
+    "#{1 2}",
+    "(fn [x] x)",
+    "(fn [& xs] xs)",
+    "#(vector % %2)",
+    "#(= % 1)",
+    "(fn [x y] (conj x y))",
+    "(fn [x] (return x))",
+    "(fn f [x] (f x))",
+    "(constantly nil)",
+    "(partial + 1)",
+    "(comp inc inc)",
+    "(juxt inc dec)",
+    "compare",
+    ">",
+    "tool/echo",
 ];
 const LOCALS: &[&str] = &["x", "y", "zs"];
 
@@ -105,11 +165,13 @@ impl Made<'_> {
     /// A call of a builtin with an allowed number of arguments, a function in front where one often stands.
     fn call(&mut self, depth: usize) {
         let row = *self.random.pick(&self.table);
-        let (min, max) = (usize::from(row.arity.min), row.arity.max.map_or(usize::from(row.arity.min) + 2, usize::from));
+        let (min, max) =
+            (usize::from(row.arity.min), row.arity.max.map_or(usize::from(row.arity.min) + 2, usize::from));
         let count = min + self.random.below(max - min + 1);
         self.text.push('(');
         self.text.push_str(row.name);
-        let takes_function = row.signatures.first().is_some_and(|signature| signature.contains(" f") || signature.contains("pred"));
+        let takes_function =
+            row.signatures.first().is_some_and(|signature| signature.contains(" f") || signature.contains("pred"));
         for at in 0..count {
             self.text.push(' ');
             if at == 0 && takes_function && self.random.below(4) > 0 {
@@ -147,9 +209,53 @@ impl Made<'_> {
 }
 
 const TOKENS: &[&str] = &[
-    "(", ")", "[", "]", "{", "}", "#{", "#(", "\"", "'", "#'", "%", "%&", "&", ";", "\\", "#_", "@", "nil", "99999999999999999999", "-1",
-    "1e400", ":k", "fn", "let", "loop", "recur", "for", ":when", ":while", "->", "->>", "def", "defn", "map", "reduce", "range", "repeat",
-    "(range 100000)", "return", "fail", "data/x", "tool/echo", "\u{0}", "\u{feff}", "é", "👩‍👩‍👧‍👦",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "#{",
+    "#(",
+    "\"",
+    "'",
+    "#'",
+    "%",
+    "%&",
+    "&",
+    ";",
+    "\\",
+    "#_",
+    "@",
+    "nil",
+    "99999999999999999999",
+    "-1",
+    "1e400",
+    ":k",
+    "fn",
+    "let",
+    "loop",
+    "recur",
+    "for",
+    ":when",
+    ":while",
+    "->",
+    "->>",
+    "def",
+    "defn",
+    "map",
+    "reduce",
+    "range",
+    "repeat",
+    "(range 100000)",
+    "return",
+    "fail",
+    "data/x",
+    "tool/echo",
+    "\u{0}",
+    "\u{feff}",
+    "é",
+    "👩‍👩‍👧‍👦",
 ];
 
 /// The text with one to four random changes; `other` lends a part.

@@ -1,6 +1,7 @@
 //! Arithmetic in a program: the numbers of `value::number` with steps counted and errors worded.
 //!
-//! Compiled code calls these for the operators with two arguments; they are small enough to be inlined.
+//! In: arguments as the program gave them. Out: numbers, or errors that name the argument. Compiled code deals with
+//! small integers and floats itself and comes here for the rest.
 
 use super::machine::Machine;
 use super::{Error, R, described};
@@ -21,9 +22,9 @@ pub(super) const ADD: Operation = Operation { compute: number::add, steps: in_pr
 pub(super) const SUB: Operation = Operation { compute: number::sub, steps: in_proportion };
 pub(super) const MUL: Operation = Operation { compute: number::mul, steps: by_parts };
 pub(super) const DIV: Operation = Operation { compute: number::div, steps: in_proportion };
-const QUOT: Operation = Operation { compute: number::quot, steps: by_parts };
-const REM: Operation = Operation { compute: number::rem, steps: by_parts };
-const MODULO: Operation = Operation { compute: number::modulo, steps: by_parts };
+pub(super) const QUOT: Operation = Operation { compute: number::quot, steps: by_parts };
+pub(super) const REM: Operation = Operation { compute: number::rem, steps: by_parts };
+pub(super) const MODULO: Operation = Operation { compute: number::modulo, steps: by_parts };
 pub(super) const AND: Operation = Operation { compute: number::and, steps: in_proportion };
 pub(super) const OR: Operation = Operation { compute: number::or, steps: in_proportion };
 pub(super) const XOR: Operation = Operation { compute: number::xor, steps: in_proportion };
@@ -40,7 +41,7 @@ fn by_parts(a: usize, b: usize) -> usize {
 impl Operation {
     /// The result; `wrong_kind` is the reason when one of the two is no number or no integer.
     #[inline]
-    fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> R {
+    pub(super) fn run(self, machine: &mut Machine<'_>, a: &Value, b: &Value, wrong_kind: Reason) -> R {
         self.at(machine, a, b, wrong_kind, 0)
     }
 
@@ -65,105 +66,9 @@ impl Operation {
     }
 }
 
-/// `(+ a b)`
-#[inline]
-pub fn add(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    if let (Value::Int(x), Value::Int(y)) = (a, b)
-        && let Some(sum) = x.checked_add(*y)
-    {
-        return Ok(Value::Int(sum));
-    }
-    ADD.run(machine, a, b, Reason::TypeError)
-}
-
-/// `(- a b)`
-#[inline]
-pub fn sub(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    if let (Value::Int(x), Value::Int(y)) = (a, b)
-        && let Some(difference) = x.checked_sub(*y)
-    {
-        return Ok(Value::Int(difference));
-    }
-    SUB.run(machine, a, b, Reason::TypeError)
-}
-
-/// `(* a b)`
-#[inline]
-pub fn mul(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    if let (Value::Int(x), Value::Int(y)) = (a, b)
-        && let Some(product) = x.checked_mul(*y)
-    {
-        return Ok(Value::Int(product));
-    }
-    MUL.run(machine, a, b, Reason::TypeError)
-}
-
-/// `(/ a b)`
-pub fn div(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    DIV.run(machine, a, b, Reason::TypeError)
-}
-
-/// `(quot a b)`
-#[inline]
-pub fn quot(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    QUOT.run(machine, a, b, Reason::ArithmeticError)
-}
-
-/// `(rem a b)`
-#[inline]
-pub fn rem(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    REM.run(machine, a, b, Reason::ArithmeticError)
-}
-
-/// `(mod a b)`
-#[inline]
-pub fn modulo(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R {
-    MODULO.run(machine, a, b, Reason::ArithmeticError)
-}
-
-/// `(inc a)`
-#[inline]
-pub fn inc(a: &Value) -> R {
-    number::inc(a).map_err(|error| failed(error, Reason::ArithmeticError, 0, &[a]))
-}
-
-/// `(dec a)`
-#[inline]
-pub fn dec(a: &Value) -> R {
-    number::dec(a).map_err(|error| failed(error, Reason::ArithmeticError, 0, &[a]))
-}
-
-/// `(= a b)`
-#[inline]
-pub fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Int(x), Value::Int(y)) => x == y,
-        _ => a.same(b),
-    }
-}
-
-/// `(< a b)`; `(> a b)` is `less(b, a)`.
-#[inline]
-pub fn less(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Int(x), Value::Int(y)) => x < y,
-        (Value::Float(x), Value::Float(y)) => x < y,
-        _ => a.compare(b).is_some_and(std::cmp::Ordering::is_lt),
-    }
-}
-
-/// `(<= a b)`; `(>= a b)` is `at_most(b, a)`.
-#[inline]
-pub fn at_most(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Int(x), Value::Int(y)) => x <= y,
-        (Value::Float(x), Value::Float(y)) => x <= y,
-        _ => a.compare(b).is_some_and(std::cmp::Ordering::is_le),
-    }
-}
-
 /// The error of a call with these arguments, of which the first is argument `skipped + 1` of what the program wrote.
 #[cold]
+#[expect(clippy::unnecessary_box_returns, reason = "the error of `R`")]
 pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, args: &[&Value]) -> Box<super::Halt> {
     let wrong = |position: u8, expected: &str| {
         let got = args.get(usize::from(position) - 1).map_or("something else", |value| described(value));

@@ -9,18 +9,20 @@
 //! hang or overflow.
 
 mod analyse;
-pub mod arithmetic;
+mod arithmetic;
 pub mod boundary;
 pub mod builtins;
 pub mod case;
 pub(crate) mod compile;
 mod error;
 mod form;
+pub mod format;
 pub(crate) mod function;
 mod host;
 #[expect(missing_docs, reason = "a variant says what its fields are")]
 pub mod ir;
 mod items;
+pub mod legacy;
 pub mod machine;
 mod namespaces;
 mod read;
@@ -32,4 +34,4 @@ pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
 pub use read::{Budget, read};
-pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run};
+pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run, run_on};

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::thread;
 
 use super::compile::{Unit, compile};
+use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
-use super::{Budget, Call, Error, Halt, Host, Names, ToolInfo, analyse, read};
+use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, analyse, builtins, ir, read};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
@@ -193,24 +194,49 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };
     let forms = read(input.source, budget)?;
     check()?;
-    let names = Names { memory: input.memory, tools: input.tools };
-    let program = analyse(&forms, &names)?;
-    drop(forms);
+    let (program, warnings) = understand(forms, input)?;
     check()?;
     let unit = Arc::new(compile(&program, input.source));
     check()?;
     let mut seed = DefaultHasher::new();
     seed.write(input.source.as_bytes());
-    Ok(Prepared { unit, seed: seed.finish() >> 1, warnings: Vec::new() })
+    Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
+}
+
+/// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
+fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<String>), Error> {
+    let names = Names { memory: input.memory, tools: input.tools };
+    let modern = match input.dialect {
+        Dialect::Current => return Ok((analyse(&forms, &names)?, Vec::new())),
+        Dialect::Legacy => None,
+        Dialect::Auto => match analyse(&forms, &names) {
+            Ok(program) => return Ok((program, Vec::new())),
+            Err(error) if !legacy::uses(&forms) => return Err(error),
+            Err(error) => Some(error),
+        },
+    };
+    let outside = LegacyNames {
+        tools: input.tools,
+        input: &|name| input.context.lookup(name).is_some(),
+        memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
+        language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
+    };
+    let translation = legacy::translate(forms, outside, input.dialect)?;
+    let program = analyse(&translation.forms, &names).map_err(|error| modern.unwrap_or(error))?;
+    Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
 }
 
 /// Runs a program from its text to its outcome, on a thread of its own.
 pub fn run(input: &Input<'_>, host: &dyn Host) -> Outcome {
-    let work = |stack: &Stack| match prepare(input, host, stack) {
+    Stack::with(|stack| run_on(input, host, stack)).unwrap_or_else(|error| Outcome::refused(input, error))
+}
+
+/// The same on this thread, for many runs in a row.
+pub fn run_on(input: &Input<'_>, host: &dyn Host, stack: &Stack) -> Outcome {
+    match prepare(input, host, stack) {
         Ok(prepared) => prepared.run(input, host, stack),
         Err(error) => Outcome::refused(input, error),
-    };
-    Stack::with(work).unwrap_or_else(|error| Outcome::refused(input, error))
+    }
 }
 
 impl Prepared {

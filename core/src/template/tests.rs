@@ -79,7 +79,7 @@ fn templates_are_filled_as_the_table_says() {
 #[test]
 fn values_beyond_json_print_as_text() {
     let context = Value::record([
-        ("at", Value::Instant(Instant(1_700_000_000_000_000))),
+        ("at", Value::Instant(Instant::new(1_700_000_000_000_000))),
         ("word", Value::keyword("green")),
         ("set", Value::set([Value::Int(1), Value::Int(2)])),
         ("none", Value::set([])),

@@ -51,12 +51,19 @@ impl Value {
 
     /// As [`Value::order`], with the number of pairs of inner values it took.
     pub(crate) fn order_counted(&self, other: &Self) -> (Ordering, usize) {
-        walk_counted(self, other, Rule::Sorting)
+        let (ordering, pairs) = walk_counted(self, other, Rule::Sorting);
+        (ordering.unwrap_or(Ordering::Equal), pairs)
+    }
+
+    /// As [`Value::compare`], with the number of pairs of inner values it took.
+    pub(crate) fn compare_counted(&self, other: &Self) -> (Option<Ordering>, usize) {
+        walk_counted(self, other, Rule::Loose)
     }
 
     /// As `cmp`, with the number of pairs of inner values it took.
     pub(crate) fn cmp_counted(&self, other: &Self) -> (Ordering, usize) {
-        walk_counted(self, other, Rule::Strict)
+        let (ordering, pairs) = walk_counted(self, other, Rule::Strict);
+        (ordering.unwrap_or(Ordering::Equal), pairs)
     }
 }
 
@@ -82,8 +89,15 @@ impl PartialOrd for Value {
 }
 
 impl Ord for Value {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        walk(self, other, Rule::Strict).unwrap_or(Ordering::Equal)
+        match (self, other) {
+            // Answered at once: these are most keys.
+            (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Str(a), Self::Str(b)) => a.cmp(b),
+            (Self::Keyword(a), Self::Keyword(b)) => a.cmp(b),
+            _ => walk(self, other, Rule::Strict).unwrap_or(Ordering::Equal),
+        }
     }
 }
 
@@ -113,11 +127,12 @@ pub(super) fn rank(value: &Value) -> u8 {
 fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
     Ok(match (a, b) {
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
-        (Value::Keyword(a), Value::Keyword(b)) => Some(a.cmp(b)),
+        (Value::Keyword(a), Value::Keyword(b))
+        | (Value::Var(a), Value::Var(b))
+        | (Value::Symbol(a), Value::Symbol(b)) => Some(a.cmp(b)),
         (Value::Instant(a), Value::Instant(b)) => Some(a.cmp(b)),
         (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
         (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
-        (Value::Var(a), Value::Var(b)) | (Value::Symbol(a), Value::Symbol(b)) => Some(a.cmp(b)),
         (Value::Pattern(a), Value::Pattern(b)) => Some(a.cmp(b)),
         (Value::Function(a), Value::Function(b)) => Some(a.cmp(b)),
         (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {
@@ -162,7 +177,7 @@ fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
 }
 
 /// As [`walk`], with the number of pairs of values that were looked at; 1,024 bytes of text count as a pair.
-fn walk_counted(a: &Value, b: &Value, rule: Rule) -> (Ordering, usize) {
+fn walk_counted(a: &Value, b: &Value, rule: Rule) -> (Option<Ordering>, usize) {
     let mut pairs = 0;
     let ordering = match (leaves(a, b, rule), a, b) {
         (Ok(decided), Value::Str(a), Value::Str(b)) => {
@@ -172,7 +187,7 @@ fn walk_counted(a: &Value, b: &Value, rule: Rule) -> (Ordering, usize) {
         (Ok(decided), ..) => decided,
         (Err(()), ..) => walk_containers(a, b, rule, &mut pairs),
     };
-    (ordering.unwrap_or(Ordering::Equal), pairs)
+    (ordering, pairs)
 }
 
 fn walk_containers(a: &Value, b: &Value, rule: Rule, pairs: &mut usize) -> Option<Ordering> {

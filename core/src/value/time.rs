@@ -2,12 +2,20 @@
 //!
 //! Only texts with date, time and offset are points in time; what is missing is named in the error.
 
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
-/// A point in time in microseconds since 1970-01-01T00:00:00Z.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Instant(pub i64);
+use jiff::civil::DateTime;
+
+/// A point in time in microseconds since 1970-01-01T00:00:00Z, and how many decimals of its seconds are written at
+/// least. The decimals do not count when points in time are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Instant(i64);
+
+/// Bits of an [`Instant`] that hold the number of decimals, below the microseconds.
+const DECIMAL_BITS: u32 = 3;
+/// Microseconds since 1970 at the ends of the calendar's range are below this.
+const MOST_MICROS: i64 = i64::MAX >> DECIMAL_BITS;
 
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,11 +28,9 @@ pub struct Duration(pub i64);
 /// ISO 8601; outside the years ±9999 the bare number of days.
 impl std::fmt::Display for Date {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let epoch = jiff::civil::date(1970, 1, 1);
-        match epoch.checked_add(jiff::Span::new().try_days(i64::from(self.0)).unwrap_or_default()) {
-            Ok(day) if self.0 == 0 || day != epoch => write!(f, "{day}"),
-            _ => write!(f, "{}d", self.0),
-        }
+        let Some(day) = self.civil() else { return write!(f, "{}d", self.0) };
+        let sign = if day.year() < 0 { "-" } else { "" };
+        write!(f, "{sign}{:04}-{:02}-{:02}", day.year().unsigned_abs(), day.month(), day.day())
     }
 }
 
@@ -60,7 +66,67 @@ impl std::fmt::Display for TimeError {
 
 impl std::error::Error for TimeError {}
 
+impl PartialEq for Instant {
+    fn eq(&self, other: &Self) -> bool {
+        self.micros() == other.micros()
+    }
+}
+
+impl Eq for Instant {}
+
+impl PartialOrd for Instant {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Instant {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.micros().cmp(&other.micros())
+    }
+}
+
+impl Hash for Instant {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.micros().hash(state);
+    }
+}
+
 impl Instant {
+    /// The point in time this many microseconds after 1970 began. Beyond some 36,000 years the nearest one there is.
+    pub const fn new(micros: i64) -> Self {
+        let micros = if micros > MOST_MICROS {
+            MOST_MICROS
+        } else if micros < -MOST_MICROS {
+            -MOST_MICROS
+        } else {
+            micros
+        };
+        Self(micros << DECIMAL_BITS)
+    }
+
+    /// Microseconds since 1970.
+    pub const fn micros(self) -> i64 {
+        self.0 >> DECIMAL_BITS
+    }
+
+    /// Milliseconds since 1970, the last one that has begun.
+    pub const fn millis(self) -> i64 {
+        self.micros().div_euclid(1_000)
+    }
+
+    /// Written with at least this many decimals of the second, at most six.
+    #[must_use]
+    pub fn with_decimals(self, decimals: u8) -> Self {
+        Self(self.micros() << DECIMAL_BITS | i64::from(decimals.min(6)))
+    }
+
+    /// The point in time this many milliseconds after 1970 began; `None` outside of the calendar.
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        let micros = millis.checked_mul(1_000)?;
+        Date::of_day(micros.div_euclid(DAY)).map(|_| Self::new(micros))
+    }
+
     /// Reads `YYYY-MM-DDThh:mm[:ss[.fraction]]` with `Z` or an offset `±hh[[:]mm]`. The separator may be `T`, `t` or
     /// a space, the decimal sign a comma; digits after the microseconds are dropped.
     pub fn parse(text: &str) -> Result<ZonedInstant, TimeError> {
@@ -80,7 +146,7 @@ impl Instant {
         rest.expect(b":")?;
         let minute = rest.number(2)?;
         let second = if rest.sign(":").is_some() { rest.number(2)? } else { 0 };
-        let micros = if rest.sign(".,").is_some() { rest.fraction()? } else { 0 };
+        let (micros, decimals) = if rest.sign(".,").is_some() { rest.fraction()? } else { (0, 0) };
         let local = civil(year, month, day, [hour, minute, second])?;
         if rest.0.is_empty() {
             return Err(TimeError::NoOffset);
@@ -89,20 +155,81 @@ impl Instant {
         if !rest.0.is_empty() {
             return Err(TimeError::Invalid);
         }
-        let utc = local.to_zoned(TimeZone::UTC).map_err(|_| TimeError::Invalid)?.timestamp().as_microsecond();
-        let at = utc + micros - offset_s * 1_000_000;
-        jiff::Timestamp::from_microsecond(at).map_err(|_| TimeError::Invalid)?;
-        Ok(ZonedInstant { at: Self(at), in_utc: offset_s == 0 })
+        let seconds = i64::from(local.hour()) * 3_600 + i64::from(local.minute()) * 60 + i64::from(local.second());
+        let day = i64::from(Date::from(local.date()).0) * DAY;
+        let at = day + (seconds - offset_s) * 1_000_000 + micros;
+        Date::of_day(at.div_euclid(DAY)).ok_or(TimeError::Invalid)?;
+        Ok(ZonedInstant { at: Self::new(at).with_decimals(decimals), in_utc: offset_s == 0 })
+    }
+
+    /// Reads a date and time as [`Instant::parse`] does; without an offset it is meant in UTC.
+    pub fn parse_utc(text: &str) -> Option<Self> {
+        match Self::parse(text) {
+            Err(TimeError::NoOffset) => Self::parse(&format!("{text}Z")).ok(),
+            read => read.ok(),
+        }
+        .map(|read| read.at)
+    }
+
+    /// Reads a time as mail headers have it: `Thu, 8 Jan 2026 14:30:00 +0200`. A wrong day of the week is overlooked.
+    pub fn parse_mail(text: &str) -> Option<Self> {
+        let parser = jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true);
+        parser.parse_timestamp(text.trim()).ok().map(|at| Self::new(at.as_microsecond()))
     }
 }
 
-/// ISO 8601 in UTC, always with `Z`; as many decimals as needed. Outside the years ±9999 the bare number.
+/// Microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
+/// The first day.
+const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
+
+impl From<jiff::civil::Date> for Date {
+    fn from(day: jiff::civil::Date) -> Self {
+        Self((day - EPOCH).get_days())
+    }
+}
+
+impl Date {
+    /// Reads `YYYY-MM-DD`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if Instant::parse(text) != Err(TimeError::DateOnly) {
+            return None;
+        }
+        let midnight = Instant::parse(&format!("{text}T00:00:00Z")).ok()?;
+        Self::of_day(midnight.at.micros().div_euclid(DAY))
+    }
+
+    fn civil(self) -> Option<jiff::civil::Date> {
+        let span = jiff::Span::new().try_days(i64::from(self.0)).ok()?;
+        EPOCH.checked_add(span).ok()
+    }
+
+    /// The day this many days after 1970-01-01; `None` outside of the years ±9999.
+    pub fn of_day(days: i64) -> Option<Self> {
+        let day = i32::try_from(days).ok().map(Self)?;
+        day.civil().map(|_| day)
+    }
+
+    /// Its first moment in UTC.
+    pub fn midnight(self) -> Instant {
+        Instant::new(i64::from(self.0) * DAY)
+    }
+}
+
+/// ISO 8601 in UTC, always with `Z`; as many decimals as needed, or more where it was given with more. Outside the
+/// years ±9999 the bare number.
 impl std::fmt::Display for Instant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.0) {
-            Ok(at) => write!(f, "{at}"),
-            Err(_) => write!(f, "{}us", self.0),
-        }
+        let Some(day) = Date::of_day(self.micros().div_euclid(DAY)) else {
+            return write!(f, "{}us", self.micros());
+        };
+        let (seconds, micros) = (self.micros().rem_euclid(DAY) / 1_000_000, self.micros().rem_euclid(1_000_000));
+        write!(f, "{day}T{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)?;
+        let decimals = usize::from((self.0 & ((1 << DECIMAL_BITS) - 1)).to_le_bytes()[0]);
+        let digits = format!("{micros:06}");
+        let shown = decimals.max(digits.trim_end_matches('0').len());
+        if shown > 0 { write!(f, ".{}Z", &digits[..shown]) } else { f.write_str("Z") }
     }
 }
 
@@ -148,15 +275,17 @@ impl Digits<'_> {
         (0..digits).try_fold(0, |number, _| Some(number * 10 + self.digit()?)).ok_or(TimeError::Invalid)
     }
 
-    /// Microseconds from the digits of a fraction of a second; at least one digit.
-    fn fraction(&mut self) -> Result<i64, TimeError> {
+    /// Microseconds from the digits of a fraction of a second, and how many digits there are; at least one.
+    fn fraction(&mut self) -> Result<(i64, u8), TimeError> {
         let mut micros = self.digit().ok_or(TimeError::Invalid)? * 100_000;
         let mut worth = 10_000;
+        let mut digits = 1_u8;
         while let Some(digit) = self.digit() {
             micros += digit * worth;
             worth /= 10;
+            digits = digits.saturating_add(1);
         }
-        Ok(micros)
+        Ok((micros, digits))
     }
 
     /// Seconds east of UTC.
@@ -187,9 +316,12 @@ mod tests {
             ("2024-01-08 14:30:00-0530", "2024-01-08T20:00:00Z", false),
             ("2024-01-08t14:30z", "2024-01-08T14:30:00Z", true),
             ("2024-01-08T14:30:00.123Z", "2024-01-08T14:30:00.123Z", true),
+            ("2024-01-08T14:30:00.500Z", "2024-01-08T14:30:00.500Z", true),
             ("2024-01-08T14:30:00,1234569+01", "2024-01-08T13:30:00.123456Z", false),
             ("2024-02-29T23:59:59-00:01", "2024-03-01T00:00:59Z", false),
             ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59.5Z", true),
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z", true),
+            ("-0001-01-01T00:00:00Z", "-0001-01-01T00:00:00Z", true),
         ];
         for (text, expected, in_utc) in cases {
             let read = Instant::parse(text);
@@ -228,8 +360,22 @@ mod tests {
     }
 
     #[test]
+    fn dates_are_read_and_written_to_the_ends_of_the_calendar() {
+        for text in ["1970-01-01", "2024-02-29", "9999-12-31", "-9999-01-01", "0000-03-01"] {
+            assert_eq!(Date::parse(text).map(|day| day.to_string()).as_deref(), Some(text));
+        }
+        for text in ["2023-02-29", "2024-1-1", "", "2024-01-01T00:00:00Z", "10000-01-01"] {
+            assert_eq!(Date::parse(text), None, "{text}");
+        }
+        assert_eq!(Date::of_day(i64::MAX), None);
+        assert_eq!(Date(i32::MAX).to_string(), format!("{}d", i32::MAX));
+    }
+
+    #[test]
     fn points_in_time_outside_the_calendar_still_print() {
-        assert_eq!(Instant(i64::MAX).to_string(), format!("{}us", i64::MAX));
-        assert_eq!(Instant(1).to_string(), "1970-01-01T00:00:00.000001Z");
+        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{}us", MOST_MICROS));
+        assert_eq!(Instant::new(1).to_string(), "1970-01-01T00:00:00.000001Z");
+        assert_eq!(Instant::new(500_000).with_decimals(3).to_string(), "1970-01-01T00:00:00.500Z");
+        assert_eq!(Instant::new(0).with_decimals(3), Instant::new(0));
     }
 }

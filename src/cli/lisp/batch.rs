@@ -13,8 +13,8 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value, json};
 
 use super::{TIMEOUT_MS, now_ms};
-use crate::cli::{UsageError, exit, tell_error};
-use crate::program::{Setting, on_large_stack, run_here};
+use crate::cli::{UsageError, exit};
+use crate::program::{Setting, run};
 
 /// Lines read ahead of the slowest worker.
 const READ_AHEAD: usize = 256;
@@ -33,11 +33,7 @@ pub(super) fn batch() -> Result<u8, UsageError> {
         for _ in 0..workers {
             let answers = answers.clone();
             let queue = &queue;
-            scope.spawn(move || {
-                if let Err(error) = on_large_stack(|| work(queue, &answers)) {
-                    tell_error(&error.message());
-                }
-            });
+            scope.spawn(move || work(queue, &answers));
         }
         drop(answers);
         let reader = scope.spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
@@ -92,9 +88,10 @@ fn answer(at: usize, line: &[u8]) -> String {
     if line.trim_ascii().is_empty() {
         return String::new();
     }
-    let mut text = match std::str::from_utf8(line).map_err(|error| error.to_string()).and_then(|text| {
-        json::parse(text.trim()).map_err(|error| error.message)
-    }) {
+    let mut text = match std::str::from_utf8(line)
+        .map_err(|error| error.to_string())
+        .and_then(|text| json::parse(text.trim()).map_err(|error| error.message))
+    {
         Ok(json) => record(&json),
         Err(problem) => {
             let error = Error::new(Reason::InvalidConfig, format!("line {} is not JSON: {problem}", at + 1));
@@ -114,7 +111,7 @@ fn record(json: &Json) -> Json {
     let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
     let timeout_ms = case.timeout_ms.unwrap_or(TIMEOUT_MS);
     let setting = Setting { tools: &tools, timeout_ms, now_ms: now_ms(), stop: &AtomicBool::new(false) };
-    case.record(&run_here(&case.input(), &setting))
+    case.record(&run(&case.input(), &setting))
 }
 
 #[cfg(test)]

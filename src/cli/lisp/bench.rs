@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{AbsentData, Dialect, Error, Input, Memory};
+use ptc_core::lisp::{AbsentData, Dialect, Error, Input, Memory, Stack};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::{BenchFlags, data, now_ms, program, snippet};
 use crate::cli::{UsageError, exit, json, out, tell};
-use crate::program::{NoTools, Setting, on_large_stack, run_here};
+use crate::program::{NoTools, Setting, run_on};
 
 /// How long to run without measuring, and with.
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -22,7 +22,7 @@ const RUNS: std::ops::RangeInclusive<usize> = 5..=20_000;
 pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
     let (name, source) = program(&flags.file)?;
     let context = data(flags.context.as_deref())?.to_value();
-    let times = on_large_stack(|| measure(&source, &context)).and_then(|times| times);
+    let times = Stack::with(|stack| measure(&source, &context, stack)).and_then(|times| times);
     let mut times = match times {
         Ok(times) => times,
         Err(error) => {
@@ -31,7 +31,8 @@ pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
         }
     };
     times.sort_unstable();
-    let (min, median) = (times.first().copied().unwrap_or_default(), times.get(times.len() / 2).copied().unwrap_or_default());
+    let (min, median) =
+        (times.first().copied().unwrap_or_default(), times.get(times.len() / 2).copied().unwrap_or_default());
     if flags.json {
         let runs = i64::try_from(times.len()).unwrap_or(i64::MAX);
         out(&json::printable(&Json::object([
@@ -40,7 +41,12 @@ pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
             ("runs", Json::from(Node::Int(runs))),
         ])));
     } else {
-        out(&format!("min_ms    {:.4}\nmedian_ms {:.4}\nruns      {}", milliseconds(min), milliseconds(median), times.len()));
+        out(&format!(
+            "min_ms    {:.4}\nmedian_ms {:.4}\nruns      {}",
+            milliseconds(min),
+            milliseconds(median),
+            times.len()
+        ));
     }
     Ok(exit::OK)
 }
@@ -49,7 +55,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
-fn measure(source: &str, context: &Value) -> Result<Vec<Duration>, Error> {
+fn measure(source: &str, context: &Value, stack: &Stack) -> Result<Vec<Duration>, Error> {
     let limits = Limits {
         steps: u64::MAX,
         memory_bytes: u64::MAX,
@@ -74,7 +80,7 @@ fn measure(source: &str, context: &Value) -> Result<Vec<Duration>, Error> {
     let setting = Setting { tools: &NoTools, timeout_ms: u64::MAX, now_ms: now_ms(), stop: &stop };
     let once = || {
         let started = Instant::now();
-        let outcome = run_here(&input, &setting);
+        let outcome = run_on(&input, &setting, stack);
         let time = started.elapsed();
         outcome.result.map(|_| time)
     };

@@ -27,7 +27,8 @@ pub(super) fn doc(word: &str) -> u8 {
 
 /// The builtin of this name, with or without a namespace.
 pub(super) fn find(name: &str) -> Option<&'static Builtin> {
-    let plain = || name.rsplit_once('/').filter(|(_, plain)| !plain.is_empty()).and_then(|(_, plain)| builtins::find(plain));
+    let plain =
+        || name.rsplit_once('/').filter(|(_, plain)| !plain.is_empty()).and_then(|(_, plain)| builtins::find(plain));
     builtins::find(name).or_else(plain)
 }
 

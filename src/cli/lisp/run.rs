@@ -20,8 +20,7 @@ pub(super) fn run(flags: &RunFlags) -> Result<u8, UsageError> {
         ("dialect", Json::str(flags.dialect.as_str())),
         ("strict_data", Node::Bool(flags.strict_data).into()),
     ]);
-    let members =
-        [("program", Json::str(text)), ("context", data(flags.context.as_deref())?), ("opts", options)];
+    let members = [("program", Json::str(text)), ("context", data(flags.context.as_deref())?), ("opts", options)];
     let case = Case::read(&Json::object(members)).map_err(|error| UsageError(error.message()))?;
     let outcome = perform(&case, flags.timeout);
     if flags.json {

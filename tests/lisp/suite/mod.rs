@@ -76,9 +76,7 @@ pub(crate) fn differing(checks: &[Check], threads: usize) -> Vec<Finding> {
         found
     };
     let mut found: Vec<(usize, Finding)> = std::thread::scope(|scope| {
-        let large = || std::thread::Builder::new().stack_size(256 << 20);
-        let workers: Vec<_> =
-            (0..threads.max(1)).map(|_| large().spawn_scoped(scope, work).expect("a thread")).collect();
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("no run panics")).collect()
     });
     found.sort_by_key(|(at, _)| *at);

@@ -23,6 +23,9 @@ const ENVIRONMENT: &str = r#"{
     "turn_history": [10, 20, 30]
 }"#;
 
+/// Programs that ended in the reference because they computed too long or too much for its speed.
+const FOR_ITS_SPEED: &[&str] = &["(map (fn [x] (reduce + (range 100000))) (range 500))", "(fib 30)"];
+
 /// All probes that can be compared.
 pub(crate) fn probes(text: &str) -> Vec<Check> {
     let environment = json::parse(ENVIRONMENT).expect("the environment is JSON");
@@ -41,7 +44,9 @@ pub(crate) fn probes(text: &str) -> Vec<Check> {
         }
     }
     // A program or result that the file shows cut says nothing.
-    checks.retain(|check| !check.program().contains(" …("));
+    checks.retain(|check| {
+        !check.program().contains(" …(") && !FOR_ITS_SPEED.iter().any(|end| check.program().ends_with(end))
+    });
     checks
 }
 
@@ -56,7 +61,7 @@ fn expected(result: &str) -> Option<Expected> {
     let mut parts = result.split("   |");
     let value = parts.next()?.trim_end();
     if let Some(reason) = value.strip_prefix('!') {
-        return Some(Expected::Reason(reason.trim().to_owned()));
+        return (!reason.contains(' ')).then(|| Expected::Reason(reason.to_owned()));
     }
     if value.starts_with("<host") || value.starts_with("<discovery") || result.contains('…') {
         return None;

@@ -71,7 +71,7 @@ fn arguments_have_string_keys_with_underscores_and_plain_data() {
         (key("user-id"), Value::map([(Value::str("x-y"), key("v"))])),
         (Value::Int(1), Value::set([Value::Int(3), key("a"), Value::Int(2)])),
         (key("d"), Value::Date(Date(0))),
-        (key("t"), Value::Instant(Instant(0))),
+        (key("t"), Value::Instant(Instant::new(0))),
         (key("w"), Value::Duration(Duration(1_500))),
         (key("f"), Value::Float(f64::INFINITY)),
     ]);

@@ -2,11 +2,11 @@
 
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
-use crate::lisp::arithmetic::{self, ADD, DIV, MUL, Operation, SUB, failed};
+use crate::lisp::arithmetic::{ADD, DIV, MODULO, MUL, Operation, QUOT, REM, SUB, failed};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
 use crate::value::Value;
-use crate::value::number::{self, NumberError};
+use crate::value::number::{self, Computed, NumberError};
 
 const FLOATS: Clojure = Clojure::Differs("always gives a float; there are no ratios");
 const EXACT: Clojure = Clojure::Differs("integers never overflow");
@@ -32,22 +32,22 @@ pub(super) const ROWS: &[Builtin] = &[
         )
         .examples(&[("(/ 10 4)", "2.5"), ("(/ 10 2)", "5.0"), ("(/ 4)", "0.25"), ("(/ 1 0.0)", "##Inf")])
         .clojure(FLOATS),
-    constant("inc", Arity::exactly(1), |_, args| arithmetic::inc(&args[0]))
+    constant("inc", Arity::exactly(1), |_, args| stepped(&args[0], number::inc))
         .doc(&["(inc x)"], "The number plus one.")
         .examples(&[("(inc 5)", "6"), ("(inc -1.5)", "-0.5")])
         .clojure(EXACT),
-    constant("dec", Arity::exactly(1), |_, args| arithmetic::dec(&args[0]))
+    constant("dec", Arity::exactly(1), |_, args| stepped(&args[0], number::dec))
         .doc(&["(dec x)"], "The number minus one.")
         .examples(&[("(dec 5)", "4"), ("(dec 0)", "-1")])
         .clojure(EXACT),
-    constant("quot", Arity::exactly(2), |machine, args| arithmetic::quot(machine, &args[0], &args[1]))
+    constant("quot", Arity::exactly(2), |machine, args| divided(machine, args, QUOT))
         .doc(&["(quot n divisor)"], "The quotient without its fraction, as an integer.")
         .examples(&[("(quot 7 2)", "3"), ("(quot 7 -2)", "-3"), ("(quot 7.5 2.5)", "3")])
         .clojure(Clojure::Differs("an integer also for floats")),
-    constant("rem", Arity::exactly(2), |machine, args| arithmetic::rem(machine, &args[0], &args[1]))
+    constant("rem", Arity::exactly(2), |machine, args| divided(machine, args, REM))
         .doc(&["(rem n divisor)"], "What quot leaves; it has the sign of n.")
         .examples(&[("(rem 7 3)", "1"), ("(rem -7 3)", "-1"), ("(rem 5.5 2)", "1.5")]),
-    constant("mod", Arity::exactly(2), |machine, args| arithmetic::modulo(machine, &args[0], &args[1]))
+    constant("mod", Arity::exactly(2), |machine, args| divided(machine, args, MODULO))
         .doc(&["(mod n divisor)"], "What dividing and rounding down leaves; it has the sign of the divisor.")
         .examples(&[("(mod 7 3)", "1"), ("(mod -7 3)", "2"), ("(mod 5.5 -2)", "-0.5")]),
     constant("+'", Arity::from(0), |machine, args| sum(machine, args, Reason::RuntimeError))
@@ -59,10 +59,10 @@ pub(super) const ROWS: &[Builtin] = &[
     constant("*'", Arity::from(0), |machine, args| product(machine, args, Reason::RuntimeError))
         .doc(&["(*')", "(*' x & more)"], "The same as *, which never overflows either.")
         .examples(&[("(*' 2 3)", "6"), ("(*' 1 2.5)", "2.5")]),
-    constant("inc'", Arity::exactly(1), |_, args| arithmetic::inc(&args[0]))
+    constant("inc'", Arity::exactly(1), |_, args| stepped(&args[0], number::inc))
         .doc(&["(inc' x)"], "The same as inc, which never overflows either.")
         .examples(&[("(inc' 9223372036854775807)", "9223372036854775808"), ("(inc' 1.5)", "2.5")]),
-    constant("dec'", Arity::exactly(1), |_, args| arithmetic::dec(&args[0]))
+    constant("dec'", Arity::exactly(1), |_, args| stepped(&args[0], number::dec))
         .doc(&["(dec' x)"], "The same as dec, which never overflows either.")
         .examples(&[("(dec' 1)", "0"), ("(dec' 2.5)", "1.5")]),
 ];
@@ -96,12 +96,21 @@ fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
+fn divided(machine: &mut Machine<'_>, args: &[Value], operation: Operation) -> R {
+    operation.run(machine, &args[0], &args[1], Reason::ArithmeticError)
+}
+
+fn stepped(value: &Value, compute: fn(&Value) -> Computed) -> R {
+    compute(value).map_err(|error| failed(error, Reason::ArithmeticError, 0, &[value]))
+}
+
 /// From left to right over all arguments; `none` when there are none. A single one is returned as it is.
 fn fold(machine: &mut Machine<'_>, none: Value, args: &[Value], operation: Operation, wrong_kind: Reason) -> R {
     match args {
         [] => Ok(none),
         [one] if number::is_number(one) => Ok(one.clone()),
         [one] => Err(failed(NumberError::NotNumber(1), wrong_kind, 0, &[one])),
+        [one, two] => operation.run(machine, one, two, wrong_kind),
         _ => operation.fold(machine, args, wrong_kind),
     }
 }

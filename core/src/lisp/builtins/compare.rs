@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::arithmetic::{at_most, equal, less};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, R};
 use crate::reasons::Reason;
@@ -16,33 +15,33 @@ const ALL_KINDS: Clojure = Clojure::Differs(
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("=", Arity::from(1), |machine, args| every_pair(machine, args, equal))
+    Builtin::new("=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_eq))
         .doc(&["(= x & more)"], "Are all values equal? Numbers are compared by value; NaN equals nothing.")
         .examples(&[("(= 1 1.0)", "true"), ("(= [1 2] [1 2] [1 3])", "false"), ("(= :a \"a\")", "false")])
         .clojure(LOOSE),
-    Builtin::new("==", Arity::from(1), |machine, args| every_pair(machine, args, equal))
+    Builtin::new("==", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_eq))
         .doc(&["(== x & more)"], "The same as =.")
         .examples(&[("(== 2 2.0)", "true"), ("(== \"a\" 1)", "false")])
         .clojure(Clojure::Differs("takes any values")),
     Builtin::new("not=", Arity::from(1), |machine, args| {
-        every_pair(machine, args, equal).map(|all| Value::Bool(!all.is_truthy()))
+        every_pair(machine, args, Ordering::is_eq).map(|all| Value::Bool(!all.is_truthy()))
     })
     .doc(&["(not= x & more)"], "Are some values not equal?")
     .examples(&[("(not= 1 2)", "true"), ("(not= 1 1.0)", "false"), ("(not= 1)", "false")])
     .clojure(LOOSE),
-    Builtin::new("<", Arity::from(1), |machine, args| every_pair(machine, args, less))
+    Builtin::new("<", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_lt))
         .doc(&["(< x & more)"], "Is each value less than the next one?")
         .examples(&[("(< 1 2 3)", "true"), ("(< 1 1)", "false"), ("(< \"a\" \"b\")", "true")])
         .clojure(ALL_KINDS),
-    Builtin::new(">", Arity::from(1), |machine, args| every_pair(machine, args, |a, b| less(b, a)))
+    Builtin::new(">", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_gt))
         .doc(&["(> x & more)"], "Is each value greater than the next one?")
         .examples(&[("(> 3 2 1)", "true"), ("(> 1 1.0)", "false"), ("(> nil 1)", "true")])
         .clojure(ALL_KINDS),
-    Builtin::new("<=", Arity::from(1), |machine, args| every_pair(machine, args, at_most))
+    Builtin::new("<=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_le))
         .doc(&["(<= x & more)"], "Is no value greater than the next one?")
         .examples(&[("(<= 1 1 2)", "true"), ("(<= 2 1)", "false")])
         .clojure(ALL_KINDS),
-    Builtin::new(">=", Arity::from(1), |machine, args| every_pair(machine, args, |a, b| at_most(b, a)))
+    Builtin::new(">=", Arity::from(1), |machine, args| every_pair(machine, args, Ordering::is_ge))
         .doc(&["(>= x & more)"], "Is no value less than the next one?")
         .examples(&[("(>= 3 2 2)", "true"), ("(>= 1 2)", "false")])
         .clojure(ALL_KINDS),
@@ -60,19 +59,18 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(ALL_KINDS),
 ];
 
-fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(&Value, &Value) -> bool) -> R {
-    // NaN is not even equal to itself, but one value alone is not compared.
+/// Does this hold for each argument and the next one? What cannot be compared because of NaN is not what was asked for.
+fn every_pair(machine: &mut Machine<'_>, args: &[Value], holds: fn(Ordering) -> bool) -> R {
     for (a, b) in args.iter().zip(args.iter().skip(1)) {
-        machine.tick()?;
-        if !holds(a, b) {
+        if !ordering(machine, a, b)?.is_some_and(holds) {
             return Ok(Value::Bool(false));
         }
     }
     Ok(Value::Bool(true))
 }
 
-fn compare(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    match args[0].compare(&args[1]) {
+fn compare(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    match ordering(machine, &args[0], &args[1])? {
         Some(ordering) => Ok(Value::Int(ordering as i64)),
         None => Error::new(Reason::TypeError, "NaN stands neither before nor behind anything")
             .hint("Test with NaN? first")
@@ -83,15 +81,21 @@ fn compare(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn extreme(machine: &mut Machine<'_>, args: &mut [Value], wanted: Ordering) -> R {
     let mut best = std::mem::take(&mut args[0]);
     for next in args.iter_mut().skip(1) {
-        machine.tick()?;
         if is_nan(&best) {
             break;
         }
-        if is_nan(next) || next.compare(&best) == Some(wanted) {
+        if is_nan(next) || ordering(machine, next, &best)? == Some(wanted) {
             best = std::mem::take(next);
         }
     }
     Ok(best)
+}
+
+/// How two values stand to each other; what is compared inside of them is counted.
+fn ordering(machine: &mut Machine<'_>, a: &Value, b: &Value) -> R<Option<Ordering>> {
+    let (ordering, pairs) = a.compare_counted(b);
+    machine.ticks(1 + pairs)?;
+    Ok(ordering)
 }
 
 fn is_nan(value: &Value) -> bool {

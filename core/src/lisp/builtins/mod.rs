@@ -21,6 +21,7 @@ mod filter;
 mod format;
 mod forms;
 mod group;
+mod interop;
 mod json;
 mod key;
 #[cfg(test)]
@@ -43,6 +44,7 @@ mod slice;
 mod sort;
 mod strings;
 mod texts;
+mod time;
 mod view;
 mod walk;
 mod written;
@@ -92,6 +94,8 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Regular expressions", rows: regex::ROWS },
     Section { title: "JSON", rows: json::ROWS },
     Section { title: "Describing data", rows: describe::ROWS },
+    Section { title: "Methods of strings", rows: interop::ROWS },
+    Section { title: "Dates and times", rows: time::ROWS },
     Section { title: "Arithmetic", rows: arith::ROWS },
     Section { title: "Rounding, roots and powers", rows: rounding::ROWS },
     Section { title: "Comparison", rows: compare::ROWS },
@@ -112,3 +116,6 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
     static BY_NAME: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
     BY_NAME.get_or_init(|| rows().map(|row| (row.name, row)).collect()).get(name).copied()
 }
+
+#[cfg(test)]
+mod tests;

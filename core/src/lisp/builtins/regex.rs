@@ -215,12 +215,12 @@ fn regex(value: &Value) -> R<&Pattern> {
     }
 }
 
-/// The regex in argument 1, which may be given as a string.
-fn regex_or_text(value: &Value) -> R<Arc<Pattern>> {
+/// The regex in argument `position`, which may be given as a string.
+pub(super) fn regex_or_text(position: usize, value: &Value) -> R<Arc<Pattern>> {
     match value {
         Value::Pattern(pattern) => Ok(pattern.clone()),
         Value::Str(source) => Ok(compiled(source)?),
-        other => Err(wrong(1, "a regex", other)),
+        other => Err(wrong(position, "a regex", other)),
     }
 }
 
@@ -293,7 +293,7 @@ fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a str>> {
-    let pattern = regex_or_text(&args[0])?;
+    let pattern = regex_or_text(1, &args[0])?;
     let whole = text(2, &args[1])?;
     let group = match args.get(2) {
         None => Some(1),

@@ -65,7 +65,9 @@ impl Case {
     fn unfit(&self, value: &Value) -> Option<Error> {
         let ty = self.signature.as_ref()?.output.as_ref()?;
         let issues = check(ty, value);
-        (!issues.is_empty()).then(|| Error::new(Reason::ValidationError, lines(&issues)))
+        // A keyword may stand for the string that it becomes.
+        let fits = issues.is_empty() || check(ty, &externalize(value).0).is_empty();
+        (!fits).then(|| Error::new(Reason::ValidationError, lines(&issues)))
     }
 }
 

@@ -9,6 +9,8 @@ mod code;
 mod globals;
 mod journal;
 mod limits;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod world;
 

@@ -13,8 +13,13 @@ use crate::value::{Map, Value};
 pub const TOO_DEEP: &str = "…";
 
 impl Json {
-    /// The same as a value: keys become strings, maps sorted.
+    /// The same as a value: keys become strings, maps sorted. Equal keys share one string, so that rows of a table take
+    /// little room and their fields are found quickly.
     pub fn to_value(&self) -> Value {
+        self.with_keys(&mut HashMap::new())
+    }
+
+    fn with_keys<'a>(&'a self, keys: &mut HashMap<&'a str, Value>) -> Value {
         match &self.node {
             Node::Null => Value::Nil,
             Node::Bool(value) => Value::Bool(*value),
@@ -22,10 +27,11 @@ impl Json {
             Node::Big(value) => Value::integer((**value).clone()),
             Node::Float(value) => Value::Float(*value),
             Node::Str(text) => Value::str(text.as_str()),
-            Node::List(items) => Value::list(items.iter().map(Self::to_value)),
-            Node::Object(members) => {
-                Value::map(members.iter().map(|member| (Value::str(member.key.as_str()), member.value.to_value())))
-            }
+            Node::List(items) => Value::list(items.iter().map(|item| item.with_keys(keys))),
+            Node::Object(members) => Value::map(members.iter().map(|member| {
+                let key = keys.entry(&member.key).or_insert_with(|| Value::str(member.key.as_str())).clone();
+                (key, member.value.with_keys(keys))
+            })),
         }
     }
 

@@ -109,8 +109,8 @@ fn values_without_a_json_form_become_text() {
         Value::Float(f64::NEG_INFINITY),
         Value::keyword("k"),
         Value::set([Value::Int(2), Value::Int(1)]),
-        Value::Instant(Instant(0)),
-        Value::map([(Value::list([Value::Int(1)]), Value::Nil), (Value::Instant(Instant(0)), Value::Nil)]),
+        Value::Instant(Instant::new(0)),
+        Value::map([(Value::list([Value::Int(1)]), Value::Nil), (Value::Instant(Instant::new(0)), Value::Nil)]),
     ]);
     assert_eq!(
         Json::from(&value).to_text(),

@@ -42,8 +42,8 @@ fn kinds_stand_in_the_order_of_the_contract() {
         Value::record([("b", Value::Int(1))]),
         Value::record([("b", Value::Int(2))]),
         Value::record([("a", Value::Int(9)), ("b", Value::Int(0))]),
-        Value::Instant(super::super::Instant(-5)),
-        Value::Instant(super::super::Instant(5)),
+        Value::Instant(super::super::Instant::new(-5)),
+        Value::Instant(super::super::Instant::new(5)),
         Value::list([]),
         Value::list([Value::Int(1)]),
         Value::list([Value::Int(1), Value::Int(0)]),
@@ -186,7 +186,7 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
         (60_u32..70).prop_map(big),
         "[a-c]{0,2}".prop_map(Value::from),
         "[a-c]{1,2}".prop_map(|name| Value::keyword(&name)),
-        (-2_i64..3).prop_map(|us| Value::Instant(super::super::Instant(us))),
+        (-2_i64..3).prop_map(|us| Value::Instant(super::super::Instant::new(us))),
     ];
     leaf.prop_recursive(4, 40, 4, |inner| {
         prop_oneof![

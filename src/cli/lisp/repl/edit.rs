@@ -8,9 +8,9 @@ use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{Config, Editor};
 
+use super::PROMPT;
 use super::complete::Assistant;
 use super::session::{Reply, Session};
-use super::PROMPT;
 use crate::cli::{UsageError, exit, out, tell};
 use crate::config::Folders;
 

@@ -43,7 +43,8 @@ fn piped(mut session: Session, input: &mut impl BufRead) -> Result<u8, UsageErro
     let mut code = exit::OK;
     loop {
         let before = text.len();
-        let ended = input.read_line(&mut text).map_err(|error| UsageError(format!("stdin cannot be read: {error}")))? == 0;
+        let ended =
+            input.read_line(&mut text).map_err(|error| UsageError(format!("stdin cannot be read: {error}")))? == 0;
         if !ended && !lines::is_complete(&text) {
             continue;
         }

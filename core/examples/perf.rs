@@ -1,0 +1,95 @@
+//! Times programs of a folder: `perf FOLDER [NAME…]` prints the median of reading, analysing, compiling and running each
+//! `*.clj`, once from its text and once prepared. Programs whose name holds `500` read `rows500.json` as data, the others
+//! `rows10k.json`.
+
+#![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, Stack, prepare};
+use ptc_core::value::{Value, json};
+
+struct Nobody;
+
+impl Host for Nobody {
+    fn call(&self, _: &CallAddress, _: &str, _: &Value) -> Result<Value, Failure> {
+        Ok(Value::Nil)
+    }
+
+    fn interrupt(&self) -> Option<Error> {
+        None
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+}
+
+fn median(mut once: impl FnMut()) -> Duration {
+    let begun = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 9 || (begun.elapsed() < Duration::from_millis(400) && times.len() < 5_000) {
+        let start = Instant::now();
+        once();
+        times.push(start.elapsed());
+    }
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let folder = args.next().unwrap_or_else(|| ".".to_owned());
+    let wanted: Vec<String> = args.collect();
+    let read = |name: &str| std::fs::read_to_string(Path::new(&folder).join(name)).unwrap_or_default();
+    let rows = |name: &str| json::parse(&read(name)).unwrap_or_default().to_value();
+    let (few, many) = (rows("rows500.json"), rows("rows10k.json"));
+    let mut files: Vec<String> = std::fs::read_dir(&folder)
+        .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    files.retain(|name| name.ends_with(".clj"));
+    files.retain(|name| wanted.is_empty() || wanted.iter().any(|part| name.starts_with(part.as_str())));
+    files.sort();
+    let limits = Limits { memory_bytes: 1_000_000_000, loop_jumps: 10_000_000, ..Limits::default() };
+    let memory = Memory::new();
+    let timed = Stack::with(|stack| {
+        for name in &files {
+            let source = read(name);
+            let input = Input {
+                source: &source,
+                context: if name.contains("500") { &few } else { &many },
+                memory: &memory,
+                tools: &[],
+                history: &[],
+                journal: None,
+                budget: &Value::Nil,
+                limits: &limits,
+                dialect: Dialect::Current,
+                absent_data: AbsentData::Nil,
+            };
+            match prepare(&input, &Nobody, stack) {
+                Err(error) => println!("{name:32} {}", error.message()),
+                Ok(prepared) => {
+                    let outcome = prepared.run(&input, &Nobody, stack);
+                    let value = match outcome.result {
+                        Ok((_, value)) => value.to_string(),
+                        Err(error) => format!("{} {}", error.reason, error.message()),
+                    };
+                    let run = median(|| drop(prepared.run(&input, &Nobody, stack)));
+                    let whole = median(|| {
+                        if let Ok(prepared) = prepare(&input, &Nobody, stack) {
+                            drop(prepared.run(&input, &Nobody, stack));
+                        }
+                    });
+                    let value: String = value.chars().take(60).collect();
+                    println!("{name:32} {run:>12.2?} {whole:>12.2?}  {value}");
+                }
+            }
+        }
+    });
+    if let Err(error) = timed {
+        println!("{}", error.message());
+    }
+}

@@ -1,0 +1,167 @@
+//! Methods of strings as Java programs write them (language contract §15): `(.length s)`. Places count grapheme clusters.
+
+use super::parts::{replace_text, split_text};
+use super::place::{self, Place, number, offset, place};
+use super::regex;
+use super::strings::{self, pass, text};
+use super::written::Written;
+use super::{Arity, Builtin, Clojure};
+use crate::lisp::machine::Machine;
+use crate::lisp::{Error, R};
+use crate::reasons::Reason;
+use crate::value::Value;
+
+const JAVA: Clojure = Clojure::Differs("Only for strings, and places count characters as people see them.");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Builtin] = &[
+    Builtin::new(".length", Arity::exactly(1), java_length)
+        .doc(&["(.length s)"], "The number of characters.")
+        .examples(&[("(.length \"héllo\")", "5"), ("(.length \"\")", "0")])
+        .clojure(JAVA),
+    Builtin::new(".substring", Arity::between(2, 3), substring)
+        .doc(
+            &["(.substring s start)", "(.substring s start end)"],
+            "The part from one place up to another; places outside of the string are an error.",
+        )
+        .examples(&[("(.substring \"hello\" 1 3)", "\"el\""), ("(.substring \"hello\" 1)", "\"ello\"")])
+        .clojure(JAVA),
+    Builtin::new(".indexOf", Arity::between(2, 3), index_of)
+        .doc(
+            &["(.indexOf s part)", "(.indexOf s part from)"],
+            "The place of the first occurrence, at `from` or after it; -1 when there is none.",
+        )
+        .examples(&[("(.indexOf \"hello\" \"l\")", "2"), ("(.indexOf \"abc\" \"z\")", "-1")])
+        .clojure(JAVA),
+    Builtin::new(".lastIndexOf", Arity::exactly(2), last_index_of)
+        .doc(&["(.lastIndexOf s part)"], "The place of the last occurrence; -1 when there is none.")
+        .examples(&[("(.lastIndexOf \"hello\" \"l\")", "3"), ("(.lastIndexOf \"abc\" \"z\")", "-1")])
+        .clojure(JAVA),
+    Builtin::new(".contains", Arity::exactly(2), strings::includes)
+        .doc(&["(.contains s part)"], "Does the string hold another somewhere?")
+        .examples(&[("(.contains \"hello\" \"ell\")", "true"), ("(.contains \"abc\" \"z\")", "false")])
+        .clojure(JAVA),
+    Builtin::new(".startsWith", Arity::exactly(2), strings::starts_with)
+        .doc(&["(.startsWith s start)"], "Does the string begin with another?")
+        .examples(&[("(.startsWith \"hello\" \"he\")", "true"), ("(.startsWith \"hello\" \"lo\")", "false")])
+        .clojure(JAVA),
+    Builtin::new(".endsWith", Arity::exactly(2), strings::ends_with)
+        .doc(&["(.endsWith s end)"], "Does the string end with another?")
+        .examples(&[("(.endsWith \"hello\" \"lo\")", "true"), ("(.endsWith \"hello\" \"he\")", "false")])
+        .clojure(JAVA),
+    Builtin::new(".toLowerCase", Arity::exactly(1), strings::lower_case)
+        .doc(&["(.toLowerCase s)"], "The string in lower case.")
+        .examples(&[("(.toLowerCase \"ABC\")", "\"abc\""), ("(.toLowerCase \"\")", "\"\"")])
+        .clojure(JAVA),
+    Builtin::new(".toUpperCase", Arity::exactly(1), strings::upper_case)
+        .doc(&["(.toUpperCase s)"], "The string in upper case.")
+        .examples(&[("(.toUpperCase \"abc\")", "\"ABC\""), ("(.toUpperCase \"\")", "\"\"")])
+        .clojure(JAVA),
+    Builtin::new(".trim", Arity::exactly(1), strings::trim)
+        .doc(&["(.trim s)"], "The string without white space at both ends.")
+        .examples(&[("(.trim \" a \")", "\"a\""), ("(.trim \"\")", "\"\"")])
+        .clojure(JAVA),
+    Builtin::new(".split", Arity::exactly(2), split)
+        .doc(
+            &["(.split s regex)"],
+            "The parts between the matches of a regex, which may be given as a string; empty ones at the end are dropped.",
+        )
+        .examples(&[("(.split \"a,b,,\" \",\")", "[\"a\" \"b\"]"), ("(.split \"a  b\" #\"\\s+\")", "[\"a\" \"b\"]")])
+        .clojure(JAVA),
+    Builtin::new(".replace", Arity::exactly(3), replace)
+        .doc(&["(.replace s part replacement)"], "The string with every occurrence of a text replaced.")
+        .examples(&[("(.replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""), ("(.replace \"abc\" \"z\" \"-\")", "\"abc\"")])
+        .clojure(JAVA),
+    Builtin::new(".isEmpty", Arity::exactly(1), is_empty)
+        .doc(&["(.isEmpty s)"], "Is it the empty string?")
+        .examples(&[("(.isEmpty \"\")", "true"), ("(.isEmpty \" \")", "false")])
+        .clojure(JAVA),
+    Builtin::new(".toString", Arity::exactly(1), to_string)
+        .doc(&["(.toString value)"], "The value as text, as `str` gives it.")
+        .examples(&[("(.toString 5)", "\"5\""), ("(.toString [1 \"a\"])", "\"[1 \\\"a\\\"]\"")])
+        .clojure(Clojure::Differs("nil is the empty string.")),
+    Builtin::new(".equals", Arity::exactly(2), equals)
+        .doc(&["(.equals a b)"], "Are both the same, numbers of the same kind included?")
+        .examples(&[("(.equals \"a\" \"a\")", "true"), ("(.equals 1 1.0)", "false")]),
+];
+
+fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let s = text(1, &args[0])?;
+    pass(machine, s)?;
+    Ok(number(place::length(s)))
+}
+
+fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let s = text(1, &args[0])?;
+    let start = place(2, &args[1])?;
+    let end = args.get(2).map(|end| place(3, end)).transpose()?;
+    pass(machine, s)?;
+    let within = || -> Option<&str> {
+        let Place::At(start) = start else { return None };
+        let from = offset(s, start)?;
+        let to = match end {
+            None => s.len(),
+            Some(Place::At(end)) => from + offset(&s[from..], end.checked_sub(start)?)?,
+            Some(Place::Before) => return None,
+        };
+        s.get(from..to)
+    };
+    match within() {
+        Some(part) => Ok(part.into()),
+        None => Error::new(
+            Reason::TypeError,
+            format!("the places lie outside of the string, which has {} characters", place::length(s)),
+        )
+        .hint("subs never fails")
+        .halt(),
+    }
+}
+
+fn index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
+    let from = match args.get(2).map(|from| place(3, from)).transpose()? {
+        Some(Place::At(from)) => from,
+        _ => 0,
+    };
+    pass(machine, s)?;
+    Ok(place::first(s, part, from).map_or(Value::Int(-1), number))
+}
+
+fn last_index_of(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let (s, part) = (text(1, &args[0])?, text(2, &args[1])?);
+    pass(machine, s)?;
+    Ok(place::last(s, part, usize::MAX).map_or(Value::Int(-1), number))
+}
+
+fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let s = text(1, &args[0])?;
+    let parts = match &args[1] {
+        Value::Str(separator) if !separator.contains(|c: char| "\\[](){}.*+?^$|".contains(c)) => {
+            split_text(machine, s, separator, usize::MAX)?
+        }
+        other => regex::split(machine, &*regex::regex_or_text(2, other)?, s, usize::MAX)?,
+    };
+    let Value::List(list) = &parts else { return Ok(parts) };
+    let kept = list.iter().rposition(|part| part.as_str() != Some("")).map_or(0, |last| last + 1);
+    // A string without any separator is its only part, also when it is empty.
+    if kept == list.len() || list.len() == 1 { Ok(parts) } else { Ok(Value::list(list[..kept].iter().cloned())) }
+}
+
+fn replace(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let parts = [text(1, &args[0])?, text(2, &args[1])?, text(3, &args[2])?];
+    replace_text(machine, &args[0], parts, usize::MAX)
+}
+
+fn is_empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(Value::Bool(text(1, &args[0])?.is_empty()))
+}
+
+fn to_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    let mut out = Written::default();
+    out.plain(machine, &args[0])?;
+    Ok(out.finish())
+}
+
+fn equals(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+    Ok(Value::Bool(args[0] == args[1]))
+}

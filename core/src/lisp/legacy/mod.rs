@@ -1,0 +1,312 @@
+//! The legacy dialect: forms of older versions become modern ones before analysis (language contract §23).
+//!
+//! In: the forms as they were read, and what names mean outside of them. Out: forms of the current language, each with
+//! the place of the old one, and hints that name the modern form. It resolves nothing else and never looks into quoted
+//! symbols and comments. Recursion is as deep as the program's brackets, which the reader bounds.
+
+mod names;
+mod predicate;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{Dialect, Error, Form, Shape, ToolInfo};
+use crate::reasons::Reason;
+use crate::signature;
+use crate::text::Span;
+use crate::value::Value;
+
+/// What names mean outside of the program.
+#[derive(Clone, Copy)]
+pub struct LegacyNames<'a> {
+    /// The tools there are.
+    pub tools: &'a [ToolInfo],
+    /// Is it a key of the input data?
+    pub input: &'a dyn Fn(&str) -> bool,
+    /// Is it bound in memory by an earlier program?
+    pub memory: &'a dyn Fn(&str) -> bool,
+    /// Does the language have it, as a builtin or as the name of a form?
+    pub language: &'a dyn Fn(&str) -> bool,
+}
+
+/// What a legacy form is called today.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// The legacy form.
+    pub span: Span,
+    /// One sentence for people and models.
+    pub text: String,
+}
+
+/// A translated program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Translation {
+    /// Forms of the current language.
+    pub forms: Vec<Form>,
+    /// One for each different legacy form, in order.
+    pub hints: Vec<Hint>,
+}
+
+const MEMORY: &str = "memory/";
+const CONTEXT: &str = "ctx/";
+
+/// Does the program use a form that was shipped once and is gone? Bare calls of tools are not among them.
+pub fn uses(forms: &[Form]) -> bool {
+    forms.iter().any(|form| match &form.shape {
+        Shape::Symbol(name) => {
+            let heads = ["call", "where", "all-of", "any-of", "none-of", "pluck"];
+            name.starts_with(MEMORY) || name.starts_with(CONTEXT) || heads.contains(&&**name)
+        }
+        _ => !is_comment(form) && uses(parts(form)),
+    })
+}
+
+/// Translates a program. Bare calls of tools and bare names of inputs are understood only in [`Dialect::Legacy`].
+///
+/// Fails with `type_error` when `call` names its tool by something else than a literal string, and with `invalid_form`
+/// or `invalid_arity` when a predicate is not written as it was.
+pub fn translate(forms: Vec<Form>, names: LegacyNames<'_>, dialect: Dialect) -> Result<Translation, Error> {
+    let bound = names::bound(&forms);
+    let mut translator = Translator { names, dialect, bound, hints: Vec::new(), hinted: BTreeSet::new() };
+    let forms = translator.all(forms)?;
+    Ok(Translation { forms, hints: translator.hints })
+}
+
+/// The forms inside of brackets.
+fn parts(form: &Form) -> &[Form] {
+    match &form.shape {
+        Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
+            parts
+        }
+        _ => &[],
+    }
+}
+
+fn is_comment(form: &Form) -> bool {
+    let head = form.list().and_then(<[Form]>::first).and_then(Form::symbol);
+    matches!(head, Some("comment" | "quote"))
+}
+
+fn symbol(name: impl Into<Box<str>>, span: Span) -> Form {
+    Form { shape: Shape::Symbol(name.into()), span }
+}
+
+fn list(parts: Vec<Form>, span: Span) -> Form {
+    Form { shape: Shape::List(parts), span }
+}
+
+struct Translator<'a> {
+    names: LegacyNames<'a>,
+    dialect: Dialect,
+    /// The names that the program binds anywhere; they mean what the program says.
+    bound: HashSet<Box<str>>,
+    hints: Vec<Hint>,
+    hinted: BTreeSet<String>,
+}
+
+impl Translator<'_> {
+    fn all(&mut self, forms: Vec<Form>) -> Result<Vec<Form>, Error> {
+        forms.into_iter().map(|form| self.form(form)).collect()
+    }
+
+    fn form(&mut self, form: Form) -> Result<Form, Error> {
+        let span = form.span;
+        let shape = match form.shape {
+            Shape::Symbol(name) => return Ok(self.value(name, span)),
+            Shape::List(_) if is_comment(&form) => return Ok(form),
+            Shape::List(parts) => return self.list(parts, span),
+            Shape::Short(parts) => match self.list(parts, span)?.shape {
+                Shape::List(parts) => Shape::Short(parts),
+                other => other,
+            },
+            Shape::Vector(parts) => Shape::Vector(self.all(parts)?),
+            Shape::Map(parts) => Shape::Map(self.all(parts)?),
+            Shape::Set(parts) => Shape::Set(self.all(parts)?),
+            other => other,
+        };
+        Ok(Form { shape, span })
+    }
+
+    /// A symbol that is not called.
+    fn value(&mut self, name: Box<str>, span: Span) -> Form {
+        if let Some(key) = name.strip_prefix(CONTEXT) {
+            return symbol(self.context(key, span), span);
+        }
+        if let Some(key) = name.strip_prefix(MEMORY).filter(|key| !matches!(*key, "put" | "get")) {
+            self.hint(span, format!("`{name}` is written `{key}` now, or `(or {key} nil)` when it may be unbound"));
+            return self.stored(key, span);
+        }
+        if self.is_free(&name) {
+            if name.as_ref() == "pluck" {
+                self.hint(span, "`(pluck :key coll)` is written `(map :key coll)` now".into());
+                return symbol("map", span);
+            }
+            if let Some(combined) = predicate::combined(&name, span) {
+                self.hint(span, format!("`{name}` is gone; combine tests with `and`, `or` and `not` in one function"));
+                return combined;
+            }
+            if self.dialect == Dialect::Legacy && (self.names.input)(&name) {
+                self.hint(span, format!("`{name}` is written `data/{name}` now"));
+                return symbol(format!("data/{name}"), span);
+            }
+        }
+        symbol(name, span)
+    }
+
+    /// The modern name of `ctx/key` where it is not called.
+    fn context(&mut self, key: &str, span: Span) -> String {
+        let modern = match key {
+            "last-result" => "*1".to_owned(),
+            key if self.is_tool(key) && !(self.names.input)(key) => format!("tool/{key}"),
+            key => format!("data/{key}"),
+        };
+        self.hint(span, format!("`ctx/{key}` is written `{modern}` now"));
+        modern
+    }
+
+    /// What is stored under a key, nil when nothing is.
+    fn stored(&self, key: &str, span: Span) -> Form {
+        let is_stored = (self.names.memory)(key);
+        if is_stored {
+            // Locals of the same name do not come in between.
+            return Form { shape: Shape::Var(key.into()), span };
+        }
+        let nil = Form { shape: Shape::Literal(Value::Nil), span };
+        if (self.names.language)(key) && !self.bound.contains(key) {
+            return nil;
+        }
+        list(vec![symbol("or", span), symbol(key, span), nil], span)
+    }
+
+    fn list(&mut self, mut parts: Vec<Form>, span: Span) -> Result<Form, Error> {
+        let head = parts.first().and_then(Form::symbol).map(Box::<str>::from);
+        let Some(head) = head else { return Ok(list(self.all(parts)?, span)) };
+        let head_span = parts[0].span;
+        let is_free = self.is_free(&head);
+        match &*head {
+            "call" if is_free => return self.call(parts, span),
+            "where" if is_free => {
+                let arguments = self.all(parts.split_off(1))?;
+                self.hint(span, "`(where :key = value)` is written `(fn [row] (= (:key row) value))` now".into());
+                return predicate::filter(arguments, span);
+            }
+            "pluck" if is_free && matches!(parts.get(1).map(|key| &key.shape), Some(Shape::Literal(Value::Str(_)))) => {
+                self.hint(
+                    span,
+                    "`(pluck \"key\" coll)` is written `(map (fn [row] (get row \"key\")) coll)` now".into(),
+                );
+                let key = parts.remove(1);
+                let rest = self.all(parts.split_off(1))?;
+                let getter = predicate::getter(&key, span)?;
+                return Ok(list([symbol("map", head_span), getter].into_iter().chain(rest).collect(), span));
+            }
+            "memory/put" | "memory/get" => {
+                if let Some(form) = self.memory(&head, &mut parts, span)? {
+                    return Ok(form);
+                }
+            }
+            name => {
+                if let Some(key) = name.strip_prefix(CONTEXT).filter(|key| *key != "last-result") {
+                    self.hint(span, format!("`(ctx/{key} …)` is written `(tool/{key} …)` now"));
+                    parts[0] = symbol(format!("tool/{key}"), head_span);
+                } else if is_free && self.dialect == Dialect::Legacy && self.is_tool(name) {
+                    self.hint(span, format!("`({name} …)` is written `(tool/{name} …)` now"));
+                    let arguments = self.named(name, parts.split_off(1), span)?;
+                    parts[0] = symbol(format!("tool/{name}"), head_span);
+                    parts.extend(arguments);
+                    return Ok(list(parts, span));
+                }
+            }
+        }
+        Ok(list(self.all(parts)?, span))
+    }
+
+    /// `(call "tool" …)`
+    fn call(&mut self, mut parts: Vec<Form>, span: Span) -> Result<Form, Error> {
+        let name = match parts.get(1).map(|name| &name.shape) {
+            Some(Shape::Literal(Value::Str(name))) => name.to_string(),
+            _ => {
+                return Err(Error::new(Reason::TypeError, "the tool's name must be a literal string")
+                    .within("call")
+                    .hint("Write (tool/name {:key value})")
+                    .at(parts.get(1).map_or(span, |name| name.span)));
+            }
+        };
+        self.hint(span, format!("`(call \"{name}\" …)` is written `(tool/{name} …)` now"));
+        let mut modern = vec![symbol(format!("tool/{name}"), parts[1].span)];
+        modern.extend(self.all(parts.split_off(2))?);
+        Ok(list(modern, span))
+    }
+
+    /// `(memory/put :k v)` and `(memory/get :k)`; `None` when it is not written so.
+    fn memory(&mut self, head: &str, parts: &mut Vec<Form>, span: Span) -> Result<Option<Form>, Error> {
+        let key: Box<str> = match parts.get(1).map(|key| &key.shape) {
+            Some(Shape::Literal(Value::Keyword(key))) => key.name().into(),
+            Some(Shape::Literal(Value::Str(key))) => key.as_ref().clone(),
+            _ => return Ok(None),
+        };
+        match (head, parts.len()) {
+            ("memory/get", 2) => {
+                self.hint(span, format!("`(memory/get :{key})` is written `{key}` now"));
+                Ok(Some(self.stored(&key, span)))
+            }
+            ("memory/put", 3) => {
+                self.hint(span, format!("`(memory/put :{key} …)` is written `(def {key} …)` now"));
+                let value = parts.pop().into_iter().collect();
+                let mut define = vec![symbol("def", span), symbol(key.clone(), span)];
+                define.extend(self.all(value)?);
+                let stored = Form { shape: Shape::Var(key), span };
+                Ok(Some(list(vec![symbol("do", span), list(define, span), stored], span)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The arguments of a bare tool call, named: each by the tool's parameter in its place, or by its own name.
+    fn named(&mut self, tool: &str, arguments: Vec<Form>, span: Span) -> Result<Vec<Form>, Error> {
+        let is_named = |form: &Form| matches!(form.shape, Shape::Map(_) | Shape::Literal(Value::Keyword(_)));
+        if arguments.first().is_none_or(is_named) {
+            return self.all(arguments);
+        }
+        let parameters = self.parameters(tool);
+        let mut pairs = Vec::with_capacity(2 * arguments.len());
+        for (place, argument) in arguments.iter().enumerate() {
+            let own = argument.symbol().filter(|name| !name.contains('/'));
+            let key = match parameters.get(place) {
+                Some(parameter) if own.is_none_or(|own| !parameters.iter().any(|name| name == own)) => parameter,
+                _ => match own {
+                    Some(own) => own,
+                    None => return self.all(arguments),
+                },
+            };
+            pairs.push(Form { shape: Shape::Literal(Value::keyword(key)), span: argument.span });
+            pairs.push(argument.clone());
+        }
+        let pairs = self.all(pairs)?;
+        Ok(vec![Form { shape: Shape::Map(pairs), span }])
+    }
+
+    /// The names of a tool's parameters, as far as its signature says.
+    fn parameters(&self, tool: &str) -> Vec<String> {
+        let info = self.names.tools.iter().find(|info| info.name == tool);
+        let signature = info.and_then(|info| info.signature.as_deref()).map(signature::parse_inputs);
+        let fields = signature.and_then(Result::ok).and_then(|signature| signature.params).unwrap_or_default();
+        fields.into_iter().map(|field| field.name).collect()
+    }
+
+    fn is_tool(&self, name: &str) -> bool {
+        self.names.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Does neither the program nor memory nor the language give the name a meaning?
+    fn is_free(&self, name: &str) -> bool {
+        !self.bound.contains(name) && !(self.names.memory)(name) && !(self.names.language)(name)
+    }
+
+    fn hint(&mut self, span: Span, text: String) {
+        if self.hinted.insert(text.clone()) {
+            self.hints.push(Hint { span, text });
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The names that a program binds anywhere. Old forms of these names are not translated: the program means its own.
+
+use std::collections::HashSet;
+
+use super::parts;
+use crate::lisp::{Form, Shape};
+use crate::value::Value;
+
+/// All names bound by definitions, functions and binding vectors, wherever they stand.
+pub(super) fn bound(forms: &[Form]) -> HashSet<Box<str>> {
+    let mut names = HashSet::new();
+    let mut left: Vec<&Form> = forms.iter().collect();
+    while let Some(form) = left.pop() {
+        if let Some([head, rest @ ..]) = form.list()
+            && let Some(head) = head.symbol()
+        {
+            of_form(head, rest, &mut names);
+        }
+        left.extend(parts(form));
+    }
+    names
+}
+
+fn of_form(head: &str, rest: &[Form], names: &mut HashSet<Box<str>>) {
+    let vector = rest.iter().find_map(|form| match &form.shape {
+        Shape::Vector(items) => Some(items.as_slice()),
+        _ => None,
+    });
+    match head {
+        "def" | "defonce" | "defn" | "fn" => {
+            names.extend(rest.first().and_then(Form::symbol).map(Into::into));
+            if matches!(head, "defn" | "fn") {
+                vector.unwrap_or_default().iter().for_each(|pattern| of_pattern(pattern, names));
+            }
+        }
+        "let" | "loop" | "for" | "doseq" | "if-let" | "if-some" | "when-let" | "when-some" | "when-first" => {
+            of_bindings(vector.unwrap_or_default(), names);
+        }
+        "as->" => names.extend(rest.get(1).and_then(Form::symbol).map(Into::into)),
+        "memory/put" => {
+            if let Some(Shape::Literal(Value::Keyword(key))) = rest.first().map(|key| &key.shape) {
+                names.insert(key.name().into());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn of_bindings(bindings: &[Form], names: &mut HashSet<Box<str>>) {
+    for pair in bindings.chunks(2) {
+        match pair {
+            [Form { shape: Shape::Literal(_), .. }, Form { shape: Shape::Vector(inner), .. }] => {
+                inner.iter().step_by(2).for_each(|pattern| of_pattern(pattern, names));
+            }
+            [pattern, ..] => of_pattern(pattern, names),
+            [] => {}
+        }
+    }
+}
+
+/// Every symbol of a pattern, and every keyword of `:keys [:a]`.
+fn of_pattern(pattern: &Form, names: &mut HashSet<Box<str>>) {
+    let mut left = vec![pattern];
+    while let Some(form) = left.pop() {
+        match &form.shape {
+            Shape::Symbol(name) => _ = names.insert(name.clone()),
+            Shape::Literal(Value::Keyword(name)) => _ = names.insert(name.name().into()),
+            _ => left.extend(parts(form)),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The predicate builders `where`, `all-of`, `any-of` and `none-of` as functions of the current language (§23.2).
+//!
+//! Each is a small program in which placeholders stand for the arguments; arguments are evaluated once, outside of the
+//! function that is made, so that names of the templates never capture names of the program.
+
+use crate::lisp::read::{Budget, read};
+use crate::lisp::{Error, Form, Shape};
+use crate::reasons::Reason;
+use crate::text::Span;
+
+/// Keywords become their names, so that `:open` equals `"open"`.
+const PLAIN: &str = "(fn [x] (if (core/keyword? x) (core/name x) x))";
+
+/// What an operator tests of the field `a` and the wanted value `b`; `plain` makes names of keywords.
+const OPERATORS: [(&str, &str); 8] = [
+    ("=", "(core/= (plain a) (plain b))"),
+    ("not=", "(core/not= (plain a) (plain b))"),
+    (">", "(if (core/nil? a) false (if (core/nil? b) false (core/> (plain a) (plain b))))"),
+    ("<", "(if (core/nil? a) false (if (core/nil? b) false (core/< (plain a) (plain b))))"),
+    (">=", "(if (core/nil? a) false (if (core/nil? b) false (core/>= (plain a) (plain b))))"),
+    ("<=", "(if (core/nil? a) false (if (core/nil? b) false (core/<= (plain a) (plain b))))"),
+    (
+        "includes",
+        "(if (core/string? a) \
+           (if (core/string? (plain b)) (clojure.string/includes? a (plain b)) false) \
+           (if (core/coll? a) (core/boolean (core/some (fn [x] (core/= (plain x) (plain b))) a)) false))",
+    ),
+    ("in", "(if (core/coll? b) (core/boolean (core/some (fn [x] (core/= (plain x) (plain a))) b)) false)"),
+];
+
+/// `(where field)` and `(where field op value)`, whose arguments are translated already.
+pub(super) fn filter(arguments: Vec<Form>, span: Span) -> Result<Form, Error> {
+    let wrong = |reason, problem: String, at| {
+        Err(Error::new(reason, problem).within("where").hint("Write (where :key = value) or (where :key)").at(at))
+    };
+    match <[Form; 3]>::try_from(arguments) {
+        Ok([field, operator, value]) => {
+            let test = operator.symbol().and_then(|name| OPERATORS.iter().find(|(known, _)| *known == name));
+            let Some((_, test)) = test else {
+                let names: Vec<_> = OPERATORS.iter().map(|(name, _)| *name).collect();
+                let problem = format!("the operator must be one of {}", names.join(" "));
+                return wrong(Reason::InvalidForm, problem, operator.span);
+            };
+            let text =
+                format!("(let [field FIELD b VALUE plain {PLAIN}] (fn [row] (let [a (core/get row field)] {test})))");
+            // The value is evaluated where `field` is bound already; a name that no program can write keeps it apart.
+            made(&text, &[("FIELD", &field), ("VALUE", &value)], span)
+        }
+        Err(rest) => match rest.as_slice() {
+            [field] => getter_of("(core/boolean (core/get row field))", field, span),
+            rest => wrong(
+                Reason::InvalidArity,
+                format!("takes a field, or a field, an operator and a value, got {}", rest.len()),
+                span,
+            ),
+        },
+    }
+}
+
+/// A function that gets a key of its argument.
+pub(super) fn getter(key: &Form, span: Span) -> Result<Form, Error> {
+    getter_of("(core/get row field)", key, span)
+}
+
+fn getter_of(body: &str, field: &Form, span: Span) -> Result<Form, Error> {
+    made(&format!("(let [field FIELD] (fn [row] {body}))"), &[("FIELD", field)], span)
+}
+
+/// The function that `all-of`, `any-of` or `none-of` is.
+pub(super) fn combined(name: &str, span: Span) -> Option<Form> {
+    let test = match name {
+        "all-of" => "(core/every? (fn [test] (test row)) tests)",
+        "any-of" => "(core/boolean (core/some (fn [test] (test row)) tests))",
+        "none-of" => "(core/not-any? (fn [test] (test row)) tests)",
+        _ => return None,
+    };
+    made(&format!("(fn [& tests] (fn [row] {test}))"), &[], span).ok()
+}
+
+/// The form that a template makes, all of it at one place. Its own names get a mark that the reader knows nothing of.
+fn made(template: &str, arguments: &[(&str, &Form)], span: Span) -> Result<Form, Error> {
+    let form = read(template, Budget::default())?.into_iter().next();
+    form.map(|form| filled(form, arguments, span))
+        .ok_or_else(|| Error::new(Reason::InvalidForm, "this form cannot be translated").at(span))
+}
+
+fn filled(form: Form, arguments: &[(&str, &Form)], span: Span) -> Form {
+    let all = |forms: Vec<Form>| forms.into_iter().map(|form| filled(form, arguments, span)).collect();
+    let shape = match form.shape {
+        Shape::Symbol(name) => match arguments.iter().find(|(place, _)| *place == &*name) {
+            Some((_, argument)) => return (*argument).clone(),
+            None if LOCALS.contains(&&*name) => Shape::Symbol(format!("{name}′").into()),
+            None => Shape::Symbol(name),
+        },
+        Shape::List(forms) => Shape::List(all(forms)),
+        Shape::Vector(forms) => Shape::Vector(all(forms)),
+        other => other,
+    };
+    Form { shape, span }
+}
+
+/// The names that templates bind.
+const LOCALS: [&str; 8] = ["field", "plain", "row", "a", "b", "x", "test", "tests"];

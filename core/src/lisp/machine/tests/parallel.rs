@@ -1,0 +1,65 @@
+//! Branches side by side give the same as one after the other.
+
+use super::{Echo, outcome, run_with, shown};
+use crate::lisp::Memory;
+use crate::lisp::machine::Limits;
+
+#[test]
+fn results_and_records_stand_in_the_order_of_the_branches() {
+    let source = "(pmap (fn [x] (tool/echo {:x x}) (println x) (def y x) (* x x)) (range 40))";
+    let outcome = outcome(source);
+    let squares: Vec<String> = (0..40).map(|x| (x * x).to_string()).collect();
+    assert_eq!(shown(&outcome), format!("[{}]", squares.join(" ")));
+    assert!(outcome.prints.is_empty() && outcome.memory.is_empty());
+    let called: Vec<String> = outcome.calls.iter().map(|call| call.args.to_string()).collect();
+    assert_eq!(called, (0..40).map(|x| format!("{{\"x\" {x}}}")).collect::<Vec<_>>());
+    assert!((0..40).zip(&outcome.calls).all(|(x, call)| call.at.branches == [(1, x)] && call.at.call == 0));
+}
+
+#[test]
+fn the_first_error_by_branch_counts() {
+    for _ in 0..20 {
+        let outcome = outcome("(pmap (fn [x] (if (> x 3) (fail x) x)) (range 30))");
+        let message = outcome.result.err().map(|error| error.message()).unwrap_or_default();
+        assert!(message.contains("branch 5"), "{message}");
+    }
+}
+
+#[test]
+fn branches_may_have_branches_and_few_threads() {
+    let source = "(pmap (fn [x] (reduce + (pmap (fn [y] (* x y)) (range 10)))) (range 10))";
+    for workers in [1, 2, 8] {
+        let limits = Limits { parallel_workers: workers, ..Limits::default() };
+        let outcome = run_with(source, &Memory::new(), &limits, &Echo::default());
+        assert_eq!(shown(&outcome), "[0 45 90 135 180 225 270 315 360 405]");
+    }
+}
+
+#[test]
+fn limits_hold_in_branches() {
+    let limits = Limits { loop_jumps: 1_000_000, ..Limits::default() };
+    let run = |source| shown(&run_with(source, &Memory::new(), &limits, &Echo::default()));
+    assert_eq!(
+        run("(pmap (fn [n] (reduce (fn [v x] (conj v (str x \"abcdefghijk\"))) [] (range 400000))) [1 2])"),
+        "memory_exceeded"
+    );
+    assert_eq!(run("(defn f [n] (first (pmap f [n]))) (f 1)"), "memory_exceeded");
+    let most = Limits { tool_calls: Some(5), ..Limits::default() };
+    let outcome = run_with("(pmap (fn [x] (tool/echo {})) (range 20))", &Memory::new(), &most, &Echo::default());
+    assert!(outcome.result.is_err());
+}
+
+#[test]
+fn a_hundred_runs_are_the_same() {
+    let source = "(defn f [x] {:k (str x) :v (map (fn [y] (* x y)) (range 5))})
+        (println (frequencies (map (fn [x] (mod x 3)) (range 20))))
+        (def fs (pmap (fn [x] (fn [] x)) (range 10)))
+        [(pmap f (range 20)) (map (fn [g] (g)) (sort fs)) (pcalls (fn [] (f 1)) (fn [] (f 2)))]";
+    let first = outcome(source);
+    for _ in 0..100 {
+        let next = outcome(source);
+        assert_eq!(shown(&next), shown(&first));
+        assert_eq!(next.prints, first.prints);
+        assert_eq!(next.usage.steps, first.usage.steps);
+    }
+}
