@@ -392,7 +392,7 @@ impl Touched {
             Pattern::Map { entries, whole, .. } => {
                 for entry in entries {
                     self.pattern(&entry.pattern);
-                    for node in entry.default {
+                    for node in &entry.default {
                         self.node(node);
                     }
                 }
