@@ -251,7 +251,7 @@ impl Walk {
                 for item in items.iter_mut().rev() {
                     self.pattern(item, live);
                 }
-                for slot in whole {
+                if let Some(slot) = whole {
                     live.remove(*slot);
                 }
             }
@@ -262,7 +262,7 @@ impl Walk {
                         self.maybe(default, live);
                     }
                 }
-                for slot in whole {
+                if let Some(slot) = whole {
                     live.remove(*slot);
                 }
             }
@@ -343,7 +343,7 @@ impl Touched {
             }
             Expr::Call { callee, args } => {
                 self.node(callee);
-                for node in args.iter() {
+                for node in args {
                     self.node(node);
                 }
             }
@@ -385,18 +385,18 @@ impl Touched {
                 for pattern in items.iter().chain(rest.as_deref()) {
                     self.pattern(pattern);
                 }
-                for slot in whole {
+                if let Some(slot) = whole {
                     self.binds.insert(*slot);
                 }
             }
             Pattern::Map { entries, whole, .. } => {
                 for entry in entries {
                     self.pattern(&entry.pattern);
-                    for node in &entry.default {
+                    if let Some(node) = &entry.default {
                         self.node(node);
                     }
                 }
-                for slot in whole {
+                if let Some(slot) = whole {
                     self.binds.insert(*slot);
                 }
             }
