@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{A, Analyser, broken_with, is_form};
+use super::{A, Analyser, is_form};
 use crate::lisp::builtins::{self, Builtin, Run};
 use crate::lisp::function::Function;
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
@@ -211,10 +211,7 @@ impl Analyser<'_> {
                 self.check_tool(member, span);
                 Ok(Node::constant(function(Function::Tool(member.into())), span))
             }
-            "budget" if member == "remaining" => {
-                let hint = "Write (budget/remaining)";
-                Err(broken_with(Reason::InvalidForm, "budget/remaining", "it can only be called", hint, span))
-            }
+            "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
             _ => match namespaces::find(namespace, member) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),
@@ -260,8 +257,7 @@ fn lower(hint: &str) -> String {
 
 /// The function that the language has under this name.
 pub(super) fn builtin(name: &str) -> Option<&'static Builtin> {
-    let name = namespaces::alias(name);
-    builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)))
+    namespaces::bare(name).filter(|row| matches!(row.run, Run::Function(_)))
 }
 
 /// A function as a value.

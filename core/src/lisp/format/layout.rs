@@ -134,7 +134,6 @@ impl Layout {
     fn broken(&mut self, group: &Group<'_>, tail: usize, is_binding: bool) {
         let start = self.column;
         self.write(group.opening());
-        let opened = group.opening().len();
         // The place among the forms, comments left out; the line on which the form before began.
         let (mut form, mut line) = (0, self.line);
         let mut previous: Option<&Item<'_>> = None;
@@ -167,7 +166,7 @@ impl Layout {
             previous = Some(item);
         }
         if matches!(previous.map(|item| &item.node), Some(Node::Comment(_))) {
-            self.newline(start + opened, false);
+            self.newline(start + self.place(group, form, is_binding).indent, false);
         }
         self.close(group);
     }

@@ -23,7 +23,7 @@ const LAYOUTS: [&str; 16] = [
     "(case status\n  \"open\" (handle-open-orders order)\n  \"closed\" nil\n  (fail \"unknown status\"))",
     "(do\n  (def a 1)\n\n  ; keep this\n  (def b 2) ; and this\n  )",
     "(def long-name\n  (some-function-of argument another))",
-    "#(assoc % :total (* (:price %) (:count %))\n         :done true)",
+    "#(assoc %\n        :total\n        (* (:price %) (:count %))\n        :done\n        true)",
     "(clojure.string/starts-with?\n  text-of-the-document \"prefix\")",
 ];
 
@@ -32,9 +32,9 @@ fn programs_are_laid_out_as_people_write_them() {
     for expected in LAYOUTS {
         let flat: String = expected
             .lines()
-            .map(|line| match line.contains(';') || line.is_empty() {
-                true => format!("{line}\n"),
-                false => format!("{} ", line.trim_start()),
+            .map(|line| {
+                let stays = line.contains(';') || line.is_empty();
+                if stays { format!("{line}\n") } else { format!("{} ", line.trim_start()) }
             })
             .collect();
         for source in [expected, flat.trim_end()] {
