@@ -24,8 +24,8 @@ fn main() {
         let text = match random.below(3) {
             0 => program(&mut random),
             _ => {
-                let (text, other) = (random.pick(&corpus).clone(), random.pick(&corpus).clone());
-                mutated(&text, &other, &mut random)
+                let (text, other) = (random.below(corpus.len()), random.below(corpus.len()));
+                mutated(&corpus[text], &corpus[other], &mut random)
             }
         };
         count += 1;
