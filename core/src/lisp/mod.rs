@@ -16,6 +16,7 @@ pub mod case;
 pub(crate) mod compile;
 mod error;
 mod form;
+pub mod format;
 pub(crate) mod function;
 mod host;
 #[expect(missing_docs, reason = "a variant says what its fields are")]

@@ -30,6 +30,7 @@ pub(crate) use order::address;
 pub use num_bigint::BigInt;
 pub use pattern::{BadPattern, Pattern};
 pub(crate) use pattern::{Filled, Found, Search, Stuck};
+pub(crate) use print::shown;
 pub use print::{Bounds, Printed};
 pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 

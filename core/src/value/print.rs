@@ -108,12 +108,7 @@ impl<W: Write> Printer<'_, W> {
     }
 
     fn map(&mut self, map: &Map, chars: Option<usize>, depth: u64) -> fmt::Result {
-        let most = chars.map_or(self.items, |chars| self.items.min((chars / CHARS_PER_ENTRY).max(1)));
-        let shown = most.min(map.len());
-        let room = chars.map(|chars| {
-            let keys: usize = map.keys().take(shown).map(key_chars).sum();
-            (chars.saturating_sub(keys) / shown.max(1)).max(LEAST_CHARS)
-        });
+        let (most, room) = shown(map, Bounds { items: Some(self.items), chars });
         self.out.write_str("{")?;
         for (place, (key, value)) in map.iter().take(most).enumerate() {
             self.space(place)?;
@@ -165,6 +160,18 @@ impl<W: Write> Printer<'_, W> {
         }
         self.out.write_str(rest)
     }
+}
+
+/// How many entries of a map are shown, and the characters left to each of their values.
+pub(crate) fn shown(map: &Map, bounds: Bounds) -> (usize, Option<usize>) {
+    let items = bounds.items.unwrap_or(usize::MAX);
+    let most = bounds.chars.map_or(items, |chars| items.min((chars / CHARS_PER_ENTRY).max(1)));
+    let shown = most.min(map.len());
+    let room = bounds.chars.map(|chars| {
+        let keys: usize = map.keys().take(shown).map(key_chars).sum();
+        (chars.saturating_sub(keys) / shown.max(1)).max(LEAST_CHARS)
+    });
+    (most, room)
 }
 
 /// About how much room a key takes.
