@@ -188,7 +188,7 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
             let problem = format!("reading and compiling the program needs {held} bytes, and may use {most}");
             return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Bring data in as input"));
         }
-        host.interrupt().map_or(Ok(()), Err)
+        host.compiling().map_or(Ok(()), Err)
     };
     let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };

@@ -171,8 +171,8 @@ impl Map {
     fn lookup_far(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
         let Entries::Small(entries) = &self.0 else { return None };
         let found = entries.iter().position(|(have, _)| matches!(have, Value::Keyword(have) if *have == word));
-        let found =
-            found.or_else(|| entries.iter().position(|(have, _)| have.as_str().is_some_and(|have| have == word.name())));
+        let found = found
+            .or_else(|| entries.iter().position(|(have, _)| have.as_str().is_some_and(|have| have == word.name())));
         match found {
             Some(at) => {
                 *near = at;
