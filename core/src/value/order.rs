@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use super::{Value, map, number};
+use super::{Members, Value, map, number};
 
 /// Containers compared before pairs are remembered; below this, comparing twice is cheaper.
 const REMEMBER_AFTER: usize = 4_096;
@@ -145,6 +145,7 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
 /// Values that stand side by side in a container.
 enum Row<'a> {
     Items(std::slice::Iter<'a, Value>),
+    Members(Members<'a>),
     Keys(map::Iter<'a>),
     Values(map::Iter<'a>),
 }
@@ -155,6 +156,7 @@ impl<'a> Iterator for Row<'a> {
     fn next(&mut self) -> Option<&'a Value> {
         match self {
             Self::Items(items) => items.next(),
+            Self::Members(members) => members.next(),
             Self::Keys(entries) => entries.next().map(|(key, _)| key),
             Self::Values(entries) => entries.next().map(|(_, value)| value),
         }
@@ -256,7 +258,7 @@ impl<'a> Walk<'a> {
                 push(Row::Items(a.iter()), Row::Items(b.iter()), rule, a.len().cmp(&b.len()));
             }
             (Value::Set(a), Value::Set(b)) if a.len() == b.len() => {
-                push(Row::Items(a.iter()), Row::Items(b.iter()), Rule::Strict, Ordering::Equal);
+                push(Row::Members(a.iter()), Row::Members(b.iter()), Rule::Strict, Ordering::Equal);
             }
             (Value::Map(a), Value::Map(b)) if a.len() == b.len() => {
                 push(Row::Values(a.iter()), Row::Values(b.iter()), rule, Ordering::Equal);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::access::ORDERED;
 use super::argument::{Sources, hinted, integer, length, taken};
 use super::collection::{own_list, own_map};
-use super::sort::members_of;
+use super::sort::{is_leaf, members_of};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -199,14 +199,15 @@ const FEW: usize = 16;
 
 /// Adds members to a set.
 fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
-    if members.len() > FEW {
+    // Comparing members that hold other values may take long; sorting them counts the steps.
+    if members.len() > FEW && !members.iter().all(is_leaf) {
         let mut all = std::mem::take(set).into_vec();
         all.extend(members);
         *set = members_of(machine, all)?;
         return Ok(());
     }
     for member in members {
-        machine.ticks(1 + set.len() / 16)?;
+        machine.ticks(2)?;
         set.insert(member);
     }
     Ok(())
@@ -243,7 +244,7 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
             Some(own) => items.append(own),
             None => items.extend_from_slice(&list),
         },
-        Value::Set(set) => items.extend_from_slice(&set),
+        Value::Set(set) => items.extend(set.iter().cloned()),
         other => items.extend(collect(machine, other)?),
     }
     Ok(())
