@@ -110,8 +110,8 @@ impl Map {
     fn lookup_far(&self, word: Keyword, near: &mut usize) -> Option<&Value> {
         let entries = self.0.small()?;
         let found = entries.iter().position(|(have, _)| matches!(have, Value::Keyword(have) if *have == word));
-        let found =
-            found.or_else(|| entries.iter().position(|(have, _)| have.as_str().is_some_and(|have| have == word.name())));
+        let found = found
+            .or_else(|| entries.iter().position(|(have, _)| have.as_str().is_some_and(|have| have == word.name())));
         match found {
             Some(at) => {
                 *near = at;

@@ -1,6 +1,6 @@
 //! Many entries found by the hash of their key. They stand as they were given; their order is found when somebody looks.
 //!
-//! Keys that hold other values do not belong here. The seed of the hashes differs from table to table and shows nowhere.
+//! Keys that are not hashable do not belong here. The seed of the hashes differs from table to table and shows nowhere.
 
 use std::hash::BuildHasher;
 use std::mem::discriminant;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::Iter;
+use super::{Iter, is_hashable};
 use crate::value::Value;
 
 /// Entries with an index by hash.
@@ -141,16 +141,16 @@ impl<V> Hashed<V> {
         self.only_strings
     }
 
-    /// May this key be set? It may not when it holds other values, or when it is new and the order is known already:
+    /// May this key be set? It may not when it is not hashable, or when it is new and the order is known already:
     /// whoever looks and changes in turn would pay for the whole order each time.
     #[inline]
     pub(super) fn takes(&self, key: &Value) -> bool {
-        !key.holds_values() && (self.order.get().is_none() || self.place(key).is_some())
+        is_hashable(key) && (self.order.get().is_none() || self.place(key).is_some())
     }
 
     /// The entry with exactly this key.
     pub(super) fn entry(&self, key: &Value) -> Option<(&Value, &V)> {
-        if key.holds_values() {
+        if !is_hashable(key) {
             return None;
         }
         self.entries.get(self.place(key)?).map(|(key, value)| (key, value))
@@ -164,7 +164,7 @@ impl<V> Hashed<V> {
 
     /// The value under exactly this key, to be changed in place.
     pub(super) fn get_mut(&mut self, key: &Value) -> Option<&mut V> {
-        if key.holds_values() {
+        if !is_hashable(key) {
             return None;
         }
         let at = self.place(key)?;

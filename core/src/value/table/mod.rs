@@ -1,8 +1,8 @@
 //! Tables: values by key, each key once, seen in canonical key order. Maps, sets and groups are made of them.
 //!
 //! Small tables (almost all are) are sorted vectors. Larger ones are hashed while they are built, and put in order when
-//! somebody looks. Those that are looked at and then changed go on as B-trees, and so do those with keys that hold other
-//! values: hashing looks at a part of such a key only. Nobody outside can tell.
+//! somebody looks. Those that are looked at and then changed go on as B-trees, and so do those with keys that nest or are
+//! long: hashing looks at a part of such a key only, so that many could have one hash. Nobody outside can tell.
 
 mod hashed;
 mod iter;
@@ -27,7 +27,7 @@ pub(crate) struct Table<V>(Entries<V>);
 enum Entries<V> {
     /// At most [`SMALL`], sorted.
     Small(Vec<(Value, V)>),
-    /// No key holds other values.
+    /// All keys are [hashable](is_hashable).
     Hashed(Box<Hashed<V>>),
     Tree(BTreeMap<Value, V>),
 }
@@ -185,7 +185,7 @@ impl<V> Table<V> {
 
     /// A table of many entries, each key once.
     fn large(entries: Vec<(Value, V)>) -> Self {
-        Self(if entries.iter().any(|(key, _)| key.holds_values()) {
+        Self(if !entries.iter().all(|(key, _)| is_hashable(key)) {
             Entries::Tree(entries.into_iter().collect())
         } else {
             Entries::Hashed(Box::new(Hashed::new(entries)))
@@ -277,7 +277,7 @@ impl<V> IntoIterator for Table<V> {
 impl<V> FromIterator<(Value, V)> for Table<V> {
     fn from_iter<I: IntoIterator<Item = (Value, V)>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
-        if entries.len() > SMALL && !entries.iter().any(|(key, _)| key.holds_values()) {
+        if entries.len() > SMALL && entries.iter().all(|(key, _)| is_hashable(key)) {
             let hashed = Hashed::from_iter(entries);
             if hashed.entries().len() > SMALL {
                 return Self(Entries::Hashed(Box::new(hashed)));
@@ -289,6 +289,14 @@ impl<V> FromIterator<(Value, V)> for Table<V> {
             entries.dedup_by(|later, first| later.0 == first.0);
         }
         Self::from_sorted(entries)
+    }
+}
+
+/// Is it hashed as a whole and soon? Names, numbers and short lists of them are.
+fn is_hashable(key: &Value) -> bool {
+    match key {
+        Value::List(items) => items.len() <= FEW && !items.iter().any(Value::holds_values),
+        key => !key.holds_values(),
     }
 }
 
