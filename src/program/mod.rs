@@ -5,9 +5,9 @@
 
 mod clock;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Outcome, Stack};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
@@ -61,12 +61,19 @@ pub fn run_on(input: &Input<'_>, setting: &Setting<'_>, stack: &Stack) -> Outcom
 struct Surroundings<'s> {
     setting: &'s Setting<'s>,
     watch: Stopwatch,
+    /// Milliseconds computed when compiling was over.
+    compiled_ms: AtomicU64,
 }
 
 impl<'s> Surroundings<'s> {
     /// The clock starts now.
     fn of(setting: &'s Setting<'s>) -> Self {
-        Self { setting, watch: Stopwatch::start() }
+        Self { setting, watch: Stopwatch::start(), compiled_ms: AtomicU64::new(0) }
+    }
+
+    fn stopped(&self) -> Option<Error> {
+        let stopped = self.setting.stop.load(Ordering::Relaxed);
+        stopped.then(|| Error::new(Reason::Cancelled, "the program was stopped"))
     }
 }
 
@@ -79,17 +86,33 @@ impl Host for Surroundings<'_> {
     }
 
     fn interrupt(&self) -> Option<Error> {
-        if self.setting.stop.load(Ordering::Relaxed) {
-            return Some(Error::new(Reason::Cancelled, "the program was stopped"));
-        }
         let timeout_ms = self.setting.timeout_ms;
-        (self.watch.computed() > Duration::from_millis(timeout_ms)).then(|| {
-            Error::new(Reason::Timeout, format!("the program computed longer than {timeout_ms} ms"))
-                .hint("Do less work at a time")
+        let computed_ms = self.elapsed_ms().saturating_sub(self.compiled_ms.load(Ordering::Relaxed));
+        self.stopped().or_else(|| {
+            (computed_ms > timeout_ms).then(|| {
+                Error::new(Reason::Timeout, format!("the program computed longer than {timeout_ms} ms"))
+                    .hint("Do less work at a time")
+            })
+        })
+    }
+
+    fn compiling(&self) -> Option<Error> {
+        let timeout_ms = u64::from(COMPILE_TIMEOUT.usual());
+        let elapsed_ms = self.elapsed_ms();
+        self.compiled_ms.store(elapsed_ms, Ordering::Relaxed);
+        self.stopped().or_else(|| {
+            (elapsed_ms > timeout_ms).then(|| {
+                Error::new(Reason::CompileTimeout, format!("reading and compiling took longer than {timeout_ms} ms"))
+                    .hint("Make the program shorter")
+            })
         })
     }
 
     fn now_ms(&self) -> i64 {
         self.setting.now_ms
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.watch.computed().as_millis()).unwrap_or(u64::MAX)
     }
 }

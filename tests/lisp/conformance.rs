@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::suite::{Check, Finding, checks, differing};
 
-/// Share of the suite that may differ on purpose, in percent.
+/// Share of the cases that may differ on purpose, in percent. Probes look for the odd places, so they are not counted.
 const MOST_DIVERGENCES: usize = 3;
 
 /// Rows of the language contract §24 that say "improve".
@@ -80,7 +80,7 @@ fn results_are_those_of_the_reference_or_listed() {
 
 #[test]
 fn divergences_are_few_known_and_explained() {
-    let total = checks().len();
+    let total = checks().iter().filter(|check| check.id.starts_with('c')).count();
     let divergences = listed();
     let mut ids = BTreeSet::new();
     for Divergence { topic, ids: these, why } in &divergences {
@@ -92,7 +92,8 @@ fn divergences_are_few_known_and_explained() {
             assert!(ids.insert(id), "{id} is listed twice");
         }
     }
-    assert!(ids.len() * 100 <= total * MOST_DIVERGENCES, "{} of {total} results differ on purpose", ids.len());
+    let cases = ids.iter().filter(|id| id.starts_with('c')).count();
+    assert!(cases * 100 <= total * MOST_DIVERGENCES, "{cases} of {total} cases differ on purpose");
 }
 
 #[test]

@@ -22,8 +22,8 @@ impl Random {
         usize::try_from(self.next() % end as u64).unwrap_or(0)
     }
 
-    pub(crate) fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
-        &of[self.below(of.len())]
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
     }
 }
 
@@ -164,7 +164,7 @@ impl Made<'_> {
 
     /// A call of a builtin with an allowed number of arguments, a function in front where one often stands.
     fn call(&mut self, depth: usize) {
-        let row = *self.random.pick(&self.table);
+        let row = self.random.pick(&self.table);
         let (min, max) =
             (usize::from(row.arity.min), row.arity.max.map_or(usize::from(row.arity.min) + 2, usize::from));
         let count = min + self.random.below(max - min + 1);

@@ -130,7 +130,7 @@ fn damaged_programs_keep_to_the_rules() {
     let checks = checks();
     let texts: Vec<&str> = checks.iter().map(|check| check.program()).collect();
     none_offends(|random| {
-        let (text, other) = (*random.pick(&texts), *random.pick(&texts));
+        let (text, other) = (random.pick(&texts), random.pick(&texts));
         mutated(text, other, random)
     });
 }

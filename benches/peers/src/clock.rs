@@ -84,7 +84,8 @@ impl Bench {
             let cells: Vec<String> = medians.iter().map(|(name, median)| format!("\"{name}\":{median:.2}")).collect();
             format!("{{{}}}", cells.join(","))
         };
-        let rows: Vec<String> = self.best.iter().map(|(task, medians)| format!("\"{task}\":{}", row(medians))).collect();
+        let rows: Vec<String> =
+            self.best.iter().map(|(task, medians)| format!("\"{task}\":{}", row(medians))).collect();
         format!("{{{}}}", rows.join(","))
     }
 }

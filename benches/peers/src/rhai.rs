@@ -18,9 +18,7 @@ pub(crate) fn tasks(bench: &mut Bench) {
     bench.task("a", || call("task_a"));
     let rows = engine.call_fn::<Array>(&mut Scope::new(), &ast, "make_rows", ()).expect("rows");
     let rows = Dynamic::from(rows).into_shared();
-    bench.task("b", || {
-        engine.call_fn::<i64>(&mut Scope::new(), &ast, "task_b", (rows.clone(),)).expect("an integer")
-    });
+    bench.task("b", || engine.call_fn::<i64>(&mut Scope::new(), &ast, "task_b", (rows.clone(),)).expect("an integer"));
     bench.task("c", || call("task_c"));
     bench.task("d", || call("task_d"));
     let text = source::rhai();

@@ -8,7 +8,9 @@ fn functions(one: impl Fn(usize) -> String) -> String {
 
 pub(crate) fn ptc() -> String {
     functions(|i| {
-        format!("(defn f{i} [x y]\n  (let [a (+ x {i}) b (* y 2)]\n    (if (> a b)\n      (- a b)\n      (+ a b {i}))))\n")
+        format!(
+            "(defn f{i} [x y]\n  (let [a (+ x {i}) b (* y 2)]\n    (if (> a b)\n      (- a b)\n      (+ a b {i}))))\n"
+        )
     })
 }
 
@@ -28,6 +30,8 @@ pub(crate) fn starlark() -> String {
 
 pub(crate) fn rhai() -> String {
     functions(|i| {
-        format!("fn f{i}(x, y) {{\n  let a = x + {i}; let b = y * 2;\n  if a > b {{ a - b }}\n  else {{ a + b + {i} }}\n}}\n")
+        format!(
+            "fn f{i}(x, y) {{\n  let a = x + {i}; let b = y * 2;\n  if a > b {{ a - b }}\n  else {{ a + b + {i} }}\n}}\n"
+        )
     })
 }

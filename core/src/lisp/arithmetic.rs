@@ -68,6 +68,7 @@ impl Operation {
 
 /// The error of a call with these arguments, of which the first is argument `skipped + 1` of what the program wrote.
 #[cold]
+#[expect(clippy::unnecessary_box_returns, reason = "the error of `R`")]
 pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, args: &[&Value]) -> Box<super::Halt> {
     let wrong = |position: u8, expected: &str| {
         let got = args.get(usize::from(position) - 1).map_or("something else", |value| described(value));

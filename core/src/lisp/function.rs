@@ -28,8 +28,8 @@ pub struct Closure {
     pub lambda: Arc<Lambda>,
     /// Values of its free locals, in the order its code expects.
     pub captures: Vec<Value>,
-    /// Number of the closure, by which functions are ordered and told apart: counted per program from above the largest
-    /// one in memory.
+    /// Number of the closure, by which functions are ordered and told apart: counted per program from a number that
+    /// depends on its text and on the functions in memory.
     pub serial: u64,
 }
 

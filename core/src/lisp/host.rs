@@ -13,6 +13,12 @@ pub trait Host: Sync {
     /// Asked every few hundred steps: an error ends the program with it (`timeout`, `cancelled`, …).
     fn interrupt(&self) -> Option<Error>;
 
+    /// Asked between reading, analysing and compiling: an error ends the program with it (`compile_timeout`, `cancelled`).
+    /// Running begins after the last time it is asked.
+    fn compiling(&self) -> Option<Error> {
+        self.interrupt()
+    }
+
     /// The program's time in milliseconds since 1970. One run sees one time, so that it can be replayed.
     fn now_ms(&self) -> i64;
 

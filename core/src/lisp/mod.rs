@@ -16,6 +16,7 @@ pub mod case;
 pub(crate) mod compile;
 mod error;
 mod form;
+pub mod format;
 pub(crate) mod function;
 mod host;
 #[expect(missing_docs, reason = "a variant says what its fields are")]
@@ -33,4 +34,6 @@ pub use form::{Form, Shape};
 pub use host::{Call, CallAddress, Failure, Host, ToolInfo};
 pub use items::{Items, entries, graphemes, items};
 pub use read::{Budget, read};
-pub use run::{AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run, run_on};
+pub use run::{
+    AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run, run_on,
+};

@@ -161,15 +161,17 @@ pub(super) fn split(symbol: &str) -> Option<(&str, &str)> {
     symbol.split_once('/').filter(|(namespace, _)| !namespace.is_empty())
 }
 
-/// The builtin's name for names without a namespace that are other names of qualified ones.
-pub(super) fn alias(name: &str) -> &str {
-    match name {
-        "currentTimeMillis" => "System/currentTimeMillis",
-        "parse" => "LocalDate/parse",
-        "between" => "Duration/between",
-        "parseBoolean" => "Boolean/parseBoolean",
-        other => other,
-    }
+/// The builtin of a name without a namespace; some qualified ones can be written without theirs.
+pub(super) fn bare(name: &str) -> Option<&'static Builtin> {
+    builtins::find(name).or_else(|| {
+        builtins::find(match name {
+            "currentTimeMillis" => "System/currentTimeMillis",
+            "parse" => "LocalDate/parse",
+            "between" => "Duration/between",
+            "parseBoolean" => "Boolean/parseBoolean",
+            _ => return None,
+        })
+    })
 }
 
 /// A number that has a name.

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::thread;
 
 use super::compile::{Unit, compile};
+use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
-use super::{Budget, Call, Error, Halt, Host, Names, ToolInfo, analyse, read};
+use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, analyse, builtins, ir, read};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
@@ -187,21 +188,42 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
             let problem = format!("reading and compiling the program needs {held} bytes, and may use {most}");
             return Err(Error::new(Reason::CompileMemoryExceeded, problem).hint("Bring data in as input"));
         }
-        host.interrupt().map_or(Ok(()), Err)
+        host.compiling().map_or(Ok(()), Err)
     };
     let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };
     let forms = read(input.source, budget)?;
     check()?;
-    let names = Names { memory: input.memory, tools: input.tools };
-    let program = analyse(&forms, &names)?;
-    drop(forms);
+    let (program, warnings) = understand(forms, input)?;
     check()?;
     let unit = Arc::new(compile(&program, input.source));
     check()?;
     let mut seed = DefaultHasher::new();
     seed.write(input.source.as_bytes());
-    Ok(Prepared { unit, seed: seed.finish() >> 1, warnings: Vec::new() })
+    Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
+}
+
+/// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
+fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<String>), Error> {
+    let names = Names { memory: input.memory, tools: input.tools };
+    let modern = match input.dialect {
+        Dialect::Current => return Ok((analyse(&forms, &names)?, Vec::new())),
+        Dialect::Legacy => None,
+        Dialect::Auto => match analyse(&forms, &names) {
+            Ok(program) => return Ok((program, Vec::new())),
+            Err(error) if !legacy::uses(&forms) => return Err(error),
+            Err(error) => Some(error),
+        },
+    };
+    let outside = LegacyNames {
+        tools: input.tools,
+        input: &|name| input.context.lookup(name).is_some(),
+        memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
+        language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
+    };
+    let translation = legacy::translate(forms, outside, input.dialect)?;
+    let program = analyse(&translation.forms, &names).map_err(|error| modern.unwrap_or(error))?;
+    Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
 }
 
 /// Runs a program from its text to its outcome, on a thread of its own.

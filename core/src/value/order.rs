@@ -144,11 +144,12 @@ pub(super) fn rank(value: &Value) -> u8 {
 fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
     Ok(match (a, b) {
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
-        (Value::Keyword(a), Value::Keyword(b)) => Some(a.cmp(b)),
+        (Value::Keyword(a), Value::Keyword(b))
+        | (Value::Var(a), Value::Var(b))
+        | (Value::Symbol(a), Value::Symbol(b)) => Some(a.cmp(b)),
         (Value::Instant(a), Value::Instant(b)) => Some(a.cmp(b)),
         (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
         (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
-        (Value::Var(a), Value::Var(b)) | (Value::Symbol(a), Value::Symbol(b)) => Some(a.cmp(b)),
         (Value::Pattern(a), Value::Pattern(b)) => Some(a.cmp(b)),
         (Value::Function(a), Value::Function(b)) => Some(a.cmp(b)),
         (Value::List(_), Value::List(_)) | (Value::Set(_), Value::Set(_)) | (Value::Map(_), Value::Map(_)) => {

@@ -116,12 +116,7 @@ impl<W: Write> Printer<'_, W> {
     }
 
     fn map(&mut self, map: &Map, chars: Option<usize>, depth: u64) -> fmt::Result {
-        let most = chars.map_or(self.items, |chars| self.items.min((chars / CHARS_PER_ENTRY).max(1)));
-        let shown = most.min(map.len());
-        let room = chars.map(|chars| {
-            let keys: usize = map.keys().take(shown).map(key_chars).sum();
-            (chars.saturating_sub(keys) / shown.max(1)).max(LEAST_CHARS)
-        });
+        let (most, room) = shown(map, Bounds { items: Some(self.items), chars });
         self.out.write_str("{")?;
         for (place, (key, value)) in map.iter().take(most).enumerate() {
             self.space(place)?;
@@ -157,22 +152,88 @@ impl<W: Write> Printer<'_, W> {
         write!(self.out, "...\" ({}/{} chars)", chars.unwrap_or_default(), text.graphemes(true).count())
     }
 
-    /// Only what the reader reads back (contract §2.3) is escaped; every other character stands for itself.
+    /// Characters that cannot be seen are written as escapes, every other one stands for itself.
     fn escaped(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some(at) = rest.find(['"', '\\', '\n', '\t', '\r']) {
-            self.out.write_str(&rest[..at])?;
-            self.out.write_str(match rest.as_bytes()[at] {
-                b'"' => "\\\"",
-                b'\\' => "\\\\",
-                b'\n' => "\\n",
-                b'\t' => "\\t",
-                _ => "\\r",
-            })?;
-            rest = &rest[at + 1..];
+        let mut plain = 0;
+        for (at, char) in text.char_indices() {
+            let is_plain = matches!(char, ' '..='~') && !matches!(char, '"' | '\\' | '#');
+            if is_plain {
+                continue;
+            }
+            let escape = Escape::of(char, &text[at + char.len_utf8()..]);
+            if escape == Escape::None {
+                continue;
+            }
+            self.out.write_str(&text[plain..at])?;
+            plain = at + char.len_utf8();
+            match escape {
+                Escape::None => {}
+                Escape::Letter(letter) => write!(self.out, "\\{letter}")?,
+                Escape::Byte => write!(self.out, "\\x{:02X}", u32::from(char))?,
+                Escape::Number => write!(self.out, "\\u{:04X}", u32::from(char))?,
+            }
         }
-        self.out.write_str(rest)
+        self.out.write_str(&text[plain..])
     }
+}
+
+/// How a character of a string is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    /// As itself.
+    None,
+    /// `\n`
+    Letter(char),
+    /// `\x1F`
+    Byte,
+    /// `\u200B`
+    Number,
+}
+
+impl Escape {
+    /// The escapes of the reference, as the suite shows them: control characters, spaces that are not the plain one,
+    /// marks without a glyph, and `#` where it would begin an interpolation there.
+    fn of(char: char, rest: &str) -> Self {
+        match char {
+            '"' | '\\' => Self::Letter(char),
+            '#' if rest.starts_with('{') => Self::Letter('#'),
+            '\0' => Self::Letter('0'),
+            '\x07' => Self::Letter('a'),
+            '\x08' => Self::Letter('b'),
+            '\t' => Self::Letter('t'),
+            '\n' => Self::Letter('n'),
+            '\x0B' => Self::Letter('v'),
+            '\x0C' => Self::Letter('f'),
+            '\r' => Self::Letter('r'),
+            '\x1B' => Self::Letter('e'),
+            '\x7F' => Self::Letter('d'),
+            '\x00'..='\x1F' | '\u{80}'..='\u{9F}' => Self::Byte,
+            '\u{A0}'
+            | '\u{34F}'
+            | '\u{61C}'
+            | '\u{2000}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{205F}'..='\u{2064}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{FEFF}'
+            | '\u{FFF9}'..='\u{FFFC}'
+            | '\u{FFFE}'
+            | '\u{FFFF}' => Self::Number,
+            _ => Self::None,
+        }
+    }
+}
+
+/// How many entries of a map are shown, and the characters left to each of their values.
+pub(crate) fn shown(map: &Map, bounds: Bounds) -> (usize, Option<usize>) {
+    let items = bounds.items.unwrap_or(usize::MAX);
+    let most = bounds.chars.map_or(items, |chars| items.min((chars / CHARS_PER_ENTRY).max(1)));
+    let shown = most.min(map.len());
+    let room = bounds.chars.map(|chars| {
+        let keys: usize = map.keys().take(shown).map(key_chars).sum();
+        (chars.saturating_sub(keys) / shown.max(1)).max(LEAST_CHARS)
+    });
+    (most, room)
 }
 
 /// About how much room a key takes.
@@ -217,11 +278,26 @@ mod tests {
             (Value::Float(f64::NEG_INFINITY), "##-Inf"),
             (Value::Float(f64::NAN), "##NaN"),
             (Value::keyword("k"), ":k"),
-            (Value::str("a\"b\\c\n\t\r\u{1b}é"), "\"a\\\"b\\\\c\\n\\t\\r\u{1b}é\""),
+            (Value::str("a\"b\\c\n\t\r\u{1b}é"), "\"a\\\"b\\\\c\\n\\t\\r\\eé\""),
             (Value::Instant(super::super::Instant::new(0)), "\"1970-01-01T00:00:00Z\""),
         ];
         for (value, expected) in cases {
             assert_eq!(value.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_in_a_string_is_escaped() {
+        let cases = [
+            ("\u{8}\u{c}\u{b}\u{7}\u{1b}\u{7f}\0", r"\b\f\v\a\e\d\0"),
+            ("\u{1}a\u{1f}\u{85}", r"\x01a\x1F\x85"),
+            ("a\u{a0}b\u{200d}c", r"a\u00A0b\u200Dc"),
+            ("\u{2009}\u{2028}\u{2060}\u{feff}\u{fffc}", r"\u2009\u2028\u2060\uFEFF\uFFFC"),
+            ("#{x} # {} a#", r"\#{x} # {} a#"),
+            ("é 日本 👍 e\u{301} \u{ad}\u{3000}\u{fffd}", "é 日本 👍 e\u{301} \u{ad}\u{3000}\u{fffd}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Value::str(text).to_string(), format!("\"{expected}\""));
         }
     }
 
@@ -252,7 +328,7 @@ mod tests {
             r#"{"a" 1 ...} (1/2)"#
         );
         assert_eq!(Value::str("abcdefghij").print(chars(3)).text, r#""abc..." (3/10 chars)"#);
-        assert_eq!(Value::str("e\u{301}👩\u{200d}👧x").print(chars(2)).text, "\"e\u{301}👩\u{200d}👧...\" (2/3 chars)");
+        assert_eq!(Value::str("e\u{301}👩\u{200d}👧x").print(chars(2)).text, "\"e\u{301}👩\\u200D👧...\" (2/3 chars)");
         assert_eq!(Value::str("abc").print(chars(3)), Printed { text: r#""abc""#.to_owned(), cut: false });
     }
 

@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 
 /// A point in time in microseconds since 1970-01-01T00:00:00Z, and how many decimals of its seconds are written at
 /// least. The decimals do not count when points in time are compared.
@@ -29,11 +28,9 @@ pub struct Duration(pub i64);
 /// ISO 8601; outside the years ±9999 the bare number of days.
 impl std::fmt::Display for Date {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let epoch = jiff::civil::date(1970, 1, 1);
-        match epoch.checked_add(jiff::Span::new().try_days(i64::from(self.0)).unwrap_or_default()) {
-            Ok(day) if self.0 == 0 || day != epoch => write!(f, "{day}"),
-            _ => write!(f, "{}d", self.0),
-        }
+        let Some(day) = self.civil() else { return write!(f, "{}d", self.0) };
+        let sign = if day.year() < 0 { "-" } else { "" };
+        write!(f, "{sign}{:04}-{:02}-{:02}", day.year().unsigned_abs(), day.month(), day.day())
     }
 }
 
@@ -126,8 +123,8 @@ impl Instant {
 
     /// The point in time this many milliseconds after 1970 began; `None` outside of the calendar.
     pub fn from_millis(millis: i64) -> Option<Self> {
-        let at = jiff::Timestamp::from_millisecond(millis).ok()?;
-        Some(Self::new(at.as_microsecond()))
+        let micros = millis.checked_mul(1_000)?;
+        Date::of_day(micros.div_euclid(DAY)).map(|_| Self::new(micros))
     }
 
     /// Reads `YYYY-MM-DDThh:mm[:ss[.fraction]]` with `Z` or an offset `±hh[[:]mm]`. The separator may be `T`, `t` or
@@ -158,9 +155,10 @@ impl Instant {
         if !rest.0.is_empty() {
             return Err(TimeError::Invalid);
         }
-        let utc = local.to_zoned(TimeZone::UTC).map_err(|_| TimeError::Invalid)?.timestamp().as_microsecond();
-        let at = utc + micros - offset_s * 1_000_000;
-        jiff::Timestamp::from_microsecond(at).map_err(|_| TimeError::Invalid)?;
+        let seconds = i64::from(local.hour()) * 3_600 + i64::from(local.minute()) * 60 + i64::from(local.second());
+        let day = i64::from(Date::from(local.date()).0) * DAY;
+        let at = day + (seconds - offset_s) * 1_000_000 + micros;
+        Date::of_day(at.div_euclid(DAY)).ok_or(TimeError::Invalid)?;
         Ok(ZonedInstant { at: Self::new(at).with_decimals(decimals), in_utc: offset_s == 0 })
     }
 
@@ -183,6 +181,15 @@ impl Instant {
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
+/// The first day.
+const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
+
+impl From<jiff::civil::Date> for Date {
+    fn from(day: jiff::civil::Date) -> Self {
+        Self((day - EPOCH).get_days())
+    }
+}
+
 impl Date {
     /// Reads `YYYY-MM-DD`.
     pub fn parse(text: &str) -> Option<Self> {
@@ -193,11 +200,15 @@ impl Date {
         Self::of_day(midnight.at.micros().div_euclid(DAY))
     }
 
+    fn civil(self) -> Option<jiff::civil::Date> {
+        let span = jiff::Span::new().try_days(i64::from(self.0)).ok()?;
+        EPOCH.checked_add(span).ok()
+    }
+
     /// The day this many days after 1970-01-01; `None` outside of the years ±9999.
     pub fn of_day(days: i64) -> Option<Self> {
-        let span = jiff::Span::new().try_days(days).ok()?;
-        jiff::civil::date(1970, 1, 1).checked_add(span).ok()?;
-        i32::try_from(days).ok().map(Self)
+        let day = i32::try_from(days).ok().map(Self)?;
+        day.civil().map(|_| day)
     }
 
     /// Its first moment in UTC.
@@ -210,12 +221,15 @@ impl Date {
 /// years ±9999 the bare number.
 impl std::fmt::Display for Instant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Ok(at) = jiff::Timestamp::from_microsecond(self.micros()) else {
+        let Some(day) = Date::of_day(self.micros().div_euclid(DAY)) else {
             return write!(f, "{}us", self.micros());
         };
+        let (seconds, micros) = (self.micros().rem_euclid(DAY) / 1_000_000, self.micros().rem_euclid(1_000_000));
+        write!(f, "{day}T{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)?;
         let decimals = usize::from((self.0 & ((1 << DECIMAL_BITS) - 1)).to_le_bytes()[0]);
-        let needed = (0..6).rev().take_while(|place| self.micros() % 10_i64.pow(6 - place) == 0).count();
-        if decimals > 6 - needed { write!(f, "{at:.decimals$}") } else { write!(f, "{at}") }
+        let digits = format!("{micros:06}");
+        let shown = decimals.max(digits.trim_end_matches('0').len());
+        if shown > 0 { write!(f, ".{}Z", &digits[..shown]) } else { f.write_str("Z") }
     }
 }
 
@@ -306,6 +320,8 @@ mod tests {
             ("2024-01-08T14:30:00,1234569+01", "2024-01-08T13:30:00.123456Z", false),
             ("2024-02-29T23:59:59-00:01", "2024-03-01T00:00:59Z", false),
             ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59.5Z", true),
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z", true),
+            ("-0001-01-01T00:00:00Z", "-0001-01-01T00:00:00Z", true),
         ];
         for (text, expected, in_utc) in cases {
             let read = Instant::parse(text);
@@ -341,6 +357,18 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(Instant::parse(text), Err(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn dates_are_read_and_written_to_the_ends_of_the_calendar() {
+        for text in ["1970-01-01", "2024-02-29", "9999-12-31", "-9999-01-01", "0000-03-01"] {
+            assert_eq!(Date::parse(text).map(|day| day.to_string()).as_deref(), Some(text));
+        }
+        for text in ["2023-02-29", "2024-1-1", "", "2024-01-01T00:00:00Z", "10000-01-01"] {
+            assert_eq!(Date::parse(text), None, "{text}");
+        }
+        assert_eq!(Date::of_day(i64::MAX), None);
+        assert_eq!(Date(i32::MAX).to_string(), format!("{}d", i32::MAX));
     }
 
     #[test]

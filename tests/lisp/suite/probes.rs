@@ -63,7 +63,11 @@ fn expected(result: &str) -> Option<Expected> {
     if let Some(reason) = value.strip_prefix('!') {
         return (!reason.contains(' ')).then(|| Expected::Reason(reason.to_owned()));
     }
-    if value.starts_with("<host") || value.starts_with("<discovery") || result.contains('…') {
+    if value.starts_with("<host")
+        || value.starts_with("<discovery")
+        || value.starts_with("<current")
+        || result.contains('…')
+    {
         return None;
     }
     let (signal, prn) = ["return", "fail"]

@@ -40,7 +40,7 @@ impl Analyser<'_> {
         let Shape::Vector(parts) = &form.shape else {
             return Err(broken_with(Reason::InvalidForm, op, "the bindings must be a vector", &hint, form.span));
         };
-        if parts.len() % 2 != 0 {
+        if !parts.len().is_multiple_of(2) {
             let problem = "a binding has no value";
             return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
         }

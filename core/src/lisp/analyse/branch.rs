@@ -150,7 +150,7 @@ impl Analyser<'_> {
 
     /// `(cond test value …)`
     pub(super) fn cond_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
-        if args.len() % 2 != 0 {
+        if !args.len().is_multiple_of(2) {
             let hint = "Write (cond test value … :else value)";
             return Err(broken_with(Reason::InvalidCondForm, "cond", "a test has no value", hint, form.span));
         }

@@ -39,14 +39,12 @@ impl Analyser<'_> {
             let hint = "Write [] for an empty list, or a function between the parentheses";
             return Err(broken_with(Reason::InvalidForm, "()", "there is nothing to call", hint, form.span));
         };
-        match &head.shape {
-            Shape::Symbol(name) => self.named_call(form, name, head.span, args, tail),
-            _ => {
-                let callee = self.expr(head, Tail::No)?;
-                let args = self.all(args)?;
-                Ok(call(callee, args, form.span))
-            }
+        if let Shape::Symbol(name) = &head.shape {
+            return self.named_call(form, name, head.span, args, tail);
         }
+        let callee = self.expr(head, Tail::No)?;
+        let args = self.all(args)?;
+        Ok(call(callee, args, form.span))
     }
 
     /// A list that begins with a symbol.
@@ -118,8 +116,8 @@ impl Analyser<'_> {
     fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
         self.check_tool(tool, at);
         let keys = args.iter().step_by(2);
-        let pairs =
-            args.len() % 2 == 0 && keys.clone().all(|key| matches!(key.shape, Shape::Literal(Value::Keyword(_))));
+        let pairs = args.len().is_multiple_of(2)
+            && keys.clone().all(|key| matches!(key.shape, Shape::Literal(Value::Keyword(_))));
         if pairs {
             let nodes = self.all(args)?;
             let mut entries = Vec::with_capacity(nodes.len() / 2);

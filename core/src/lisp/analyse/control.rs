@@ -91,19 +91,14 @@ impl Analyser<'_> {
         let name = defined_name(op, &args[0])?;
         let (doc, value) = match args {
             [_, value] => (None, value),
-            [_, doc, value, ..] => match &doc.shape {
-                Shape::Literal(Value::Str(text)) => (Some(text.as_ref().as_ref().into()), value),
-                _ => {
+            [_, doc, value, ..] => {
+                let Shape::Literal(Value::Str(text)) = &doc.shape else {
                     let hint = format!("Write ({op} name \"what it is\" value)");
-                    return Err(broken_with(
-                        Reason::InvalidForm,
-                        op,
-                        "the description must be a string",
-                        &hint,
-                        doc.span,
-                    ));
-                }
-            },
+                    let problem = "the description must be a string";
+                    return Err(broken_with(Reason::InvalidForm, op, problem, &hint, doc.span));
+                };
+                (Some(text.as_ref().as_ref().into()), value)
+            }
             _ => (None, &args[0]),
         };
         let value = Box::new(self.expr(value, Tail::No)?);
@@ -126,15 +121,11 @@ impl Analyser<'_> {
 
     /// `(quote sym)`
     pub(super) fn quote_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        match args {
-            [Form { shape: Shape::Symbol(name), .. }] => {
-                Ok(Node::constant(Value::Symbol(Keyword::intern(name)), form.span))
-            }
-            _ => {
-                let hint = "Write 'name; a list is written as a vector […]";
-                Err(broken_with(Reason::InvalidForm, "quote", "only a symbol can be quoted", hint, form.span))
-            }
+        if let [Form { shape: Shape::Symbol(name), .. }] = args {
+            return Ok(Node::constant(Value::Symbol(Keyword::intern(name)), form.span));
         }
+        let hint = "Write 'name; a list is written as a vector […]";
+        Err(broken_with(Reason::InvalidForm, "quote", "only a symbol can be quoted", hint, form.span))
     }
 
     /// `(return v)`

@@ -17,6 +17,7 @@ use crate::value::Keyword;
 const PLACEHOLDERS: usize = 20;
 
 /// What calls a function by its own name.
+#[derive(Clone, Copy)]
 enum SelfName<'n> {
     /// Nothing.
     None,

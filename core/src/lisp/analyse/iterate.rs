@@ -26,7 +26,7 @@ impl Analyser<'_> {
         let Shape::Vector(parts) = &args[0].shape else {
             return wrong("the bindings must be a vector", args[0].span);
         };
-        if parts.len() % 2 != 0 {
+        if !parts.len().is_multiple_of(2) {
             return wrong("a binding has no value", args[0].span);
         }
         if parts.is_empty() {

@@ -118,7 +118,9 @@ impl Walk {
             }
             Expr::Loop { binds, body } => {
                 let mut touched = Touched::default();
-                binds.iter().for_each(|(pattern, _)| touched.pattern(pattern));
+                for (pattern, _) in binds.iter() {
+                    touched.pattern(pattern);
+                }
                 touched.node(body);
                 self.jumps.push(touched.reads.without(&touched.binds));
                 self.node(body, live);
@@ -249,7 +251,9 @@ impl Walk {
                 for item in items.iter_mut().rev() {
                     self.pattern(item, live);
                 }
-                whole.iter().for_each(|slot| live.remove(*slot));
+                if let Some(slot) = whole {
+                    live.remove(*slot);
+                }
             }
             Pattern::Map { entries, whole, .. } => {
                 for Entry { pattern, default, .. } in entries.iter_mut().rev() {
@@ -258,7 +262,9 @@ impl Walk {
                         self.maybe(default, live);
                     }
                 }
-                whole.iter().for_each(|slot| live.remove(*slot));
+                if let Some(slot) = whole {
+                    live.remove(*slot);
+                }
             }
         }
     }
@@ -294,17 +300,27 @@ impl Touched {
             | Expr::And(nodes)
             | Expr::Or(nodes)
             | Expr::Recur(nodes)
-            | Expr::Builtin { args: nodes, .. } => nodes.iter().for_each(|node| self.node(node)),
+            | Expr::Builtin { args: nodes, .. } => {
+                for node in nodes {
+                    self.node(node);
+                }
+            }
             Expr::Map(pairs) | Expr::Cond(pairs) => {
                 for (one, two) in pairs {
                     self.node(one);
                     self.node(two);
                 }
             }
-            Expr::If(parts) => parts.iter().for_each(|part| self.node(part)),
+            Expr::If(parts) => {
+                for part in &**parts {
+                    self.node(part);
+                }
+            }
             Expr::Case { subject, clauses, default } => {
                 self.node(subject);
-                clauses.iter().for_each(|(_, value)| self.node(value));
+                for (_, value) in clauses {
+                    self.node(value);
+                }
                 self.node(default);
             }
             Expr::Let { binds, body } | Expr::Loop { binds, body } => {
@@ -327,7 +343,9 @@ impl Touched {
             }
             Expr::Call { callee, args } => {
                 self.node(callee);
-                args.iter().for_each(|node| self.node(node));
+                for node in args {
+                    self.node(node);
+                }
             }
             Expr::Tool { args: node, .. }
             | Expr::Def { value: node, .. }
@@ -364,15 +382,23 @@ impl Touched {
             Pattern::Slot(slot) => self.binds.insert(*slot),
             Pattern::Ignore => {}
             Pattern::Vector { items, rest, whole, .. } => {
-                items.iter().chain(rest.as_deref()).for_each(|pattern| self.pattern(pattern));
-                whole.iter().for_each(|slot| self.binds.insert(*slot));
+                for pattern in items.iter().chain(rest.as_deref()) {
+                    self.pattern(pattern);
+                }
+                if let Some(slot) = whole {
+                    self.binds.insert(*slot);
+                }
             }
             Pattern::Map { entries, whole, .. } => {
                 for entry in entries {
                     self.pattern(&entry.pattern);
-                    entry.default.iter().for_each(|node| self.node(node));
+                    if let Some(node) = &entry.default {
+                        self.node(node);
+                    }
                 }
-                whole.iter().for_each(|slot| self.binds.insert(*slot));
+                if let Some(slot) = whole {
+                    self.binds.insert(*slot);
+                }
             }
         }
     }

@@ -4,6 +4,9 @@
 //! In: the forms of a program and what its names may mean. Out: an [`ir::Program`], or the first thing that is wrong; of
 //! unknown names all at once. It must never run anything, and never recurse deeper than the limit `form_nesting`.
 
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a node")]
+#![expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "all forms have the type of the table's functions")]
+
 mod bind;
 mod branch;
 mod call;
@@ -162,6 +165,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// The innermost function.
+    #[expect(clippy::expect_used, reason = "the first function is never left")]
     fn scope(&mut self) -> &mut Scope {
         self.functions.last_mut().expect("invariant: the program itself is the first function and is never left")
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{A, Analyser, broken_with, is_form};
+use super::{A, Analyser, is_form};
 use crate::lisp::builtins::{self, Builtin, Run};
 use crate::lisp::function::Function;
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
@@ -16,9 +16,12 @@ use super::scope::Place;
 /// Names and tools that do not exist, in the order they were met.
 #[derive(Debug, Default)]
 pub(super) struct Unknown {
-    names: Vec<(Box<str>, Span, Vec<Box<str>>)>,
+    names: Vec<Name>,
     tools: Vec<(Box<str>, Span)>,
 }
+
+/// A name that means nothing, its place, and the locals that could be seen there.
+type Name = (Box<str>, Span, Vec<Box<str>>);
 
 /// Names of unknown things that one message lists.
 const LISTED: usize = 20;
@@ -99,7 +102,7 @@ impl Unknown {
     /// Fails when names or tools are unknown.
     pub(super) fn check(&self, analyser: &Analyser<'_>) -> Result<(), Error> {
         if let Some((_, span, _)) = self.names.first() {
-            let mut seen: Vec<&(Box<str>, Span, Vec<Box<str>>)> = Vec::new();
+            let mut seen: Vec<&Name> = Vec::new();
             for unknown in &self.names {
                 if seen.len() <= LISTED && seen.iter().all(|(name, _, _)| *name != unknown.0) {
                     seen.push(unknown);
@@ -211,10 +214,7 @@ impl Analyser<'_> {
                 self.check_tool(member, span);
                 Ok(Node::constant(function(Function::Tool(member.into())), span))
             }
-            "budget" if member == "remaining" => {
-                let hint = "Write (budget/remaining)";
-                Err(broken_with(Reason::InvalidForm, "budget/remaining", "it can only be called", hint, span))
-            }
+            "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
             _ => match namespaces::find(namespace, member) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),
@@ -260,8 +260,7 @@ fn lower(hint: &str) -> String {
 
 /// The function that the language has under this name.
 pub(super) fn builtin(name: &str) -> Option<&'static Builtin> {
-    let name = namespaces::alias(name);
-    builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)))
+    namespaces::bare(name).filter(|row| matches!(row.run, Run::Function(_)))
 }
 
 /// A function as a value.

@@ -76,7 +76,7 @@ impl Analyser<'_> {
 
     fn conditional(&mut self, op: &str, form: &Form, args: &[Form], place: Place) -> A {
         let (first, steps) = split(op, form, args)?;
-        if steps.len() % 2 != 0 {
+        if !steps.len().is_multiple_of(2) {
             let hint = format!("Write ({op} value test (f …) …)");
             return Err(broken_with(Reason::InvalidThreadForm, op, "a test has no step", &hint, form.span));
         }

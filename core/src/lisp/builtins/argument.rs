@@ -14,8 +14,6 @@ pub(super) enum Sources {
     All,
     /// All but sets.
     NotSets,
-    /// All but maps.
-    NotMaps,
     /// Lists and strings: what has an order of its own.
     Ordered,
     /// Lists.
@@ -29,7 +27,7 @@ impl Sources {
             Value::Nil | Value::List(_) => true,
             Value::Str(_) => self != Self::Lists,
             Value::Map(_) => matches!(self, Self::All | Self::NotSets),
-            Value::Set(_) => matches!(self, Self::All | Self::NotMaps),
+            Value::Set(_) => self == Self::All,
             _ => false,
         };
         if accepted { Ok(()) } else { Err(self.refuse(position, value)) }
@@ -40,7 +38,6 @@ impl Sources {
         let expected = match self {
             Self::All => "a list, string, map or set",
             Self::NotSets => "a list, string or map",
-            Self::NotMaps => "a list, string or set",
             Self::Ordered => "a list or string",
             Self::Lists => "a list",
         };

@@ -29,10 +29,7 @@ pub(super) const ROWS: &[Builtin] = &[
             &["(dir namespace)", "(dir tool)", "(dir memory)", "(dir namespace {:limit n :offset n})"],
             "What a namespace holds, one line for each name.",
         )
-        .examples(&[(
-            "(first (dir clojure.walk))",
-            "\"postwalk - Applies a function to each part of nested data, inner parts first.\"",
-        )]),
+        .examples(&[("(count (dir clojure.walk))", "3")]),
     Builtin::new("apropos", Arity::between(1, 2), apropos)
         .doc(
             &["(apropos text)", "(apropos text {:limit n})"],
@@ -148,7 +145,7 @@ impl Subject<'_> {
         lines.extend(Some(self.about()).filter(|about| !about.is_empty()));
         if let Self::Row(row) = self {
             match row.clojure {
-                Clojure::Differs(how) => lines.push(format!("Other than in Clojure: {how}.")),
+                Clojure::Differs(how) => lines.push(format!("Other than in Clojure: {}.", sentence(how))),
                 Clojure::Extension => lines.push("Not in Clojure.".to_owned()),
                 Clojure::Named(name) => lines.push(format!("In Clojure: {name}.")),
                 Clojure::Same => {}
@@ -177,6 +174,11 @@ impl Subject<'_> {
             (Value::keyword("ref"), Value::from(self.name())),
         ])
     }
+}
+
+/// A sentence without its full stop.
+pub(super) fn sentence(text: &str) -> &str {
+    text.strip_suffix('.').unwrap_or(text)
 }
 
 /// The parameters and the text of a function that a program made.
@@ -221,7 +223,7 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
         let (namespace, member) = namespaces::split(&name)?;
         namespaces::named(namespace)?.target(member).and_then(find)
     };
-    if let Some(row) = find(namespaces::alias(&name)).or_else(qualified) {
+    if let Some(row) = namespaces::bare(&name).or_else(qualified) {
         return Ok(Subject::Row(row));
     }
     let near = nearest(&name, rows().map(|row| row.name));

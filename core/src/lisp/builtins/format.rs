@@ -33,32 +33,20 @@ pub(super) const ROWS: &[Builtin] = &[Builtin::new("format", Arity::from(0), for
 
 /// A directive of a template.
 #[derive(Default)]
-struct Directive {
-    left: bool,
-    zeros: bool,
-    plus: bool,
-    space: bool,
-    groups: bool,
+struct Directive<'t> {
+    /// Any of `-0+, `.
+    flags: &'t str,
     width: usize,
     precision: Option<usize>,
     conversion: char,
 }
 
-impl Directive {
+impl<'t> Directive<'t> {
     /// Reads a directive after its `%`; what follows it.
-    fn read(template: &str) -> R<(Self, &str)> {
-        let mut directive = Self::default();
-        let mut rest = template;
-        while let Some(flag) = rest.chars().next().filter(|c| "-0+, ".contains(*c)) {
-            match flag {
-                '-' => directive.left = true,
-                '0' => directive.zeros = true,
-                '+' => directive.plus = true,
-                ',' => directive.groups = true,
-                _ => directive.space = true,
-            }
-            rest = &rest[1..];
-        }
+    fn read(template: &'t str) -> R<(Self, &'t str)> {
+        let end = template.find(|c| !"-0+, ".contains(c)).unwrap_or(template.len());
+        let (flags, mut rest) = template.split_at(end);
+        let mut directive = Self { flags, ..Self::default() };
         let width;
         (width, rest) = digits(rest);
         directive.width = width.unwrap_or(0);
@@ -76,6 +64,10 @@ impl Directive {
         };
         directive.conversion = known;
         Ok((directive, chars.as_str()))
+    }
+
+    fn has(&self, flag: char) -> bool {
+        self.flags.contains(flag)
     }
 }
 
@@ -131,7 +123,7 @@ fn numbered(mut halt: Box<Halt>, number: usize) -> Box<Halt> {
     halt
 }
 
-fn write(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, value: &Value) -> R<()> {
+fn write(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, value: &Value) -> R<()> {
     match directive.conversion {
         's' => {
             let mut shown = Written::default();
@@ -156,11 +148,11 @@ fn write(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, va
     }
 }
 
-fn wrong_value(directive: &Directive, expected: &str, value: &Value) -> Box<Halt> {
+fn wrong_value(directive: &Directive<'_>, expected: &str, value: &Value) -> Box<Halt> {
     fault(format!("%{} needs {expected}, got {}", directive.conversion, described(value))).into()
 }
 
-fn whole(directive: &Directive, value: &Value) -> R<String> {
+fn whole(directive: &Directive<'_>, value: &Value) -> R<String> {
     match value {
         Value::Int(number) => Ok(number.to_string()),
         Value::Big(number) => Ok(number.to_string()),
@@ -172,7 +164,7 @@ fn whole(directive: &Directive, value: &Value) -> R<String> {
     }
 }
 
-fn radix(directive: &Directive, value: &Value) -> R<String> {
+fn radix(directive: &Directive<'_>, value: &Value) -> R<String> {
     let base = if directive.conversion == 'o' { 8 } else { 16 };
     let text = match value {
         Value::Int(number) => num_bigint::BigInt::from(*number).to_str_radix(base),
@@ -192,12 +184,13 @@ fn character(value: &Value) -> R<String> {
     code.map(String::from).ok_or_else(|| problem().into())
 }
 
-fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, value: &Value) -> R<()> {
+fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, value: &Value) -> R<()> {
     let number = super::written::float(value).ok_or_else(|| wrong_value(directive, "a number", value))?;
     if !number.is_finite() {
         let shown = if number.is_nan() { "NaN" } else { "Infinity" };
         let sign = if number == f64::NEG_INFINITY { "-" } else { "" };
-        let plain = Directive { zeros: false, left: directive.left, width: directive.width, ..Directive::default() };
+        let flags = if directive.has('-') { "-" } else { "" };
+        let plain = Directive { flags, width: directive.width, ..Directive::default() };
         return pad(machine, out, &plain, sign, shown);
     }
     let precision = directive.precision.unwrap_or(6);
@@ -241,18 +234,18 @@ fn scientific(number: f64, decimals: usize) -> String {
 }
 
 /// The sign that is written, and the rest.
-fn signed<'a>(directive: &Directive, number: &'a str) -> (&'static str, &'a str) {
+fn signed<'a>(directive: &Directive<'_>, number: &'a str) -> (&'static str, &'a str) {
     match number.strip_prefix('-') {
         Some(digits) => ("-", digits),
-        None if directive.plus => ("+", number),
-        None if directive.space => (" ", number),
+        None if directive.has('+') => ("+", number),
+        None if directive.has(' ') => (" ", number),
         None => ("", number),
     }
 }
 
 /// With a comma between each three digits before the point, when the directive says so.
-fn grouped(directive: &Directive, number: &str) -> String {
-    if !directive.groups {
+fn grouped(directive: &Directive<'_>, number: &str) -> String {
+    if !directive.has(',') {
         return number.to_owned();
     }
     let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
@@ -267,12 +260,12 @@ fn grouped(directive: &Directive, number: &str) -> String {
 }
 
 /// Writes sign and text in the directive's width.
-fn pad(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive, sign: &str, shown: &str) -> R<()> {
+fn pad(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>, sign: &str, shown: &str) -> R<()> {
     let missing = if directive.width == 0 { 0 } else { directive.width.saturating_sub(sign.len() + length(shown)) };
     machine.reserve(missing)?;
-    let zeros = directive.zeros && !directive.left && "dfexXo".contains(directive.conversion);
+    let zeros = directive.has('0') && !directive.has('-') && "dfexXo".contains(directive.conversion);
     let fill = if zeros { "0" } else { " " }.repeat(missing);
-    let parts = match (directive.left, zeros) {
+    let parts = match (directive.has('-'), zeros) {
         (true, _) => [sign, shown, &fill],
         (false, true) => [sign, &fill, shown],
         (false, false) => [&fill, sign, shown],

@@ -116,3 +116,6 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
     static BY_NAME: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
     BY_NAME.get_or_init(|| rows().map(|row| (row.name, row)).collect()).get(name).copied()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Questions about a value: what it is, whether it is true, whether values differ.
 
+use super::sort::members_of;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
 use crate::lisp::machine::Machine;
@@ -148,10 +149,8 @@ fn is_char(value: &Value) -> bool {
 }
 
 fn are_distinct(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    // Sorting costs this many comparisons at most.
-    machine.ticks(args.len().saturating_mul(args.len().max(1).ilog2() as usize + 1))?;
-    args.sort();
-    Ok(Value::Bool(args.windows(2).all(|pair| pair[0] != pair[1])))
+    let members = members_of(machine, args.iter_mut().map(std::mem::take).collect())?;
+    Ok(Value::Bool(members.len() == args.len()))
 }
 
 fn kind(value: &Value) -> Option<&'static str> {

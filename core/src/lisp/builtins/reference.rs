@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::discovery::sentence;
 use super::{Builtin, Clojure, Cost, Run, SECTIONS, Section};
 
 /// What is other than in Clojure, and what models get wrong; the first part of the card.
@@ -20,6 +21,7 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 - case without a match gives nil. (or name 0) reads a name that is not defined yet as nil.
 - loop and recur are limited to 1,000 jumps: use reduce, map, filter or for.
 - Destructuring everywhere: [a b & rest :as all], {:keys [a] b :key :or {a 1} :as m}. #(f % %2 %&) cannot be nested.
+- Out of range or empty gives nil, not an error: (nth v 9), (reduce f []). (doc name) prints what a function does and how it differs.
 - Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
 ";
 
@@ -49,7 +51,7 @@ fn entry(row: &Builtin) -> String {
     };
     let clojure = match row.clojure {
         Clojure::Same => "as in Clojure".to_owned(),
-        Clojure::Differs(how) => format!("other than in Clojure: {how}"),
+        Clojure::Differs(how) => format!("other than in Clojure: {}", sentence(how)),
         Clojure::Extension => "not in Clojure".to_owned(),
         Clojure::Named(name) => format!("in Clojure `{name}`"),
     };
@@ -78,12 +80,6 @@ pub fn card() -> String {
     for row in SECTIONS.iter().flat_map(own) {
         let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
     }
-    text.push_str("\nOther than in Clojure:\n");
-    for row in SECTIONS.iter().flat_map(|section| section.rows) {
-        if let Clojure::Differs(how) = row.clojure {
-            let _ = writeln!(text, "- {}: {how}", row.name);
-        }
-    }
     text
 }
 
@@ -95,7 +91,10 @@ fn own(section: &'static Section) -> impl Iterator<Item = &'static Builtin> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lisp::machine::Limits;
+    use crate::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, run};
     use crate::text::tokens::estimate_tokens;
+    use crate::value::Value;
 
     #[test]
     fn the_card_names_everything_and_stays_short() {
@@ -105,6 +104,52 @@ mod tests {
             assert!(card.contains(row.name), "{}", row.name);
         }
         assert!(estimate_tokens(&card) <= 2_500, "{} tokens", estimate_tokens(&card));
+    }
+
+    struct Nobody;
+
+    impl Host for Nobody {
+        fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
+            Err(Failure::Tool(format!("{tool} is not there")))
+        }
+
+        fn interrupt(&self) -> Option<Error> {
+            None
+        }
+
+        fn now_ms(&self) -> i64 {
+            1_700_000_000_000
+        }
+    }
+
+    #[test]
+    fn every_example_gives_the_value_it_shows() {
+        let (nothing, memory, limits) = (Value::map([]), Memory::new(), Limits::default());
+        let mut wrong = Vec::new();
+        for (row, (program, expected)) in
+            SECTIONS.iter().flat_map(|section| section.rows).flat_map(|row| row.examples.iter().map(move |e| (row, e)))
+        {
+            let input = Input {
+                source: program,
+                context: &nothing,
+                memory: &memory,
+                tools: &[],
+                history: &[],
+                journal: None,
+                budget: &nothing,
+                limits: &limits,
+                dialect: Dialect::Current,
+                absent_data: AbsentData::Nil,
+            };
+            let got = match run(&input, &Nobody).result {
+                Ok((_, value)) => value.to_string(),
+                Err(error) => format!("!{} {}", error.reason, error.message()),
+            };
+            if got != *expected {
+                wrong.push(format!("{}: {program} gives {got}, not {expected}", row.name));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]

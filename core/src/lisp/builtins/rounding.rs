@@ -6,7 +6,7 @@ use crate::lisp::machine::Machine;
 use crate::lisp::{Error, R, described};
 use crate::reasons::Reason;
 use crate::value::Value;
-use crate::value::number::{self, Computed, NumberError, Rounding};
+use crate::value::number::{self, Computed, Rounding};
 
 const MATH: Clojure = Clojure::Differs("also for integers, and gives an integer");
 
@@ -102,14 +102,9 @@ fn integer(value: &Value, range: std::ops::RangeInclusive<i64>) -> R {
 
 fn code_point(text: &str, value: &Value) -> R {
     let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (Some(one), None) => Ok(Value::Int(i64::from(u32::from(one)))),
-        _ => {
-            let error = failed(NumberError::NotNumber(1), Reason::RuntimeError, 0, &[value]);
-            Err(match *error {
-                crate::lisp::Halt::Error(error) => error.hint("parse-long reads a number from text").into(),
-                other => Box::new(other),
-            })
-        }
+    if let (Some(one), None) = (chars.next(), chars.next()) {
+        return Ok(Value::Int(i64::from(u32::from(one))));
     }
+    let problem = format!("argument 1 must be a number or a string of one character, got {}", described(value));
+    Error::new(Reason::RuntimeError, problem).hint("parse-long reads a number from text").halt()
 }

@@ -28,7 +28,9 @@ impl Compiler<'_> {
                     }),
                     Unbound::Builtin(builtin) => {
                         let builtin = Value::Function(Arc::new(Function::Builtin(builtin)));
-                        code(move |machine, _, _| Ok(global(machine, at, name, unit).unwrap_or_else(|_| builtin.clone())))
+                        code(move |machine, _, _| {
+                            Ok(global(machine, at, name, unit).unwrap_or_else(|_| builtin.clone()))
+                        })
                     }
                     Unbound::Nil => {
                         code(move |machine, _, _| Ok(global(machine, at, name, unit).unwrap_or(Value::Nil)))

@@ -1,5 +1,7 @@
 //! Destructuring: values taken apart into slots.
 
+#![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,10 +18,22 @@ use crate::value::{List, Map, Value};
 pub(super) enum Bind {
     Slot(u32),
     Ignore,
-    List { items: Box<[Bind]>, rest: Option<Box<Bind>>, whole: Option<u32>, place: Place },
-    Map { fields: Box<[Field]>, whole: Option<u32>, place: Place },
+    List {
+        items: Box<[Bind]>,
+        rest: Option<Box<Bind>>,
+        whole: Option<u32>,
+        place: Place,
+    },
+    Map {
+        fields: Box<[Field]>,
+        whole: Option<u32>,
+        place: Place,
+    },
     /// A map from the pairs that are left of the arguments, or a single map.
-    Pairs { map: Box<Bind>, place: Place },
+    Pairs {
+        map: Box<Bind>,
+        place: Place,
+    },
 }
 
 /// One entry of a map pattern.
@@ -48,13 +62,7 @@ impl Bind {
         }
     }
 
-    fn take_apart(
-        &self,
-        machine: &mut Machine<'_>,
-        slots: &mut [Value],
-        closed: Closed<'_>,
-        value: Value,
-    ) -> R<()> {
+    fn take_apart(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, value: Value) -> R<()> {
         match self {
             Self::Slot(slot) => slots[*slot as usize] = value,
             Self::Ignore => {}

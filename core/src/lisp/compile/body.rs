@@ -1,5 +1,7 @@
 //! Bodies of functions and loops, and all control flow: a tree that is walked without recursion in tail position.
 
+#![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
+
 use super::Compiler;
 use super::bind::Bind;
 use super::condition::Cd;
@@ -222,8 +224,7 @@ impl Compiler<'_> {
                 Some((last, parts)) => Tail::Or(self.all(parts), Box::new(self.tail(last, targets))),
             },
             Expr::Case { subject, clauses, default } => {
-                let clause =
-                    |(constants, then): &(Vec<Value>, Node)| (constants.clone(), self.tail(then, targets));
+                let clause = |(constants, then): &(Vec<Value>, Node)| (constants.clone(), self.tail(then, targets));
                 Tail::Case(Box::new(Case {
                     subject: self.ex(subject),
                     clauses: clauses.iter().map(clause).collect(),

@@ -1,5 +1,7 @@
 //! Calls of functions: arguments are evaluated into the frame of the callee, which lies on the native stack.
 
+#![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -188,11 +190,8 @@ fn enter_value<const N: usize>(machine: &mut Machine<'_>, value: &Value, frame: 
 
 /// The value of a name in memory.
 pub(super) fn global(machine: &Machine<'_>, at: usize, name: Keyword, unit: u64) -> R {
-    let value = if unit == machine.world.unit {
-        machine.globals.slot(at)
-    } else {
-        machine.globals.named(&machine.world, name)
-    };
+    let value =
+        if unit == machine.world.unit { machine.globals.slot(at) } else { machine.globals.named(&machine.world, name) };
     value.cloned().ok_or_else(|| unbound(name))
 }
 

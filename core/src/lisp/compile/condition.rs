@@ -1,5 +1,7 @@
 //! Conditions: tests that never become a value.
 
+#![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
+
 use std::cmp::Ordering;
 
 use super::Compiler;
@@ -144,9 +146,7 @@ impl Cd {
     }
 }
 
-fn test(
-    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static,
-) -> Cd {
+fn test(run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static) -> Cd {
     Cd::Test(Box::new(run))
 }
 

@@ -1,5 +1,7 @@
 //! Expressions with their leaves inline.
 
+#![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Compiler;
@@ -60,7 +62,9 @@ impl Ex {
                 }
                 Ok(found)
             }
-            Self::Capture(at) => Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).map_or(Value::Nil, copy)),
+            Self::Capture(at) => {
+                Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).map_or(Value::Nil, copy))
+            }
         }
     }
 
@@ -79,7 +83,9 @@ impl Ex {
     pub(super) fn is_still(&self) -> bool {
         match self {
             Self::Const(_) | Self::Local(_) | Self::Capture(_) => true,
-            Self::Take(_) | Self::Field { .. } | Self::AddConst { .. } | Self::AddLocals { .. } | Self::Code(_) => false,
+            Self::Take(_) | Self::Field { .. } | Self::AddConst { .. } | Self::AddLocals { .. } | Self::Code(_) => {
+                false
+            }
         }
     }
 
@@ -141,11 +147,7 @@ impl Compiler<'_> {
             Expr::Builtin { builtin, args } => self.builtin(builtin, args, node.span),
             Expr::Call { callee, args } => self.call(callee, args, node.span),
             Expr::Fn { lambda, captures } => self.closure(lambda, captures),
-            Expr::Myself
-            | Expr::Global { .. }
-            | Expr::Data(_)
-            | Expr::Budget
-            | Expr::History(_) => self.reading(node),
+            Expr::Myself | Expr::Global { .. } | Expr::Data(_) | Expr::Budget | Expr::History(_) => self.reading(node),
             Expr::Tool { .. }
             | Expr::Def { .. }
             | Expr::Return(_)

@@ -198,7 +198,7 @@ impl Translator<'_> {
                 );
                 let key = parts.remove(1);
                 let rest = self.all(parts.split_off(1))?;
-                let getter = predicate::getter(key, span)?;
+                let getter = predicate::getter(&key, span)?;
                 return Ok(list([symbol("map", head_span), getter].into_iter().chain(rest).collect(), span));
             }
             "memory/put" | "memory/get" => {
@@ -292,7 +292,7 @@ impl Translator<'_> {
         let info = self.names.tools.iter().find(|info| info.name == tool);
         let signature = info.and_then(|info| info.signature.as_deref()).map(signature::parse_inputs);
         let fields = signature.and_then(Result::ok).and_then(|signature| signature.params).unwrap_or_default();
-        fields.into_iter().map(|field| field.name.to_string()).collect()
+        fields.into_iter().map(|field| field.name).collect()
     }
 
     fn is_tool(&self, name: &str) -> bool {

@@ -58,8 +58,8 @@ pub(super) fn filter(arguments: Vec<Form>, span: Span) -> Result<Form, Error> {
 }
 
 /// A function that gets a key of its argument.
-pub(super) fn getter(key: Form, span: Span) -> Result<Form, Error> {
-    getter_of("(core/get row field)", &key, span)
+pub(super) fn getter(key: &Form, span: Span) -> Result<Form, Error> {
+    getter_of("(core/get row field)", key, span)
 }
 
 fn getter_of(body: &str, field: &Form, span: Span) -> Result<Form, Error> {

@@ -36,7 +36,6 @@ struct Fork<'f> {
     serial: u64,
     steps: u64,
     depth: u64,
-    room: i64,
     deadline_ms: u64,
     /// The next branch that nobody has begun.
     next: AtomicUsize,
@@ -54,6 +53,8 @@ struct Ended {
     keywords: BTreeSet<Keyword>,
     steps: u64,
     peak: i64,
+    /// Bytes that the other branches know of; they are the parent's now.
+    reported: i64,
     /// Bytes that its thread counted and that live on.
     bytes: i64,
 }
@@ -79,7 +80,6 @@ impl Machine<'_> {
             serial: self.serial,
             steps: self.steps(),
             depth: self.depth,
-            room: self.room - (heap::live() - self.baseline),
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
             failed: AtomicUsize::new(usize::MAX),
@@ -113,6 +113,7 @@ impl Machine<'_> {
         let mut values = Vec::with_capacity(ended.len());
         for branch in ended {
             heap::adopt(branch.bytes);
+            self.world.shared.hold(-branch.reported);
             self.calls.extend(branch.calls);
             self.warnings.extend(branch.warnings);
             self.keywords.extend(branch.keywords);
@@ -161,10 +162,9 @@ impl Fork<'_> {
         machine.branches.push((self.form, number));
         machine.steps = self.steps;
         machine.depth = self.depth;
-        machine.room = self.room;
         machine.deadline_ms = Some(self.deadline_ms);
         let result = (self.work)(&mut machine, branch);
-        let (steps, peak) = (machine.steps() - self.steps, self.held() + machine.peak);
+        let (steps, peak, reported) = (machine.steps() - self.steps, machine.peak, machine.reported);
         let (calls, warnings, keywords) = (
             std::mem::take(&mut machine.calls),
             std::mem::take(&mut machine.warnings),
@@ -172,12 +172,7 @@ impl Fork<'_> {
         );
         drop(machine);
         let bytes = heap::live() - before;
-        Ended { branch, result, calls, warnings, keywords, steps, peak, bytes }
-    }
-
-    /// Bytes held by the parent.
-    fn held(&self) -> i64 {
-        i64::try_from(self.limits.memory_bytes).unwrap_or(i64::MAX).saturating_sub(self.room)
+        Ended { branch, result, calls, warnings, keywords, steps, peak, reported, bytes }
     }
 
     /// Where the numbers of a branch's closures begin: far from the parent's and from those of other branches.

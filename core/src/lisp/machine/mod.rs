@@ -32,6 +32,8 @@ use crate::value::{Keyword, Map};
 
 /// Steps between two looks at the clock, the memory and the stop sign.
 const STEPS_PER_LOOK: u64 = 1_024;
+/// Bytes that a branch may hold without telling the others.
+const UNREPORTED_BYTES: i64 = 4_096;
 /// Bytes whose making counts as one step.
 const BYTES_PER_STEP: usize = 256;
 
@@ -47,8 +49,8 @@ pub struct Machine<'h> {
     stack_end: usize,
     /// Live bytes of this thread that are not the program's.
     baseline: i64,
-    /// Bytes the program may hold.
-    room: i64,
+    /// Bytes above the baseline that other branches know of.
+    reported: i64,
     /// Most bytes seen.
     peak: i64,
     pub(crate) world: World<'h>,
@@ -95,7 +97,7 @@ impl<'h> Machine<'h> {
             depth: 0,
             stack_end: 0,
             baseline: heap::live(),
-            room: i64::try_from(limits.memory_bytes).unwrap_or(i64::MAX),
+            reported: 0,
             peak: 0,
             globals: Globals::new(&world, targets),
             world,
@@ -169,11 +171,18 @@ impl<'h> Machine<'h> {
         self.ticks(1 + bytes / BYTES_PER_STEP)
     }
 
+    /// Fails when what all branches of the program hold, and `more`, is beyond the limit.
     fn hold(&mut self, more: i64) -> R<()> {
         let held = heap::live() - self.baseline;
+        let change = held - self.reported;
+        if change.abs() > UNREPORTED_BYTES {
+            self.reported = held;
+            self.world.shared.hold(change);
+        }
+        let held = self.world.shared.held();
         self.peak = self.peak.max(held);
         let needed = held.saturating_add(more);
-        if needed <= self.room {
+        if needed <= i64::try_from(self.limits.memory_bytes).unwrap_or(i64::MAX) {
             return Ok(());
         }
         let limit = self.limits.memory_bytes;

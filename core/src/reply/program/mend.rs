@@ -128,11 +128,10 @@ fn with_quotes(text: &str) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match (&place, c) {
-            (In::Comment, '\n') => place = In::Code,
             (In::Code, ';') => place = In::Comment,
             (In::Code, '"') => place = In::Plain,
             (In::Code, c) if is_double(c) => place = In::Typographic,
-            (In::Plain, '"') => place = In::Code,
+            (In::Comment, '\n') | (In::Plain, '"') => place = In::Code,
             (In::Typographic, c) if c == '"' || is_double(c) => place = In::Code,
             (In::Plain, c) if is_double(c) => out.push('\\'),
             (In::Code | In::Plain | In::Typographic, '\\') => {

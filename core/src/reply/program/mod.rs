@@ -132,7 +132,8 @@ impl Search<'_> {
         let text = &self.normal.text;
         let blocks: Vec<Block> = self.parts.iter().flat_map(|part| block::find(text, *part)).collect();
         let closed = |tag: Tag| blocks.iter().filter(move |block| block.is_closed && block.tag == tag);
-        let tagged = |tag: Tag| self.one(ProgramRule::TaggedBlock, closed(tag).map(|block| block.content).collect());
+        let tagged =
+            |tag: Tag| self.one(ProgramRule::TaggedBlock, &closed(tag).map(|block| block.content).collect::<Vec<_>>());
         let tagged = tagged(Tag::Program).or_else(|| tagged(Tag::Alias));
         let found = match self.recovery {
             Recovery::Strict => tagged.or_else(|| self.reply()),
@@ -147,8 +148,8 @@ impl Search<'_> {
     }
 
     /// Exactly one is the program; lenient takes the first.
-    fn one(&self, rule: ProgramRule, contents: Vec<Span>) -> Found {
-        match contents.as_slice() {
+    fn one(&self, rule: ProgramRule, contents: &[Span]) -> Found {
+        match contents {
             [] => None,
             [only] => Some(Ok(self.program(rule, *only))),
             [first, .., last] if self.recovery == Recovery::Lenient && rule == ProgramRule::TaggedBlock => {
@@ -162,7 +163,7 @@ impl Search<'_> {
 
     fn other<'b>(&self, blocks: impl Iterator<Item = &'b Block>, start: Start) -> Found {
         let is_code = |content: &Span| mend::starts_with_list(content.text(&self.normal.text), start);
-        self.one(ProgramRule::Block, blocks.map(|block| block.content).filter(is_code).collect())
+        self.one(ProgramRule::Block, &blocks.map(|block| block.content).filter(is_code).collect::<Vec<_>>())
     }
 
     /// A tagged block up to the end of the reply: the only block that is left open.
@@ -174,8 +175,8 @@ impl Search<'_> {
     }
 
     fn elements(&self) -> Found {
-        let contents = self.parts.iter().flat_map(|part| block::elements(&self.normal.text, *part)).collect();
-        self.one(ProgramRule::Element, contents)
+        let contents: Vec<_> = self.parts.iter().flat_map(|part| block::elements(&self.normal.text, *part)).collect();
+        self.one(ProgramRule::Element, &contents)
     }
 
     /// A reply that starts with a program. What follows belongs to it, unless that cannot be read and is no code.

@@ -90,7 +90,7 @@ proptest! {
             if let Ok(found) = program(&reply, recovery, Finish::Complete) {
                 prop_assert!(reply.get(found.span.start..found.span.end).is_some());
                 let again = program(&found.history(), Recovery::Strict, Finish::Complete);
-                if !found.text.contains("```") && !found.text.contains("<") && !found.text.contains("#_") {
+                if !found.text.contains("```") && !found.text.contains('<') && !found.text.contains("#_") {
                     prop_assert_eq!(again.map(|again| again.text), Ok(found.text));
                 }
             }

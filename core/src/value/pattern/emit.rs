@@ -41,7 +41,7 @@ impl Emitter {
 
     pub(super) fn emit(&mut self, expr: &Expr) -> Result<(), BadPattern> {
         match expr {
-            Expr::Empty => {}
+            Expr::Empty | Expr::Absent(Absent::Clear) => {}
             Expr::Literal { val, casei } => {
                 for c in val.chars() {
                     self.add(Insn::One(literal(c, *casei)))?;
@@ -73,7 +73,6 @@ impl Emitter {
             }
             Expr::BacktrackingControlVerb(BacktrackingControlVerb::Fail) => _ = self.add(Insn::Fail)?,
             Expr::BacktrackingControlVerb(BacktrackingControlVerb::Accept) => _ = self.add(Insn::Accept)?,
-            Expr::Absent(Absent::Clear) => {}
             _ => return Err(unsupported()),
         }
         Ok(())

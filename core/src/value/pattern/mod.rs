@@ -63,3 +63,6 @@ impl Hash for Pattern {
         self.source.hash(state);
     }
 }
+
+#[cfg(test)]
+mod tests;

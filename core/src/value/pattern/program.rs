@@ -115,7 +115,7 @@ pub(crate) struct Program {
 
 impl Program {
     pub(super) fn new(source: &str) -> Result<Self, BadPattern> {
-        let tree = Expr::parse_tree(source).map_err(|error| explain(&error))?;
+        let tree = Expr::parse_tree(source).map_err(|error| explain(source, &error))?;
         let mut emitter = Emitter::new(source, &tree.expr);
         emitter.emit(&tree.expr)?;
         let (mut insns, groups, slots) = emitter.finish();
@@ -148,7 +148,7 @@ fn first(insns: &[Insn]) -> Option<Test> {
     })
 }
 
-fn explain(error: &Error) -> BadPattern {
+fn explain(source: &str, error: &Error) -> BadPattern {
     let Error::ParseError(offset, error) = error else {
         return BadPattern::new("it refers to a group that does not exist, or uses a feature that is not supported");
     };
@@ -167,6 +167,7 @@ fn explain(error: &Error) -> BadPattern {
         }
         ParseError::TargetNotRepeatable => "there is nothing that could be repeated".to_owned(),
         ParseError::InvalidGroupName => "the group's name is not valid".to_owned(),
+        _ if source.get(*offset..).is_some_and(|rest| rest.starts_with(')')) => "a ')' has no '(' before it".to_owned(),
         _ => "it cannot be read".to_owned(),
     };
     BadPattern { problem, offset: Some(*offset) }

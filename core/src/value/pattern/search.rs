@@ -186,9 +186,8 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
                     let matched = self.look(*negated, |search| search.behind(pc + 1, at, [*min, *max]))?;
                     matched.then_some((*end, at))
                 }
-                Insn::Fail => None,
                 Insn::Accept if wanted.allows(at) => return Ok(Some(at)),
-                Insn::Accept => None,
+                Insn::Fail | Insn::Accept => None,
             };
             match next {
                 Some(next) => (pc, at) = next,
@@ -334,9 +333,9 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
     fn behind(&mut self, pc: usize, end: usize, [min, max]: [usize; 2]) -> Result<Option<usize>, Stuck<E>> {
         let text = self.text;
         let starts = text[..end].char_indices().rev().map(|(start, _)| start);
-        let mut places = std::iter::once(end).chain(starts).skip(min);
+        let places = std::iter::once(end).chain(starts).skip(min);
         let mut left = max - min;
-        while let Some(start) = places.next() {
+        for start in places {
             self.count(1)?;
             let wanted = Wanted { end: Some(end), not: None };
             if let Some(end) = self.part(pc, start, wanted)? {

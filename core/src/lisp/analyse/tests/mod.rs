@@ -85,7 +85,7 @@ fn programs_become_what_they_mean() {
         ),
         (
             "(for [x xs :when x :let [y x] z y :while z] [x z])",
-            "(for 0 (global xs) when 0 let 1 0; 2 1! while 2; (vector 0 2!))",
+            "(for 0 (global xs) when 0 let 1 0; 2 1 while 2; (vector 0 2!))",
         ),
         ("(doseq [[k v] xs] (f k v))", "(doseq [0 1] (global xs); (call (global f) 0! 1!))"),
         ("(defn sq \"doc\" [x] (f x))", "(def sq \"doc\" (fn sq [x] 1 0 (call (global f) 0!)))"),

@@ -20,10 +20,30 @@ fn a_breach_names_the_limit() {
         ("(defn f [n] (first (map f [n]))) (f 1)", Limits { depth: 50, ..usual() }, "memory_exceeded", "50"),
         ("(for [a (range 900) b (range 900) c (range 900)] a)", usual(), "memory_exceeded", "10000000"),
         ("(doseq [a (range 9000) b (range 9000)] a)", Limits { steps: 100_000, ..usual() }, "timeout", "100000 steps"),
-        ("(reduce (fn [v x] (conj v (str x \"0123456789\"))) [] (range 400000))", usual(), "memory_exceeded", "10000000"),
-        ("(def v (vec (range 100000))) (loop [i 0 v v] (recur (inc i) [v (map inc (range 100000))]))", usual(), "memory_exceeded", "10000000"),
-        ("(tool/echo {}) (tool/echo {}) (tool/echo {})", Limits { tool_calls: Some(2), ..usual() }, "tool_call_limit_exceeded", "2 times"),
-        ("(map (fn [i] (tool/echo {})) [1 2 3])", Limits { tool_calls: Some(2), ..usual() }, "tool_call_limit_exceeded", "2 times"),
+        (
+            "(reduce (fn [v x] (conj v (str x \"0123456789\"))) [] (range 400000))",
+            usual(),
+            "memory_exceeded",
+            "10000000",
+        ),
+        (
+            "(def v (vec (range 100000))) (loop [i 0 v v] (recur (inc i) [v (map inc (range 100000))]))",
+            usual(),
+            "memory_exceeded",
+            "10000000",
+        ),
+        (
+            "(tool/echo {}) (tool/echo {}) (tool/echo {})",
+            Limits { tool_calls: Some(2), ..usual() },
+            "tool_call_limit_exceeded",
+            "2 times",
+        ),
+        (
+            "(map (fn [i] (tool/echo {})) [1 2 3])",
+            Limits { tool_calls: Some(2), ..usual() },
+            "tool_call_limit_exceeded",
+            "2 times",
+        ),
         ("(+ 1 2)", Limits { program_bytes: 5, ..usual() }, "program_too_large", "5"),
         ("[:a :b :c]", Limits { symbols: 2, ..usual() }, "symbol_limit_exceeded", "2"),
     ];
@@ -37,7 +57,9 @@ fn a_breach_names_the_limit() {
 #[test]
 fn every_loop_has_its_own_jumps() {
     assert_eq!(
-        shown(&outcome("(defn f [] (loop [i 0] (if (< i 999) (recur (inc i)) i))) [(f) (f) (loop [i 0] (if (< i 1000) (recur (inc i)) (f)))]")),
+        shown(&outcome(
+            "(defn f [] (loop [i 0] (if (< i 999) (recur (inc i)) i))) [(f) (f) (loop [i 0] (if (< i 1000) (recur (inc i)) (f)))]"
+        )),
         "[999 999 999]"
     );
     assert_eq!(shown(&outcome("(count (for [i (range 5000)] i))")), "5000");
@@ -64,7 +86,8 @@ fn data_nested_as_deep_as_memory_allows_is_compared_printed_and_dropped() {
     for (source, expected) in cases {
         assert_eq!(limited(&format!("{deep} {source}"), &limits).0, expected, "{source}");
     }
-    let outcome = run_with(&format!("{deep} (def kept (deep 1000000)) kept"), &Memory::new(), &limits, &Echo::default());
+    let outcome =
+        run_with(&format!("{deep} (def kept (deep 1000000)) kept"), &Memory::new(), &limits, &Echo::default());
     assert!(outcome.result.is_ok());
     drop(outcome);
 }

@@ -39,7 +39,10 @@ fn branches_may_have_branches_and_few_threads() {
 fn limits_hold_in_branches() {
     let limits = Limits { loop_jumps: 1_000_000, ..Limits::default() };
     let run = |source| shown(&run_with(source, &Memory::new(), &limits, &Echo::default()));
-    assert_eq!(run("(pmap (fn [n] (reduce (fn [v x] (conj v (str x \"abcdefghijk\"))) [] (range 400000))) [1 2])"), "memory_exceeded");
+    assert_eq!(
+        run("(pmap (fn [n] (reduce (fn [v x] (conj v (str x \"abcdefghijk\"))) [] (range 400000))) [1 2])"),
+        "memory_exceeded"
+    );
     assert_eq!(run("(defn f [n] (first (pmap f [n]))) (f 1)"), "memory_exceeded");
     let most = Limits { tool_calls: Some(5), ..Limits::default() };
     let outcome = run_with("(pmap (fn [x] (tool/echo {})) (range 20))", &Memory::new(), &most, &Echo::default());

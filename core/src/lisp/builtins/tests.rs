@@ -1,0 +1,66 @@
+//! The table's promises: each example gives what it says. The laws of sequence functions stand in files of their own.
+
+mod sequence;
+
+use crate::lisp::machine::Limits;
+use crate::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, run};
+use crate::value::Value;
+
+/// A world without tools in which no time passes.
+struct Still;
+
+impl Host for Still {
+    fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
+        Err(Failure::Tool(format!("there is no tool {tool}")))
+    }
+
+    fn interrupt(&self) -> Option<Error> {
+        None
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+}
+
+/// The value of a program that reads `data/…` from the context.
+fn value(source: &str, context: &Value) -> Result<Value, Error> {
+    let input = Input {
+        source,
+        context,
+        memory: &Memory::new(),
+        tools: &[],
+        history: &[],
+        journal: None,
+        budget: &Value::Nil,
+        limits: &Limits::default(),
+        dialect: Dialect::Current,
+        absent_data: AbsentData::Nil,
+    };
+    run(&input, &Still).result.map(|(_, value)| value)
+}
+
+/// What a program comes to, as text: the readable form of its value, or `!` and the reason of its error.
+fn outcome(source: &str) -> String {
+    match value(source, &Value::Nil) {
+        Ok(value) => value.to_string(),
+        Err(error) => format!("!{}", error.reason),
+    }
+}
+
+/// Checks programs with what they come to; the message lists all that do not.
+#[track_caller]
+fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    let broken: Vec<String> = cases
+        .into_iter()
+        .map(|(source, wanted)| (source, wanted, outcome(source)))
+        .filter(|(_, wanted, got)| got != wanted)
+        .map(|(source, wanted, got)| format!("{source}\n  wanted {wanted}\n  got    {got}"))
+        .collect();
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_example_gives_what_it_says() {
+    check(super::rows().flat_map(|row| row.examples).copied());
+}

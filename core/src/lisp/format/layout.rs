@@ -1,0 +1,226 @@
+//! Where the lines of a program break, by the conventions of Clojure. In: a tree and a width. Out: text.
+//!
+//! What fits on a line stands on one, unless a comment or a blank line was kept in it. The outcome depends on the tree
+//! alone, not on where lines broke before; so formatting twice is formatting once. Recursion is as deep as the brackets.
+
+use super::tree::{Group, Item, Node};
+use crate::text::lex::lisp::Opener;
+use crate::text::width::width;
+
+/// Where an item stands when its group is broken.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    how: How,
+    /// Columns from the start of the group, when it begins a line.
+    indent: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// On the line of the item before it.
+    Same,
+    /// On that line when it fits there as one line.
+    SameIfShort,
+    /// On a line of its own.
+    Line,
+}
+
+/// What is special about a form: how many arguments stand on its first line, and whether the others are pairs.
+#[derive(Debug, Clone, Copy)]
+enum Style {
+    Body(usize),
+    Pairs(usize),
+    Define,
+}
+
+/// Forms whose first argument is a vector of bindings.
+const BINDING: [&str; 9] = ["let", "loop", "for", "doseq", "if-let", "if-some", "when-let", "when-some", "when-first"];
+
+/// Columns by which bodies are indented.
+const BODY: usize = 2;
+
+/// A head that takes more than this part of the width has its arguments below it.
+const LONG_HEAD: usize = 3;
+
+fn style(group: &Group<'_>) -> Option<Style> {
+    let head = group.head()?;
+    Some(match head {
+        "do" | "comment" | "pcalls" => Style::Body(0),
+        "if" | "if-not" | "when" | "when-not" | "def" | "defonce" | "task" | "step-done" => Style::Body(1),
+        "as->" => Style::Body(2),
+        "fn" => match group.items.get(1).map(|item| &item.node) {
+            Some(Node::Atom(_)) => Style::Body(2),
+            _ => Style::Body(1),
+        },
+        "defn" => Style::Define,
+        "cond" => Style::Pairs(0),
+        "case" | "cond->" | "cond->>" => Style::Pairs(1),
+        "condp" => Style::Pairs(2),
+        head if BINDING.contains(&head) => Style::Body(1),
+        _ => return None,
+    })
+}
+
+/// A program laid out; `width` is kept where the names and strings allow it.
+pub(super) fn program(items: &[Item<'_>], width: usize) -> String {
+    let mut layout = Layout { out: String::new(), column: 0, line: 0, width };
+    for (place, item) in items.iter().enumerate() {
+        match &item.node {
+            _ if place == 0 => {}
+            Node::Comment(_) if !item.on_new_line => layout.write(" "),
+            _ => layout.newline(0, item.behind_blank),
+        }
+        layout.node(&item.node, 0, false);
+    }
+    layout.out
+}
+
+struct Layout {
+    out: String,
+    column: usize,
+    /// Lines written.
+    line: usize,
+    width: usize,
+}
+
+impl Layout {
+    fn write(&mut self, text: &str) {
+        self.out.push_str(text);
+        match text.rfind('\n') {
+            Some(at) => {
+                self.line += text.matches('\n').count();
+                self.column = width(&text[at + 1..]);
+            }
+            None => self.column += width(text),
+        }
+    }
+
+    fn newline(&mut self, indent: usize, behind_blank: bool) {
+        self.out.push_str(if behind_blank { "\n\n" } else { "\n" });
+        self.out.extend(std::iter::repeat_n(' ', indent));
+        self.line += 1;
+        self.column = indent;
+    }
+
+    /// `tail`: closing brackets that follow on the same line. Bindings are pairs, whatever else stands in vectors.
+    fn node(&mut self, node: &Node<'_>, tail: usize, is_binding: bool) {
+        match node {
+            Node::Atom(text) | Node::Comment(text) => self.write(text),
+            Node::Group(group) if group.flat.is_some_and(|flat| self.column + flat + tail <= self.width) => {
+                self.flat(group);
+            }
+            Node::Group(group) => self.broken(group, tail, is_binding),
+        }
+    }
+
+    fn flat(&mut self, group: &Group<'_>) {
+        self.write(group.opening());
+        for (place, item) in group.items.iter().enumerate() {
+            if place > 0 {
+                self.write(" ");
+            }
+            match &item.node {
+                Node::Atom(text) | Node::Comment(text) => self.write(text),
+                Node::Group(inner) => self.flat(inner),
+            }
+        }
+        self.close(group);
+    }
+
+    fn close(&mut self, group: &Group<'_>) {
+        self.write(group.bracket().closer().encode_utf8(&mut [0; 4]));
+    }
+
+    fn broken(&mut self, group: &Group<'_>, tail: usize, is_binding: bool) {
+        let start = self.column;
+        self.write(group.opening());
+        // The place among the forms, comments left out; the line on which the form before began.
+        let (mut form, mut line) = (0, self.line);
+        let mut previous: Option<&Item<'_>> = None;
+        for (at, item) in group.items.iter().enumerate() {
+            let is_last = at + 1 == group.items.len();
+            let rest = if is_last { tail + 1 } else { 0 };
+            let is_comment = matches!(item.node, Node::Comment(_));
+            let place = self.place(group, form, is_binding);
+            let behind_comment = previous.is_some_and(|item| matches!(item.node, Node::Comment(_)));
+            if previous.is_some() {
+                let fits = item.node.flat().is_some_and(|flat| self.column + 1 + flat + rest <= self.width);
+                let stays = match place.how {
+                    _ if is_comment => !item.on_new_line,
+                    _ if behind_comment => false,
+                    How::Same => true,
+                    How::SameIfShort => fits && self.line == line,
+                    How::Line => false,
+                };
+                if stays && !item.behind_blank {
+                    self.write(" ");
+                } else {
+                    self.newline(start + place.indent, item.behind_blank);
+                }
+            }
+            line = self.line;
+            let binds = form == 1 && !is_comment && group.head().is_some_and(|head| BINDING.contains(&head))
+                || is_binding && previous.is_some_and(|item| item.node.atom() == Some(":let"));
+            self.node(&item.node, rest, binds);
+            form += usize::from(!is_comment);
+            previous = Some(item);
+        }
+        if matches!(previous.map(|item| &item.node), Some(Node::Comment(_))) {
+            self.newline(start + self.place(group, form, is_binding).indent, false);
+        }
+        self.close(group);
+    }
+
+    /// Where the form with this number stands in a broken group.
+    fn place(&self, group: &Group<'_>, form: usize, is_binding: bool) -> Place {
+        let opened = group.opening().len();
+        let pair = |from: usize, how: How, value: usize| match (form.saturating_sub(from)) % 2 {
+            0 => Place { how: How::Line, indent: value },
+            _ => Place { how, indent: value + if how == How::Same { 0 } else { BODY } },
+        };
+        match group.opener {
+            Opener::Map => pair(0, How::Same, opened),
+            Opener::Vector if is_binding => pair(0, How::Same, opened),
+            Opener::Vector | Opener::Set => {
+                let short = group.items.iter().all(|item| item.node.atom().is_some());
+                Place { how: if short { How::SameIfShort } else { How::Line }, indent: opened }
+            }
+            Opener::List | Opener::Short => {
+                let body = Place { how: How::Line, indent: opened - 1 + BODY };
+                let first = Place { how: How::Same, ..body };
+                match style(group) {
+                    _ if form == 0 => Place { how: How::Same, indent: opened },
+                    Some(Style::Body(on_first)) if form <= on_first => first,
+                    Some(Style::Body(1)) if matches!(group.head(), Some("def" | "defonce")) => {
+                        Place { how: How::SameIfShort, ..body }
+                    }
+                    Some(Style::Body(_)) => body,
+                    Some(Style::Define) => {
+                        let is_doc = |at: usize| {
+                            group.items.get(at).and_then(|item| item.node.atom()).is_some_and(|it| it.starts_with('"'))
+                        };
+                        if form == 1 || (form == 2 && !is_doc(2)) { first } else { body }
+                    }
+                    Some(Style::Pairs(on_first)) if form <= on_first => first,
+                    Some(Style::Pairs(on_first)) => pair(on_first + 1, How::SameIfShort, body.indent),
+                    None => self.argument(group, form, opened),
+                }
+            }
+        }
+    }
+
+    /// An argument of an ordinary call: below the first one, which stands beside the head.
+    fn argument(&self, group: &Group<'_>, form: usize, opened: usize) -> Place {
+        match group.head().map(width) {
+            None => Place { how: How::Line, indent: opened },
+            Some(head) if head > self.width / LONG_HEAD => {
+                let how = if form == 1 { How::Line } else { How::SameIfShort };
+                Place { how, indent: opened - 1 + BODY }
+            }
+            Some(head) => {
+                let how = if form == 1 { How::Same } else { How::Line };
+                Place { how, indent: opened + head + 1 }
+            }
+        }
+    }
+}

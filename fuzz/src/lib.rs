@@ -1,0 +1,68 @@
+//! What is fuzzed: the reader, the formatter, and whole programs with small limits. A panic or an answer that takes too long is a find.
+
+use std::time::{Duration, Instant};
+
+use ptc_core::lisp::case::Case;
+use ptc_core::lisp::{self, Budget, CallAddress, Error, Failure, Host, format};
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Json, Value, json};
+
+/// A program must have ended after this.
+const LONGEST: Duration = Duration::from_secs(5);
+/// When it is told to end.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+const OPTIONS: &str = r#"{
+    "max_steps": 300000, "max_memory_bytes": 4000000, "max_depth": 500, "max_symbols": 2000, "max_tool_calls": 20,
+    "max_parallel_workers": 2
+}"#;
+
+/// Reads a text.
+pub fn read(text: &str) {
+    let budget = Budget { bytes: 1_000_000, symbols: 10_000 };
+    if let Err(error) = lisp::read(text, budget) {
+        assert!(!error.message().is_empty());
+    }
+}
+
+/// Lays a text out; what was laid out stays as it is and can still be read.
+pub fn format(text: &str) {
+    let Some(once) = format::program(text, 80) else { return };
+    assert_eq!(format::program(&once, 80).as_ref(), Some(&once), "laid out twice");
+}
+
+/// Runs a text as a program.
+pub fn run(text: &str) {
+    let members = [
+        ("program", Json::str(text)),
+        ("context", json::parse(r#"{"xs": [1, 2, 3], "m": {"a": 1}, "s": "é", "rows": [{"a": 1}]}"#).expect("JSON")),
+        ("tools", json::parse(r#"{"echo": "echo"}"#).expect("JSON")),
+        ("opts", json::parse(OPTIONS).expect("JSON")),
+    ];
+    let case = Case::read(&Json::object(members)).expect("a case");
+    let started = Instant::now();
+    let outcome = lisp::run(&case.input(), &Surroundings { case: &case, deadline: started + DEADLINE });
+    let record = case.record(&outcome).to_text();
+    assert!(started.elapsed() < LONGEST, "it took {:?}", started.elapsed());
+    let is_fault = matches!(&outcome.result, Err(error) if error.reason == Reason::InternalError);
+    assert!(!is_fault, "{record}");
+}
+
+struct Surroundings<'c> {
+    case: &'c Case,
+    deadline: Instant,
+}
+
+impl Host for Surroundings<'_> {
+    fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
+        self.case.answer(tool, args)
+    }
+
+    fn interrupt(&self) -> Option<Error> {
+        (Instant::now() > self.deadline).then(|| Error::new(Reason::Timeout, "out of time"))
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+}
