@@ -197,10 +197,8 @@ impl<V> Table<V> {
         if !matches!(self.0, Entries::Tree(_)) {
             self.0 = Entries::Tree(std::mem::take(self).into_iter().collect());
         }
-        match &mut self.0 {
-            Entries::Tree(tree) => tree,
-            _ => unreachable!("the table has just become a tree"),
-        }
+        let Entries::Tree(tree) = &mut self.0 else { unreachable!("the table has just become a tree") };
+        tree
     }
 
     /// Removes exactly this key, returning the value it had.
