@@ -185,10 +185,10 @@ impl<V> Table<V> {
 
     /// A table of many entries, each key once.
     fn large(entries: Vec<(Value, V)>) -> Self {
-        Self(if !entries.iter().all(|(key, _)| is_hashable(key)) {
-            Entries::Tree(entries.into_iter().collect())
-        } else {
+        Self(if entries.iter().all(|(key, _)| is_hashable(key)) {
             Entries::Hashed(Box::new(Hashed::new(entries)))
+        } else {
+            Entries::Tree(entries.into_iter().collect())
         })
     }
 
