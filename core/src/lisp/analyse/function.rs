@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::bind::unsupported;
 use super::call::count;
-use super::name::{number, plain};
+use super::name::{HISTORY, is_placeholder, number, plain};
 use super::scope::Scope;
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
@@ -132,16 +132,25 @@ impl Analyser<'_> {
         });
         let target = params.len() + usize::from(rest.is_some());
         self.scope().targets.push(target);
+        self.shorts += 1;
         let body = match parts {
             [] => self.body(&[], form.span, Tail::Yes)?,
-            [only] if only.symbol().is_none() => self.expr(only, Tail::Yes)?,
+            [only] if !is_called(only) => self.expr(only, Tail::Yes)?,
             parts => {
                 let call = Form { shape: Shape::List(parts.to_vec()), span: form.span };
                 self.expr(&call, Tail::Yes)?
             }
         };
+        self.shorts -= 1;
         Ok(self.finish(None, params, rest, format!("[{}]", shown.join(" ")), body, form.span))
     }
+}
+
+/// Is it a name whose function a short function of nothing else calls? Placeholders, earlier results and qualified names
+/// are values, but a tool is called.
+fn is_called(form: &Form) -> bool {
+    let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
+    is_tool || plain(form).is_some_and(|name| !is_placeholder(name) && !HISTORY.contains(&name))
 }
 
 /// Is it a list of parameters with a body, as functions of several arities have them?
