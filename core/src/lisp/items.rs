@@ -37,7 +37,7 @@ impl Iterator for Items {
             Self::Shared(list, at) => {
                 let item = list.get(*at)?;
                 *at += 1;
-                Some(if let Value::Int(int) = item { Value::Int(*int) } else { item.clone() })
+                Some(item.clone())
             }
         }
     }

@@ -2,13 +2,15 @@
 //!
 //! Every kind of value that holds other values must be known to [`Value::is_container`] and taken apart here.
 
+#![expect(clippy::inline_always, reason = "measured: replacing a small value must not cost a call")]
+
 use std::sync::Arc;
 
 use super::Value;
 
 impl Value {
     /// Is something to be done when it is dropped?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_shared(&self) -> bool {
         matches!(
             self,
@@ -24,16 +26,22 @@ impl Value {
 
     /// Puts another value in its place. Small values are written in parts: reading one back as a whole soon after it was
     /// written in parts makes the processor wait.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, value: Self) {
         if self.is_shared() {
-            drop(std::mem::take(self));
+            self.clear();
         }
         std::mem::forget(match value {
             Self::Int(int) => std::mem::replace(self, Self::Int(int)),
             Self::Bool(truth) => std::mem::replace(self, Self::Bool(truth)),
             other => std::mem::replace(self, other),
         });
+    }
+
+    /// Drops it; nil is left.
+    #[inline(never)]
+    pub(crate) fn clear(&mut self) {
+        drop(std::mem::take(self));
     }
 
     /// Does it hold other values?

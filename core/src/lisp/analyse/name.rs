@@ -189,7 +189,9 @@ impl Analyser<'_> {
 
     /// Does the name live in memory, or will it?
     pub(super) fn is_global(&self, name: &str) -> bool {
-        self.defined.contains(name) || Keyword::known(name).is_some_and(|name| self.names.memory.contains_key(&name))
+        let memory = self.names.memory;
+        self.defined.contains(name)
+            || !memory.is_empty() && Keyword::known(name).is_some_and(|name| memory.contains_key(&name))
     }
 
     /// Notes an unknown name; the node is never run.

@@ -33,7 +33,7 @@ impl<const N: usize> Drop for Frame<N> {
     #[inline]
     fn drop(&mut self) {
         for slot in self.0.iter_mut().filter(|slot| slot.is_shared()) {
-            drop(std::mem::take(slot));
+            slot.clear();
         }
     }
 }
