@@ -69,6 +69,9 @@ fn bad_args(tool: &str, problem: &str) -> Box<Halt> {
 fn named(mut halt: Box<Halt>, tool: &str) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt {
         error.op.get_or_insert_with(|| format!("tool/{tool}").into());
+        if error.reason == Reason::InvalidToolArgs {
+            error.hint.get_or_insert_with(|| format!("Write (tool/{tool} {{:name value}})"));
+        }
     }
     halt
 }
