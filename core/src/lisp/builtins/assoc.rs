@@ -161,6 +161,13 @@ fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value) ->
     let mut at = root;
     for key in path {
         machine.tick()?;
+        // Paths read flexibly and write exactly: what was found under the other kind of key goes on under this one.
+        if let Value::Map(map) = &mut *at
+            && map.get(key).is_none()
+            && let Some(found) = map.lookup_key(key).cloned()
+        {
+            own_map(machine, map)?.insert(key.clone(), found);
+        }
         at = place(machine, at, key.clone())?;
     }
     Ok(at)
