@@ -1,11 +1,12 @@
 //! What the values under one key look like: types, range, distinct values, examples.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use super::{counts, record, type_name};
 use crate::lisp::R;
-use crate::lisp::builtins::place::{number, offset};
+use crate::lisp::builtins::place::{length, number, offset};
 use crate::lisp::machine::Machine;
 use crate::value::number::parse_double;
 use crate::value::{Bounds, Value};
@@ -157,24 +158,29 @@ fn is_scalar(value: &Value) -> bool {
 pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
     match value {
         Value::Str(text) => {
-            machine.ticks(1 + text.len().min(EXAMPLE_BYTES) / 16)?;
-            let start = &text[..text.floor_char_boundary(EXAMPLE_BYTES)];
-            Ok(offset(start, EXAMPLE_CHARS).map_or_else(|| value.clone(), |end| cut(value, start, end)))
+            machine.ticks(1 + text.len() / 16)?;
+            Ok(match cut(text) {
+                Cow::Borrowed(_) => value.clone(),
+                Cow::Owned(text) => text.into(),
+            })
         }
+        Value::Float(_) => Ok(value.clone()),
         scalar if is_scalar(scalar) => Ok(scalar.clone()),
         other => {
             let mut text = Start::default();
-            _ = other.write(&mut text, Bounds::default());
+            _ = other.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
             machine.ticks(1 + text.0.len() / 16)?;
-            let end = offset(&text.0, EXAMPLE_CHARS).unwrap_or(text.0.len());
-            Ok(Value::from(&text.0[..end]))
+            Ok(Value::from(&*cut(&text.0)))
         }
     }
 }
 
-fn cut(value: &Value, start: &str, end: usize) -> Value {
-    let whole = value.as_str().is_some_and(|text| text.len() == end);
-    if whole { value.clone() } else { Value::from(&start[..end]) }
+/// A text, or its start and how long it is.
+fn cut(text: &str) -> Cow<'_, str> {
+    match offset(text, EXAMPLE_CHARS) {
+        Some(end) if end < text.len() => format!("{}...({} chars)", &text[..end], length(text)).into(),
+        _ => text.into(),
+    }
 }
 
 /// A key as it is shown: strings as they are, everything else in readable form.
@@ -184,9 +190,7 @@ pub(super) fn label(key: &Value) -> String {
         Value::Str(name) => _ = text.write_str(name),
         other => _ = other.write(&mut text, Bounds::default()),
     }
-    let end = offset(&text.0, EXAMPLE_CHARS).unwrap_or(text.0.len());
-    text.0.truncate(end);
-    text.0
+    cut(&text.0).into_owned()
 }
 
 /// The start of a text; writing more fails.
