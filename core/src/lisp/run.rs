@@ -261,11 +261,12 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
-        let result = unit.body.run(&mut machine, &mut frame, None);
+        let mut value = Value::Nil;
+        let result = unit.body.run(&mut machine, &mut frame, None, &mut value);
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
         let result = match result.map_err(|halt| *halt) {
-            Ok(value) => Ok((Signal::Value, value)),
+            Ok(()) => Ok((Signal::Value, value)),
             Err(Halt::Return(value)) => Ok((Signal::Return, value)),
             Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
             Err(Halt::Error(error)) => Err(error),

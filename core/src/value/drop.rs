@@ -7,6 +7,35 @@ use std::sync::Arc;
 use super::{Map, Set, Value};
 
 impl Value {
+    /// Is something to be done when it is dropped?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(
+            self,
+            Self::Big(_)
+                | Self::Str(_)
+                | Self::List(_)
+                | Self::Map(_)
+                | Self::Set(_)
+                | Self::Function(_)
+                | Self::Pattern(_)
+        )
+    }
+
+    /// Puts another value in its place. Small values are written in parts: reading one back as a whole soon after it was
+    /// written in parts makes the processor wait.
+    #[inline]
+    pub(crate) fn put(&mut self, value: Self) {
+        if self.is_shared() {
+            drop(std::mem::take(self));
+        }
+        std::mem::forget(match value {
+            Self::Int(int) => std::mem::replace(self, Self::Int(int)),
+            Self::Bool(truth) => std::mem::replace(self, Self::Bool(truth)),
+            other => std::mem::replace(self, other),
+        });
+    }
+
     /// Does it hold other values?
     pub(crate) fn is_container(&self) -> bool {
         matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))

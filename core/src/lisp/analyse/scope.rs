@@ -2,7 +2,7 @@
 //!
 //! It must never give a slot to two locals that can be read at the same time.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::Analyser;
 use crate::lisp::ir::{Capture, Local};

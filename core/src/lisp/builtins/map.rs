@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::argument::{Sources, callee};
-use super::collection::{Each, each_item, inside, several};
+use super::collection::{Each, each_item, inside, nothing_found, several};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
@@ -50,6 +50,11 @@ const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
 
 fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match args {
+        [function, coll] if nothing_found(function, coll) => {
+            let mut list = collect(machine, std::mem::take(coll))?;
+            list.iter_mut().for_each(|item| *item = Value::Nil);
+            Ok(list.into())
+        }
         [function, coll] => {
             let each = Each::of(function, coll, "(map f coll)")?;
             map_one(machine, each, std::mem::take(coll))
@@ -126,6 +131,8 @@ fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [function, coll] = args else { return Ok(Value::Nil) };
+    // A field that is no list counts as a list of one (as the reference has it); what a function gives must be one.
+    let scalars = matches!((&*function, &*coll), (Value::Keyword(_), Value::List(_)));
     let each = Each::of(function, coll, "(mapcat f coll)")?;
     let mut joined = Vec::new();
     for item in each_item(2, std::mem::take(coll))? {
@@ -139,6 +146,7 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                     Err(list) => joined.extend_from_slice(&list),
                 }
             }
+            other if scalars && !other.is_nil() => joined.push(other),
             other => joined.extend(
                 items(other).map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
             ),

@@ -49,7 +49,7 @@ mod view;
 mod walk;
 mod written;
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::OnceLock;
 
 pub use reference::{card, reference};

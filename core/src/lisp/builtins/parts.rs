@@ -136,7 +136,7 @@ fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         (Value::List(list), Value::Int(place)) => usize::try_from(*place).ok().and_then(|place| list.get(place)),
         _ => None,
     };
-    if !matches!(args[0], Value::Map(_) | Value::List(_)) {
+    if !matches!(args[0], Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_)) {
         return Err(wrong(1, "a map", &args[0]));
     }
     let mut coll = items(coll).map_err(|other| wrong(2, "a collection", &other))?;

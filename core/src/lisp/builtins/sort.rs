@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use super::argument::{Sources, hinted, swapped};
+use super::collection::inside;
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -82,11 +83,11 @@ impl<'v> Comparator<'v> {
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
             Self::Function(function) => {
                 machine.tick()?;
-                match function.call2(machine, first.clone(), second.clone())? {
+                match function.call2(machine, first.clone(), second.clone()).map_err(inside)? {
                     Value::Bool(true) => Ok(false),
                     // Only the other way round tells a tie.
                     Value::Bool(false) | Value::Nil => {
-                        Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy())
+                        Ok(function.call2(machine, second.clone(), first.clone()).map_err(inside)?.is_truthy())
                     }
                     Value::Int(sign) => Ok(sign > 0),
                     Value::Float(sign) => Ok(sign > 0.0),
@@ -136,18 +137,25 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if !matches!(coll, Value::Set(_)) && Sources::All.check(1, &key).is_ok() && Callee::of(position, &coll).is_ok() {
         return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
     }
+    if key.is_nil() {
+        return Err(wrong(1, "a keyword, string, key path or function", &key));
+    }
     let key = Key::of(1, &key)?;
     let comparator = Comparator::of(2, &comparator)?;
     Sources::All.check(position, &coll)?;
+    // The characters of a string have no fields, and nothing is said about it.
+    let lenient = matches!((&coll, &key), (Value::Str(_), Key::Field(Value::Keyword(_))));
     let items = collect(machine, coll)?;
     machine.reserve(items.len().saturating_mul(size_of::<(Value, Value)>()))?;
     let mut keyed = Vec::with_capacity(items.len());
     for item in items {
         machine.tick()?;
-        if let (Key::Field(field), false) = (&key, matches!(item, Value::Map(_) | Value::List(_) | Value::Nil)) {
+        let fields =
+            matches!(item, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil) || lenient;
+        if let (Key::Field(field), false) = (&key, fields) {
             return Err(no_fields(field, &item));
         }
-        keyed.push((key.of_item(machine, &item)?, item));
+        keyed.push((key.of_item(machine, &item).map_err(inside)?, item));
     }
     let keyed = sorted(machine, keyed, &comparator, |(key, _)| key)?;
     machine.ticks(keyed.len())?;

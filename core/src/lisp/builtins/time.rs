@@ -135,7 +135,8 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 .or_else(|| Instant::parse_mail(text));
             return read.map(Value::Instant).ok_or_else(|| unreadable(text, "a date and time").into());
         }
-        Some(value @ (Value::Date(_) | Value::Instant(_))) => return Ok(value.clone()),
+        Some(Value::Date(date)) => Some(date.midnight()),
+        Some(value @ Value::Instant(_)) => return Ok(value.clone()),
         Some(other) => return Err(wrong(1, "an integer or string", other)),
     };
     at.map(Value::Instant).ok_or_else(|| outside("the point in time").into())

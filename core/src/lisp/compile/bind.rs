@@ -55,7 +55,7 @@ impl Bind {
     ) -> R<()> {
         match self {
             Self::Slot(slot) => {
-                slots[*slot as usize] = value;
+                slots[*slot as usize].put(value);
                 Ok(())
             }
             _ => self.take_apart(machine, slots, closed, value),
@@ -64,7 +64,7 @@ impl Bind {
 
     fn take_apart(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, value: Value) -> R<()> {
         match self {
-            Self::Slot(slot) => slots[*slot as usize] = value,
+            Self::Slot(slot) => slots[*slot as usize].put(value),
             Self::Ignore => {}
             Self::List { items, rest, whole, place } => {
                 if let Some(slot) = whole {

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 
 pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
+pub(crate) use code::Frame;
 pub use code::{Closed, Code, Lambda};
 pub(crate) use globals::{Globals, Target};
 pub use limits::Limits;

@@ -8,7 +8,7 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use super::{Error, Form, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
