@@ -70,14 +70,14 @@ fn programs_become_what_they_mean() {
         ("(-> 1 f (g 2) :k)", "(call :k (call (global g) (call (global f) 1) 2))"),
         ("(->> 1 f (g 2))", "(call (global g) 2 (call (global f) 1))"),
         ("(as-> 1 x (f x) (g x))", "(let 0 1 0 (call (global f) 0!) (call (global g) 0!))"),
-        ("(cond-> 1 f (g 2))", "(let 0 1 0 (if (global f) (call (global g) 0! 2) 0!) 0!)"),
+        ("(cond-> 1 f (g 2))", "(let 0 1 (if (global f) (call (global g) 0! 2) 0!))"),
         (
             "(some-> 1 f g)",
-            "(let 0 1 0 (case 0 [nil] nil (call (global f) 0!)) 0 (case 0 [nil] nil (call (global g) 0!)) 0!)",
+            "(let 0 1 0 (case 0 [nil] nil (call (global f) 0!)) (case 0 [nil] nil (call (global g) 0!)))",
         ),
         (
             "(some->> xs (f (some-> g h)))",
-            "(let 0 (global xs) 0 (case 0 [nil] nil (call (global f) (let 1 (global g) 1 (case 1 [nil] nil (call (global h) 1!)) 1!) 0!)) 0!)",
+            "(let 0 (global xs) (case 0 [nil] nil (call (global f) (let 1 (global g) (case 1 [nil] nil (call (global h) 1!))) 0!)))",
         ),
         (
             "(loop [i 0 a []] (if (f i) (recur (g i) a) a))",
