@@ -35,9 +35,9 @@ impl Iterator for Items {
         match self {
             Self::Owned(items) => items.next(),
             Self::Shared(list, at) => {
-                let item = list.get(*at).cloned();
+                let item = list.get(*at)?;
                 *at += 1;
-                item
+                Some(if let Value::Int(int) = item { Value::Int(*int) } else { item.clone() })
             }
         }
     }

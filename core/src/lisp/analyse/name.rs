@@ -180,7 +180,7 @@ impl Analyser<'_> {
             return Some(Expr::Global { global: self.global(name), unbound });
         }
         if let Some(builtin) = builtin {
-            return Some(Expr::Const(function(Function::Builtin(builtin))));
+            return Some(Expr::Const(builtins::value(builtin)));
         }
         match (0..).zip(HISTORY).find(|(_, known)| *known == name) {
             Some((back, _)) => Some(Expr::History(back)),

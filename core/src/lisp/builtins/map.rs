@@ -87,7 +87,8 @@ fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
     let mut list = owned(machine, coll)?;
     for item in &mut list {
         machine.tick()?;
-        *item = each.of_owned(machine, std::mem::take(item))?;
+        let value = each.of_owned(machine, std::mem::take(item))?;
+        item.put(value);
     }
     Ok(list.into())
 }

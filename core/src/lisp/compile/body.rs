@@ -100,7 +100,7 @@ impl Tail {
                     at = if condition.test(machine, slots, closed)? { then } else { other };
                 }
                 Self::Recur1(target, value, place) => {
-                    match value.int(slots) {
+                    match value.int(slots, closed) {
                         Some(int) => slots[*target as usize].put(Value::Int(int)),
                         None => {
                             let value = value.eval(machine, slots, closed)?;
@@ -111,7 +111,7 @@ impl Tail {
                 }
                 Self::Recur2([a, b], values, place) => {
                     let [one, two] = &**values;
-                    if let (Some(one), Some(two)) = (one.int(slots), two.int(slots)) {
+                    if let (Some(one), Some(two)) = (one.int(slots, closed), two.int(slots, closed)) {
                         slots[*a as usize].put(Value::Int(one));
                         slots[*b as usize].put(Value::Int(two));
                     } else {

@@ -1,5 +1,7 @@
 //! Calls of builtins known by name: arguments on the native stack, the usual cases of small ones in place.
 
+use std::sync::OnceLock;
+
 use super::Compiler;
 use super::expression::{Ex, code, code_into, copy};
 use crate::lisp::R;
@@ -8,6 +10,9 @@ use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::{Code, Frame, Machine, Place};
 use crate::text::Span;
 use crate::value::Value;
+
+/// Builtins that make functions of their arguments and do nothing else.
+const MAKERS: &[&str] = &["fnil", "partial", "comp", "complement", "constantly", "juxt", "every-pred", "some-fn"];
 
 /// A builtin and where it is called.
 #[derive(Clone, Copy)]
@@ -40,11 +45,27 @@ impl Compiler<'_> {
         if let Some(condition) = self.predicate(builtin, args, span) {
             return Self::truth(condition);
         }
+        if MAKERS.contains(&builtin.name) && args.iter().all(|arg| matches!(arg.expr, Expr::Const(_))) {
+            return self.once(builtin, args, span);
+        }
         match args {
             [arg] => self.unary(builtin, arg, span),
             [a, b] => self.binary(builtin, [a, b], span),
             _ => self.plain(builtin, args, span),
         }
+    }
+
+    /// A call that always gives the same: its first value is kept.
+    fn once(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+        let made = self.plain(builtin, args, span);
+        let kept = OnceLock::new();
+        code(move |machine, slots, closed| match kept.get() {
+            Some(value) => Ok(Value::clone(value)),
+            None => {
+                let value = made.eval(machine, slots, closed)?;
+                Ok(kept.get_or_init(|| value).clone())
+            }
+        })
     }
 
     /// A call like any other.
@@ -214,6 +235,12 @@ impl Compiler<'_> {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
         code_into(move |machine, slots, closed, out| {
+            if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed))
+                && let Some(int) = int(a, b)
+            {
+                out.put(Value::Int(int));
+                return Ok(());
+            }
             let mut pair = Frame::<2>::new();
             a.eval_into(machine, slots, closed, &mut pair[0])?;
             b.eval_into(machine, slots, closed, &mut pair[1])?;
@@ -245,6 +272,12 @@ impl Compiler<'_> {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
         code_into(move |machine, slots, closed, out| {
+            if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed))
+                && let Some(int) = int(a, b)
+            {
+                out.put(Value::Int(int));
+                return Ok(());
+            }
             let mut pair = Frame::<2>::new();
             a.eval_into(machine, slots, closed, &mut pair[0])?;
             b.eval_into(machine, slots, closed, &mut pair[1])?;

@@ -201,9 +201,22 @@ impl Compiler<'_> {
                     }
                 })
             }
+            (Ex::Const(with), b) => {
+                let call = self.site(builtin, span);
+                test(move |machine, slots, closed| {
+                    let b = b.eval(machine, slots, closed)?;
+                    match when.quick(&with, &b) {
+                        Some(holds) => Ok(holds),
+                        None => Ok(call.run(machine, &mut [with.clone(), b])?.is_truthy()),
+                    }
+                })
+            }
             (a, b) => {
                 let call = self.site(builtin, span);
                 test(move |machine, slots, closed| {
+                    if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed)) {
+                        return Ok(when.holds(a.cmp(&b)));
+                    }
                     let a = a.eval(machine, slots, closed)?;
                     let b = b.eval(machine, slots, closed)?;
                     match when.quick(&a, &b) {

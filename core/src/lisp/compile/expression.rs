@@ -54,7 +54,7 @@ impl Ex {
             Self::Local(at) => out.put(copy(&slots[*at as usize])),
             Self::Take(at) => out.put(std::mem::take(&mut slots[*at as usize])),
             Self::Const(value) => out.put(copy(value)),
-            Self::AddConst { slow, .. } | Self::AddLocals { slow, .. } => match self.int(slots) {
+            Self::AddConst { slow, .. } | Self::AddLocals { slow, .. } => match self.int(slots, closed) {
                 Some(sum) => out.put(Value::Int(sum)),
                 None => return slow(machine, slots, closed, out),
             },
@@ -79,9 +79,9 @@ impl Ex {
         }
     }
 
-    /// Its value when it is an integer that locals and constants alone make.
+    /// Its value when it is an integer that is there, or that needs no more than a sum.
     #[inline(always)]
-    pub(super) fn int(&self, slots: &[Value]) -> Option<i64> {
+    pub(super) fn int(&self, slots: &[Value], closed: Closed<'_>) -> Option<i64> {
         match self {
             Self::AddConst { local, add, .. } => match slots[*local as usize] {
                 Value::Int(int) => int.checked_add(*add),
@@ -96,6 +96,10 @@ impl Ex {
                 _ => None,
             },
             Self::Const(Value::Int(int)) => Some(*int),
+            Self::Capture(at) => match closed?.captures.get(*at as usize) {
+                Some(Value::Int(int)) => Some(*int),
+                _ => None,
+            },
             _ => None,
         }
     }

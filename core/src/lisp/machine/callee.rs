@@ -17,6 +17,8 @@ enum Target<'v> {
     Step(i64, &'static Builtin),
     /// `+`
     Sum(&'static Builtin),
+    /// `*`
+    Product(&'static Builtin),
     Builtin(&'static Builtin),
     Keyword(Keyword),
     Other(&'v Value),
@@ -26,6 +28,7 @@ impl Target<'_> {
     fn of(builtin: &'static Builtin) -> Self {
         match builtin.name {
             "+" => Self::Sum(builtin),
+            "*" => Self::Product(builtin),
             "inc" => Self::Step(1, builtin),
             "dec" => Self::Step(-1, builtin),
             _ => Self::Builtin(builtin),
@@ -69,6 +72,7 @@ impl<'v> Callee<'v> {
         match (self.0, &one, &two) {
             (Target::Closure(closure), ..) => machine.call_fleeting2(closure, one, two),
             (Target::Sum(_), &Value::Int(a), &Value::Int(b)) if a.checked_add(b).is_some() => Ok(Value::Int(a + b)),
+            (Target::Product(_), &Value::Int(a), &Value::Int(b)) if a.checked_mul(b).is_some() => Ok(Value::Int(a * b)),
             (Target::Sum(_), &Value::Float(a), &Value::Float(b)) => Ok(Value::Float(a + b)),
             _ => self.call(machine, &mut [one, two]),
         }
@@ -79,9 +83,10 @@ impl<'v> Callee<'v> {
     pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         match self.0 {
             Target::Closure(closure) => machine.call_fleeting(closure, args),
-            Target::Builtin(builtin) | Target::Step(_, builtin) | Target::Sum(builtin) => {
-                machine.call_builtin(builtin, args)
-            }
+            Target::Builtin(builtin)
+            | Target::Step(_, builtin)
+            | Target::Sum(builtin)
+            | Target::Product(builtin) => machine.call_builtin(builtin, args),
             Target::Keyword(word) => machine.call_keyword(word, args),
             Target::Other(function) => machine.call(function, args),
         }
