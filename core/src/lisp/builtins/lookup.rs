@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::argument::swapped;
-use super::view::item;
+use super::view::{item, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, entries as entries_of, items, wrong};
+use crate::lisp::{Error, R, entries as entries_of, wrong};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
@@ -240,7 +240,7 @@ fn pair(entry: &Value, part: usize) -> R {
 fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let keys = match std::mem::take(&mut args[1]) {
         text @ Value::Str(_) => Err(text),
-        keys => items(keys),
+        keys => items(machine, keys)?,
     }
     .map_err(|other| wrong(2, "a vector of keys", &other))?;
     match &args[0] {
