@@ -31,7 +31,7 @@ pub use keyword::Keyword;
 pub use list::List;
 pub use map::Map;
 pub use num_bigint::BigInt;
-pub(crate) use order::address;
+pub(crate) use order::{address, is_owed, take_owed};
 pub use pattern::{BadPattern, Pattern};
 pub(crate) use pattern::{Filled, Found, Search, Stuck};
 pub(crate) use print::shown;
