@@ -52,7 +52,7 @@ impl<'v> Each<'v> {
 #[inline]
 fn field(machine: &mut Machine<'_>, word: Keyword, item: &Value) -> R {
     match item {
-        Value::Map(_) | Value::Nil => machine.keyword_get(word, item),
+        Value::Map(_) | Value::Nil => Ok(machine.keyword_get(word, item)),
         other => Err(no_fields(word, other)),
     }
 }

@@ -38,7 +38,7 @@ impl<'v> Callee<'v> {
     #[inline]
     pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> R {
         match self.0 {
-            Target::Keyword(word) => machine.keyword_get(word, &arg),
+            Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
             _ => self.call(machine, &mut [arg]),
         }
     }
