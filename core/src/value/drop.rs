@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Map, Value};
+use super::{Map, Set, Value};
 
 impl Value {
     /// Does it hold other values?
@@ -29,13 +29,13 @@ pub(crate) fn dismantle(values: impl Iterator<Item = Value>) {
                 }
             }
             Value::Set(set) => {
-                if let Some(set) = Arc::into_inner(set).filter(|set| set.iter().any(Value::holds_values)) {
-                    pending.extend(set.into_vec().into_iter().filter(Value::holds_values));
+                if let Some(set) = Arc::into_inner(set).filter(Set::has_containers) {
+                    pending.extend(set.into_unordered().filter(Value::holds_values));
                 }
             }
             Value::Map(map) => {
                 if let Some(map) = Arc::into_inner(map).filter(Map::has_containers) {
-                    let entries = map.into_iter().flat_map(|(key, value)| [key, value]);
+                    let entries = map.into_unordered().flat_map(|(key, value)| [key, value]);
                     pending.extend(entries.filter(Value::holds_values));
                 }
             }

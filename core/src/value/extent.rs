@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::order::address;
-use super::{Value, map};
+use super::{Members, Value, map};
 
 /// The size of a value when written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +81,7 @@ impl<'a> Frame<'a> {
 /// The values directly inside another: items, members, or keys and values in turn.
 pub(crate) enum Parts<'a> {
     Items(std::slice::Iter<'a, Value>),
+    Members(Members<'a>),
     Entries(map::Iter<'a>, Option<&'a Value>),
 }
 
@@ -89,7 +90,7 @@ impl<'a> Parts<'a> {
     pub(crate) fn of(container: &'a Value) -> Self {
         match container {
             Value::List(items) => Self::Items(items.iter()),
-            Value::Set(members) => Self::Items(members.iter()),
+            Value::Set(members) => Self::Members(members.iter()),
             Value::Map(map) => Self::Entries(map.iter(), None),
             _ => Self::Items([].iter()),
         }
@@ -102,6 +103,7 @@ impl<'a> Iterator for Parts<'a> {
     fn next(&mut self) -> Option<&'a Value> {
         match self {
             Self::Items(items) => items.next(),
+            Self::Members(members) => members.next(),
             Self::Entries(_, waiting @ Some(_)) => waiting.take(),
             Self::Entries(entries, waiting) => {
                 let (key, value) = entries.next()?;

@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use super::{Value, map, number};
+use super::{Members, Value, map, number};
 
 /// Containers compared before pairs are remembered; below this, comparing twice is cheaper.
 const REMEMBER_AFTER: usize = 4_096;
@@ -74,10 +74,27 @@ impl PartialEq for Value {
             (Self::Str(a), Self::Str(b)) => a == b,
             (Self::Keyword(a), Self::Keyword(b)) => a == b,
             (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::List(a), Self::List(b)) => equal_leaves(a, b).unwrap_or_else(|| self.cmp(other) == Ordering::Equal),
             // Values of different kinds are never equal, not even numbers.
             _ => discriminant(self) == discriminant(other) && self.cmp(other) == Ordering::Equal,
         }
     }
+}
+
+/// Are two lists equal? `None` when that hangs on containers inside.
+fn equal_leaves(a: &[Value], b: &[Value]) -> Option<bool> {
+    if a.len() != b.len() {
+        return Some(false);
+    }
+    for (a, b) in a.iter().zip(b) {
+        if a.is_container() && b.is_container() {
+            return None;
+        }
+        if a != b {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
 impl Eq for Value {}
@@ -146,6 +163,7 @@ fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
 /// Values that stand side by side in a container.
 enum Row<'a> {
     Items(std::slice::Iter<'a, Value>),
+    Members(Members<'a>),
     Keys(map::Iter<'a>),
     Values(map::Iter<'a>),
 }
@@ -156,6 +174,7 @@ impl<'a> Iterator for Row<'a> {
     fn next(&mut self) -> Option<&'a Value> {
         match self {
             Self::Items(items) => items.next(),
+            Self::Members(members) => members.next(),
             Self::Keys(entries) => entries.next().map(|(key, _)| key),
             Self::Values(entries) => entries.next().map(|(_, value)| value),
         }
@@ -257,7 +276,7 @@ impl<'a> Walk<'a> {
                 push(Row::Items(a.iter()), Row::Items(b.iter()), rule, a.len().cmp(&b.len()));
             }
             (Value::Set(a), Value::Set(b)) if a.len() == b.len() => {
-                push(Row::Items(a.iter()), Row::Items(b.iter()), Rule::Strict, Ordering::Equal);
+                push(Row::Members(a.iter()), Row::Members(b.iter()), Rule::Strict, Ordering::Equal);
             }
             (Value::Map(a), Value::Map(b)) if a.len() == b.len() => {
                 push(Row::Values(a.iter()), Row::Values(b.iter()), rule, Ordering::Equal);

@@ -85,8 +85,8 @@ impl<W: Write> Printer<'_, W> {
             Value::Float(value) => self.out.write_str(&float(*value)),
             Value::Keyword(word) => write!(self.out, ":{}", word.name()),
             Value::Str(text) => self.string(text, chars),
-            Value::List(items) => self.items("[", items, "]", chars, depth),
-            Value::Set(members) => self.items("#{", members, "}", chars, depth),
+            Value::List(items) => self.items("[", items.iter(), "]", chars, depth),
+            Value::Set(members) => self.items("#{", members.iter(), "}", chars, depth),
             Value::Map(map) => self.map(map, chars, depth),
             Value::Instant(at) => write!(self.out, "\"{at}\""),
             Value::Date(day) => write!(self.out, "\"{day}\""),
@@ -98,13 +98,21 @@ impl<W: Write> Printer<'_, W> {
         }
     }
 
-    fn items(&mut self, open: &str, items: &[Value], close: &str, chars: Option<usize>, depth: u64) -> fmt::Result {
+    fn items<'v>(
+        &mut self,
+        open: &str,
+        items: impl ExactSizeIterator<Item = &'v Value>,
+        close: &str,
+        chars: Option<usize>,
+        depth: u64,
+    ) -> fmt::Result {
+        let count = items.len();
         self.out.write_str(open)?;
-        for (place, item) in items.iter().take(self.items).enumerate() {
+        for (place, item) in items.take(self.items).enumerate() {
             self.space(place)?;
             self.value(item, chars, depth + 1)?;
         }
-        self.close(close, self.items, items.len())
+        self.close(close, self.items, count)
     }
 
     fn map(&mut self, map: &Map, chars: Option<usize>, depth: u64) -> fmt::Result {

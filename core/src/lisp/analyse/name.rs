@@ -165,6 +165,9 @@ impl Analyser<'_> {
         if let Some(expr) = self.known(name) {
             return Ok(Node::new(expr, span));
         }
+        if name.starts_with('.') {
+            return Ok(self.unknown_method(name, span));
+        }
         Ok(self.unknown_name(name, span))
     }
 

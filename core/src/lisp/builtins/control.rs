@@ -113,6 +113,7 @@ impl Write for Entry<'_, '_> {
 fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (function, colls) = args.split_at_mut(1);
     let function = &function[0];
+    let is_map = matches!(colls, [Value::Map(_)]);
     let mut lists = Vec::with_capacity(colls.len());
     for (place, coll) in colls.iter_mut().enumerate() {
         match items(std::mem::take(coll)) {
@@ -122,6 +123,10 @@ fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 return Err(with_reason(halt, Reason::RuntimeError));
             }
         }
+    }
+    if let (Value::Keyword(_), true) = (function, is_map) {
+        let problem = "a keyword gets maps, but the items of a map are entries [key value]";
+        return Error::new(Reason::TypeError, problem).hint("Write (pmap :key list-of-maps)").halt();
     }
     let count = lists.iter().map(Vec::len).min().unwrap_or(0);
     machine.reserve(count * size_of::<Value>())?;

@@ -91,7 +91,7 @@ fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
     match (at, key) {
         (Value::Map(map), key) => map.lookup_key(key),
         (Value::List(list), Value::Int(index)) => list.get(usize::try_from(*index).ok()?),
-        (Value::Set(set), key) => set.binary_search(key).ok().and_then(|at| set.get(at)),
+        (Value::Set(set), key) => set.get(key),
         _ => None,
     }
 }
@@ -148,7 +148,7 @@ fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let found = match path {
         Value::Nil => Some(root.clone()),
         Value::List(path) => along(machine, root, path)?,
-        Value::Set(path) => along(machine, root, path)?,
+        Value::Set(path) => along(machine, root, &path.to_vec())?,
         Value::Map(_) if matches!(root, Value::List(_)) => {
             return Err(swapped(wrong(2, "a list of keys", path), "(get-in m [key …])"));
         }

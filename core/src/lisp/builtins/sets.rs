@@ -153,8 +153,11 @@ fn disj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Nil => Ok(Value::Nil),
         Value::Set(mut set) => {
             for member in gone {
+                machine.tick()?;
                 if set.contains(member) {
-                    machine.ticks(set.len())?;
+                    if Arc::strong_count(&set) > 1 {
+                        machine.ticks(set.len())?;
+                    }
                     Arc::make_mut(&mut set).remove(member);
                 }
             }
