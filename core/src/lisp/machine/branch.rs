@@ -59,10 +59,13 @@ struct Ended {
     bytes: i64,
 }
 
+/// The values of all branches, or the number and error of the first that failed.
+type Joined = Result<Vec<Value>, (usize, Box<Halt>)>;
+
 impl Machine<'_> {
     /// Does `count` pieces of work side by side and gives their values in order, or the number and error of the first
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
-    pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Result<Vec<Value>, (usize, Box<Halt>)>> {
+    pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
         self.hold(0)?;
         // What was compared so far is not the branches'.
         self.ticks(0)?;
@@ -111,7 +114,7 @@ impl Machine<'_> {
     }
 
     /// Takes over what branches made, up to the first that failed.
-    fn join(&mut self, ended: Vec<Ended>) -> R<Result<Vec<Value>, (usize, Box<Halt>)>> {
+    fn join(&mut self, ended: Vec<Ended>) -> R<Joined> {
         let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
