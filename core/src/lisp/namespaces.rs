@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Error;
-use super::builtins::{self, Builtin, Run};
+use super::builtins::{self, Builtin, Clojure, Run};
 use super::function::Function;
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
@@ -22,7 +22,7 @@ pub(super) struct Namespace {
 
 /// What a namespace holds.
 pub(super) enum Members {
-    /// Every function that has a name without a namespace.
+    /// Every function of `clojure.core` that exists here.
     Core,
     /// These builtins, under their own names.
     Same(&'static [&'static str]),
@@ -35,6 +35,8 @@ const STRINGS: &[&str] = &[
     "capitalize",
     "downcase",
     "ends-with?",
+    "extract",
+    "extract-int",
     "format",
     "grapheme-count",
     "includes?",
@@ -43,13 +45,13 @@ const STRINGS: &[&str] = &[
     "last-index-of",
     "lower-case",
     "name",
+    "parse-boolean",
     "parse-double",
     "parse-int",
     "parse-long",
     "pr-str",
     "replace",
     "replace-first",
-    "reverse",
     "split",
     "split-lines",
     "starts-with?",
@@ -77,6 +79,9 @@ const SETS: &[&str] = &[
     "vec",
     "vector",
 ];
+
+/// Functions that Clojure has under these names, but not in `clojure.core`.
+const ELSEWHERE: &[&str] = &["ceil", "floor", "round", "split"];
 
 const REGEX: &[&str] =
     &["extract", "extract-int", "re-find", "re-matches", "re-pattern", "re-seq", "re-split", "regex?"];
@@ -138,12 +143,7 @@ pub(super) const NAMESPACES: &[Namespace] = &[
     Namespace { names: &["Double"], members: Members::Named(LIMITS) },
     Namespace {
         names: &["Float"],
-        members: Members::Named(&[
-            ("parseFloat", "parse-double"),
-            ("POSITIVE_INFINITY", "POSITIVE_INFINITY"),
-            ("NEGATIVE_INFINITY", "NEGATIVE_INFINITY"),
-            ("NaN", "NaN"),
-        ]),
+        members: Members::Named(&[("parseFloat", "parse-double")]),
     },
     Namespace {
         names: &["LocalDate", "java.time.LocalDate"],
@@ -243,7 +243,11 @@ fn value(name: &str) -> Option<Value> {
     row.map(|row| Value::Function(Arc::new(Function::Builtin(row)))).or_else(|| constant(name))
 }
 
-/// Is it a function that has a name without a namespace?
+/// Is it a function that Clojure too has under this name in `clojure.core`?
 fn is_core(row: &Builtin) -> bool {
-    matches!(row.run, Run::Function(_)) && !row.name.starts_with('.') && split(row.name).is_none()
+    matches!(row.run, Run::Function(_))
+        && !row.name.starts_with('.')
+        && split(row.name).is_none()
+        && !matches!(row.clojure, Clojure::Extension | Clojure::Named(_))
+        && !ELSEWHERE.contains(&row.name)
 }

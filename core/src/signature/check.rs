@@ -33,15 +33,10 @@ fn check_numbers(value: &Value, at: &Trail, depth: u64, issues: &mut Vec<Issue>)
         Value::Map(map) => map.iter().for_each(|(key, item)| {
             check_numbers(item, &Trail::Field(at, &key_name(key)), depth + 1, issues);
         }),
-        _ => elements(value).into_iter().flatten().enumerate().for_each(|(place, item)| {
+        _ => value.elements().into_iter().flatten().enumerate().for_each(|(place, item)| {
             check_numbers(item, &Trail::Index(at, place), depth + 1, issues);
         }),
     }
-}
-
-/// The items of a list or members of a set.
-pub(super) fn elements(value: &Value) -> Option<&[Value]> {
-    value.as_list().or_else(|| value.as_set())
 }
 
 fn special(float: f64) -> &'static str {
@@ -74,8 +69,8 @@ fn check_at(ty: &Type, value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
                 issues.push(Issue::mismatch(at, ty.word(), shown(value)));
             }
         }
-        (Type::List(item), _) => match elements(value) {
-            Some(items) => items.iter().enumerate().for_each(|(place, value)| {
+        (Type::List(item), _) => match value.elements() {
+            Some(items) => items.enumerate().for_each(|(place, value)| {
                 check_at(item, value, &Trail::Index(at, place), issues);
             }),
             None => issues.push(Issue::mismatch(at, ty.word(), value.kind().name())),

@@ -5,7 +5,7 @@
 
 use num_traits::FromPrimitive as _;
 
-use super::check::{check, elements, shown};
+use super::check::{check, shown};
 use super::issue::{Issue, Severity, Trail};
 use super::{Field, Type, names};
 use crate::value::{BigInt, Instant, Keyword, Map, TimeError, Value};
@@ -110,8 +110,8 @@ pub fn normalize_keys(ty: &Type, value: Value) -> Value {
         (Type::Record { fields, .. }, Value::Map(map)) => {
             rekey(fields, map, names::underscored, |field, value| normalize_keys(&field.ty, value))
         }
-        (Type::List(item), _) => match elements(&value) {
-            Some(items) => Value::list(items.iter().map(|value| normalize_keys(item, value.clone()))),
+        (Type::List(item), _) => match value.elements() {
+            Some(items) => Value::list(items.map(|value| normalize_keys(item, value.clone()))),
             None => value,
         },
         _ => value,
@@ -147,10 +147,9 @@ fn convert(ty: &Type, value: Value, policy: Policy, at: &Trail, notes: &mut Vec<
         (Type::Record { fields, .. }, Value::Map(map)) => rekey(fields, map, str::to_owned, |field, value| {
             convert(&field.ty, value, policy, &Trail::Field(at, &field.name), notes)
         }),
-        (Type::List(item), _) => match elements(&value) {
+        (Type::List(item), _) => match value.elements() {
             Some(items) => Value::list(
                 items
-                    .iter()
                     .enumerate()
                     .map(|(place, value)| convert(item, value.clone(), policy, &Trail::Index(at, place), notes)),
             ),

@@ -4,14 +4,14 @@
 
 use num_traits::FromPrimitive as _;
 
-use super::check::{elements, shown};
+use super::check::shown;
 use super::issue::{Issue, Trail};
 use crate::value::json::Node;
 use crate::value::{Json, Value};
 
 /// Adds an issue for every keyword the value breaks.
 pub(super) fn check(keywords: &[(String, Json)], value: &Value, at: &Trail, issues: &mut Vec<Issue>) {
-    let length = elements(value).map(<[Value]>::len);
+    let length = value.elements().map(|items| items.len());
     for (keyword, bound) in keywords {
         let broken = match (keyword.as_str(), value) {
             ("minimum", _) => number(value).zip(limit(bound)).filter(|(have, least)| have < least).map(|_| "at least"),

@@ -117,9 +117,9 @@ impl<'a> Fill<'a> {
         let found = find(&self.stack, &section.path).ok().filter(|found| is_truthy(found.value));
         match (found, section.inverted) {
             (None, true) => self.pass(section, None),
-            (Some(found), false) => match elements(found.value) {
+            (Some(found), false) => match found.value.elements() {
                 Some(items) => {
-                    items.iter().enumerate().try_for_each(|(at, item)| self.pass(section, Some(found.part(at, item))))
+                    items.enumerate().try_for_each(|(at, item)| self.pass(section, Some(found.part(at, item))))
                 }
                 None => self.pass(section, Some(found)),
             },
@@ -147,7 +147,7 @@ impl<'a> Fill<'a> {
         };
         match self.form {
             Form::Values(_) => {
-                if elements(found.value).is_some() || found.value.as_map().is_some() {
+                if found.value.elements().is_some() || found.value.as_map().is_some() {
                     let message = format!("`{path}` is a {}; it is written as JSON", found.value.kind());
                     self.warn(DiagnosticKind::NotText, tag, message);
                 }
@@ -204,16 +204,7 @@ fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Nil | Value::Bool(false) => false,
         Value::Str(text) => !text.is_empty(),
-        other => elements(other).is_none_or(|items| !items.is_empty()),
-    }
-}
-
-/// What a section runs over.
-fn elements(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::List(items) => Some(items),
-        Value::Set(members) => Some(members),
-        _ => None,
+        other => other.elements().is_none_or(|items| items.len() > 0),
     }
 }
 

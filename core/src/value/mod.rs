@@ -4,6 +4,7 @@
 //! It must never hold a key of JSON data as a keyword: keys from outside are strings and are not interned.
 
 mod drop;
+mod elements;
 mod extent;
 mod function;
 pub mod json;
@@ -14,24 +15,29 @@ pub mod number;
 mod order;
 mod pattern;
 mod print;
+mod set;
+mod table;
 mod time;
 
 use std::sync::Arc;
 
 pub(crate) use drop::dismantle;
+pub use elements::Elements;
 pub use extent::Extent;
 pub(crate) use extent::{Parts, holders};
 pub use function::Function;
 pub use json::Json;
 pub use keyword::Keyword;
-pub use list::{List, Set};
+pub use list::List;
 pub use map::Map;
 pub use num_bigint::BigInt;
-pub(crate) use order::address;
+pub(crate) use order::{address, is_owed, take_owed};
 pub use pattern::{BadPattern, Pattern};
 pub(crate) use pattern::{Filled, Found, Search, Stuck};
 pub(crate) use print::shown;
 pub use print::{Bounds, Printed};
+pub use set::{Members, Set};
+pub(crate) use table::Table;
 pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 
 /// A value. Containers are shared and copied on write.
@@ -240,7 +246,7 @@ impl Value {
     }
 
     /// The members of a set, sorted.
-    pub fn as_set(&self) -> Option<&[Self]> {
+    pub fn as_set(&self) -> Option<&Set> {
         match self {
             Self::Set(members) => Some(members),
             _ => None,

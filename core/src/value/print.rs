@@ -43,6 +43,15 @@ impl Value {
         Printed { text, cut }
     }
 
+    /// The readable form, cut after so many bytes; for messages.
+    pub(crate) fn brief(&self, most: usize) -> String {
+        let mut brief = Brief { text: String::new(), most };
+        if self.write(&mut brief, Bounds { items: Some(10), chars: Some(most) }).is_err() {
+            brief.text.push_str("...");
+        }
+        brief.text
+    }
+
     /// Writes the readable form within bounds; true when anything was left out. Fails only when `out` does.
     pub fn write(&self, out: &mut impl Write, bounds: Bounds) -> Result<bool, fmt::Error> {
         let mut printer = Printer { out, items: bounds.items.unwrap_or(usize::MAX), cut: false };
@@ -62,6 +71,22 @@ impl fmt::Display for Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that takes no more than so many bytes, and then one piece.
+struct Brief {
+    text: String,
+    most: usize,
+}
+
+impl Write for Brief {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if self.text.len() > self.most {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
     }
 }
 
@@ -85,8 +110,8 @@ impl<W: Write> Printer<'_, W> {
             Value::Float(value) => self.out.write_str(&float(*value)),
             Value::Keyword(word) => write!(self.out, ":{}", word.name()),
             Value::Str(text) => self.string(text, chars),
-            Value::List(items) => self.items("[", items, "]", chars, depth),
-            Value::Set(members) => self.items("#{", members, "}", chars, depth),
+            Value::List(items) => self.items("[", items.iter(), "]", chars, depth),
+            Value::Set(members) => self.items("#{", members.iter(), "}", chars, depth),
             Value::Map(map) => self.map(map, chars, depth),
             Value::Instant(at) => write!(self.out, "\"{at}\""),
             Value::Date(day) => write!(self.out, "\"{day}\""),
@@ -98,13 +123,21 @@ impl<W: Write> Printer<'_, W> {
         }
     }
 
-    fn items(&mut self, open: &str, items: &[Value], close: &str, chars: Option<usize>, depth: u64) -> fmt::Result {
+    fn items<'v>(
+        &mut self,
+        open: &str,
+        items: impl ExactSizeIterator<Item = &'v Value>,
+        close: &str,
+        chars: Option<usize>,
+        depth: u64,
+    ) -> fmt::Result {
+        let count = items.len();
         self.out.write_str(open)?;
-        for (place, item) in items.iter().take(self.items).enumerate() {
+        for (place, item) in items.take(self.items).enumerate() {
             self.space(place)?;
             self.value(item, chars, depth + 1)?;
         }
-        self.close(close, self.items, items.len())
+        self.close(close, self.items, count)
     }
 
     fn map(&mut self, map: &Map, chars: Option<usize>, depth: u64) -> fmt::Result {

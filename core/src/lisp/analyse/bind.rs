@@ -133,16 +133,24 @@ impl Analyser<'_> {
                     other => return Err(unsupported(key, format!("`:{other}` is not known in a map pattern"))),
                 },
                 Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_) => {
-                    let Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))) = &value.shape else {
-                        let hint = "Write {name :key} or {name \"key\"}";
-                        let problem = "a map pattern needs a keyword or string as key";
-                        return Err(broken_with(Reason::InvalidForm, "destructuring", problem, hint, value.span));
+                    let wanted = match (&value.shape, plain(value)) {
+                        (Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))), _) => wanted.clone(),
+                        // The reference reads a symbol as the keyword of its name.
+                        (_, Some(name)) => Value::keyword(name),
+                        _ => {
+                            let hint = "Write {name :key} or {name \"key\"}";
+                            let problem = "a map pattern needs a keyword or string as key";
+                            return Err(broken_with(Reason::InvalidForm, "destructuring", problem, hint, value.span));
+                        }
                     };
                     let default = self.default(key.symbol(), &defaults)?;
-                    entries.push(Entry { key: wanted.clone(), pattern: self.pattern(key)?, default });
+                    entries.push(Entry { key: wanted, pattern: self.pattern(key)?, default });
                 }
                 _ => return Err(unsupported(key, "a map pattern needs symbols, patterns, :keys, :strs, :or or :as")),
             }
+        }
+        if entries.is_empty() && whole.is_none() && defaults.is_empty() {
+            return Err(unsupported(form, "the pattern binds nothing"));
         }
         Ok(Pattern::Map { entries, whole, span: form.span })
     }
@@ -161,7 +169,10 @@ impl Analyser<'_> {
         for part in names {
             let name = match &part.shape {
                 Shape::Literal(Value::Keyword(word)) => word.name(),
-                _ => plain(part).ok_or_else(|| unsupported(part, "a name must be a symbol without a namespace"))?,
+                _ => plain(part).ok_or_else(|| {
+                    let problem = "a name must be a symbol without a namespace";
+                    broken_with(Reason::InvalidForm, ":keys", problem, "Write {:keys [a b]}", part.span)
+                })?,
             };
             let default = self.default(Some(name), defaults)?;
             let slot = self.scope().slot();

@@ -91,7 +91,8 @@ impl Analyser<'_> {
         self.binding(op, form, &args[0], (&args[1..], &[]), test, tail)
     }
 
-    /// One binding, and what is done when the value passes the test and when not. The else branch does not see the names.
+    /// One binding, and what is done when the value passes the test and when not. The else branch sees a plain name, whose
+    /// value did not pass (as the reference has it), but no names of a pattern.
     fn binding(&mut self, op: &str, form: &Form, bind: &Form, forms: (&[Form], &[Form]), test: Test, tail: Tail) -> A {
         let hint = format!("Write ({op} [name value] …)");
         let Shape::Vector(parts) = &bind.shape else {
@@ -100,15 +101,19 @@ impl Analyser<'_> {
         let [target, source] = parts.as_slice() else {
             return Err(broken_with(Reason::InvalidForm, op, "needs one name and one value", &hint, bind.span));
         };
+        if !matches!(target.shape, Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_)) {
+            return Err(broken_with(Reason::InvalidForm, op, "a name or a pattern is needed", &hint, target.span));
+        }
         let mut source = self.expr(source, Tail::No)?;
         if test == Test::First {
             source = self.builtin_call("seq", vec![source], bind.span);
         }
         let outer = self.scope().enter();
         let slot = self.scope().slot();
-        let names = self.scope().enter();
+        let mut names = self.scope().enter();
         let (pattern, then) = if let (Some(name), false) = (super::name::plain(target), test == Test::First) {
             self.scope().declare(name, slot);
+            names = self.scope().enter();
             (None, self.body(forms.0, form.span, tail)?)
         } else {
             let pattern = self.pattern(target)?;
@@ -191,7 +196,8 @@ impl Analyser<'_> {
         if rest.len() < 2 {
             return Err(broken_with(Reason::InvalidForm, "condp", "needs a test and its result", hint, form.span));
         }
-        if let Some(arrow) = rest.iter().find(|part| is_keyword(part, ">>")) {
+        let results = rest.chunks_exact(2).map(|pair| &pair[1]);
+        if let Some(arrow) = results.into_iter().find(|part| is_keyword(part, ">>")) {
             return Err(broken_with(Reason::InvalidForm, "condp", ":>> is not known here", hint, arrow.span));
         }
         let pred = self.expr(pred, Tail::No)?;
@@ -250,7 +256,7 @@ fn nil(span: Span) -> Node {
 /// A constant of `case`.
 fn constant(form: &Form) -> A<Value> {
     match &form.shape {
-        Shape::Literal(value) => Ok(value.clone()),
+        Shape::Literal(value) if !matches!(value, Value::Float(number) if !number.is_finite()) => Ok(value.clone()),
         _ => Err(broken(
             Reason::InvalidForm,
             "case",

@@ -80,9 +80,6 @@ impl Analyser<'_> {
             }
             _ => {}
         }
-        if !self.is_global(name) && name.starts_with('.') && super::name::builtin(name).is_none() {
-            return self.unknown_method(form, name, args);
-        }
         let unknown = self.unknown.mark();
         let callee = match builtins::find(name).filter(|_| name == "tool/servers") {
             Some(row) => Node::constant(function(Function::Builtin(row)), at),
@@ -136,17 +133,15 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Call { callee, args: self.all(args)? }, form.span))
     }
 
-    /// `(.method …)` of a method that does not exist: fails when it is reached.
-    fn unknown_method(&mut self, form: &Form, name: &str, args: &[Form]) -> A {
-        let mut nodes = self.all(args)?;
+    /// A method that does not exist: fails when it is reached.
+    pub(super) fn unknown_method(&mut self, name: &str, span: Span) -> Node {
         let methods = || builtins::rows().map(|row| row.name).filter(|name| name.starts_with('.'));
         let near = crate::text::nearest::nearest(name, methods());
         let guess = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
         let listed: Vec<&str> = methods().collect();
         let error = Error::new(Reason::UnsupportedMethod, format!("there is no method `{name}`"))
             .hint(format!("{guess}There are {}", listed.join(", ")));
-        nodes.push(Node::new(Expr::Raise(Box::new(error.at(form.span))), form.span));
-        Ok(Node::new(Expr::Do(nodes), form.span))
+        Node::new(Expr::Raise(Box::new(error.at(span))), span)
     }
 }
 

@@ -69,7 +69,8 @@ impl Analyser<'_> {
         if nodes.len() == wanted {
             return Ok(Node::new(Expr::Recur(nodes), form.span));
         }
-        let problem = format!("expected {wanted} values as the loop or function binds, got {}", nodes.len());
+        let values = if wanted == 1 { "value" } else { "values" };
+        let problem = format!("expected {wanted} {values} as the loop or function binds, got {}", nodes.len());
         let error = Error::new(Reason::ArityMismatch, problem).within("recur").at(form.span);
         nodes.push(Node::new(Expr::Raise(Box::new(error)), form.span));
         Ok(Node::new(Expr::Do(nodes), form.span))
@@ -87,6 +88,7 @@ impl Analyser<'_> {
 
     /// A value under a name in memory.
     fn definition(&mut self, op: &str, form: &Form, args: &[Form], when: DefWhen) -> A {
+        args.first().map(|name| defined_name(op, name)).transpose()?;
         count(op, args, form.span)?;
         let name = defined_name(op, &args[0])?;
         let (doc, value) = match args {
@@ -95,7 +97,7 @@ impl Analyser<'_> {
                 let Shape::Literal(Value::Str(text)) = &doc.shape else {
                     let hint = format!("Write ({op} name \"what it is\" value)");
                     let problem = "the description must be a string";
-                    return Err(broken_with(Reason::InvalidForm, op, problem, &hint, doc.span));
+                    return Err(broken_with(Reason::InvalidArity, op, problem, &hint, doc.span));
                 };
                 (Some(text.as_ref().as_ref().into()), value)
             }
@@ -108,6 +110,7 @@ impl Analyser<'_> {
 
     /// `(defn n "doc"? [params] body…)`
     pub(super) fn defn_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
+        args.first().map(|name| defined_name("defn", name)).transpose()?;
         count("defn", args, form.span)?;
         let name = defined_name("defn", &args[0])?;
         let (doc, parts) = match &args[1].shape {
@@ -121,7 +124,8 @@ impl Analyser<'_> {
 
     /// `(quote sym)`
     pub(super) fn quote_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        if let [Form { shape: Shape::Symbol(name), .. }] = args {
+        count("quote", args, form.span)?;
+        if let [Form { shape: Shape::Symbol(name) | Shape::Quoted(name), .. }] = args {
             return Ok(Node::constant(Value::Symbol(Keyword::intern(name)), form.span));
         }
         let hint = "Write 'name; a list is written as a vector […]";

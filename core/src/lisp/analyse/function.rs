@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::bind::unsupported;
 use super::call::count;
-use super::name::{number, plain};
+use super::name::{HISTORY, is_placeholder, number, plain};
 use super::scope::Scope;
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
@@ -48,16 +48,16 @@ impl Analyser<'_> {
     /// A function from its parameters and body.
     fn lambda(&mut self, op: &str, name: SelfName<'_>, parts: &[Form], span: Span) -> A {
         let hint = format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" });
-        let Some((params, body)) = parts.split_first() else {
+        let Some((form, body)) = parts.split_first() else {
             return Err(broken_with(Reason::InvalidForm, op, "the parameters are missing", &hint, span));
         };
-        let Shape::Vector(params) = &params.shape else {
-            let (problem, hint) = if is_multiple(params) {
+        let Shape::Vector(params) = &form.shape else {
+            let (problem, hint) = if is_multiple(form) {
                 ("a function has one list of parameters", "Use & rest, or several functions")
             } else {
                 ("the parameters must be a vector", hint.as_str())
             };
-            return Err(broken_with(Reason::InvalidForm, op, problem, hint, params.span));
+            return Err(broken_with(Reason::InvalidForm, op, problem, hint, form.span));
         };
         self.functions.push(Scope::default());
         let shown_name = match name {
@@ -68,7 +68,7 @@ impl Analyser<'_> {
             }
             SelfName::Global(name) => Some(name),
         };
-        let (positions, rest) = parameters(op, params, span)?;
+        let (positions, rest) = parameters(op, params, form.span)?;
         let shown = shown(positions, rest);
         let slots: Vec<u32> = positions.iter().chain(rest).map(|_| self.scope().slot()).collect();
         let mut patterns = Vec::with_capacity(slots.len());
@@ -132,16 +132,25 @@ impl Analyser<'_> {
         });
         let target = params.len() + usize::from(rest.is_some());
         self.scope().targets.push(target);
+        self.shorts += 1;
         let body = match parts {
             [] => self.body(&[], form.span, Tail::Yes)?,
-            [only] if only.symbol().is_none() => self.expr(only, Tail::Yes)?,
+            [only] if !is_called(only) => self.expr(only, Tail::Yes)?,
             parts => {
                 let call = Form { shape: Shape::List(parts.to_vec()), span: form.span };
                 self.expr(&call, Tail::Yes)?
             }
         };
+        self.shorts -= 1;
         Ok(self.finish(None, params, rest, format!("[{}]", shown.join(" ")), body, form.span))
     }
+}
+
+/// Is it a name whose function a short function of nothing else calls? Placeholders, earlier results and qualified names
+/// are values, but a tool is called.
+fn is_called(form: &Form) -> bool {
+    let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
+    is_tool || plain(form).is_some_and(|name| !is_placeholder(name) && !HISTORY.contains(&name))
 }
 
 /// Is it a list of parameters with a body, as functions of several arities have them?

@@ -24,16 +24,17 @@ impl Analyser<'_> {
         let wrong = |problem, span| Err(broken_with(Reason::InvalidForm, op, problem, &hint, span));
         count(op, args, form.span)?;
         let Shape::Vector(parts) = &args[0].shape else {
-            return wrong("the bindings must be a vector", args[0].span);
+            let problem = "the bindings must be a vector";
+            return Err(broken_with(Reason::InvalidArity, op, problem, &hint, args[0].span));
         };
+        if args.len() < 2 {
+            return Err(broken_with(Reason::InvalidArity, op, "the body is missing", &hint, form.span));
+        }
         if !parts.len().is_multiple_of(2) {
             return wrong("a binding has no value", args[0].span);
         }
         if parts.is_empty() {
             return wrong("there is nothing to go through", args[0].span);
-        }
-        if args.len() < 2 {
-            return Err(broken_with(Reason::InvalidArity, op, "the body is missing", &hint, form.span));
         }
         let mark = self.scope().enter();
         let mut levels: Vec<Level> = Vec::new();
@@ -51,7 +52,7 @@ impl Analyser<'_> {
             } else if is_keyword(key, "while") {
                 Modifier::While(self.expr(value, Tail::No)?)
             } else if is_keyword(key, "let") {
-                Modifier::Let(self.binds(op, value)?)
+                Modifier::Let(self.binds("let", value)?)
             } else {
                 return wrong("the modifiers are :when, :while and :let", key.span);
             };

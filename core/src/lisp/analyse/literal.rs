@@ -1,6 +1,6 @@
 //! Collections, regular expressions and quoted names as they are written.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 use std::sync::Arc;
 
 use super::{A, Analyser, Tail};
@@ -11,15 +11,17 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
-/// What two forms have in common when they are literally equal: lists and vectors are alike.
-#[derive(PartialEq, Eq, Hash)]
+/// What two forms have in common when they are literally equal: lists and vectors are alike, the order in maps and sets
+/// does not count, and neither does the sign of zero.
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Written<'f> {
     Literal(&'f Value),
+    Zero,
     Symbol(&'f str),
     Quoted(&'f str),
     Var(&'f str),
     Sequence(Vec<Written<'f>>),
-    Map(Vec<Written<'f>>),
+    Map(Vec<(Written<'f>, Written<'f>)>),
     Set(Vec<Written<'f>>),
 }
 
@@ -28,13 +30,23 @@ impl<'f> Written<'f> {
     fn of(form: &'f Form) -> Option<Self> {
         let all = |parts: &'f [Form]| parts.iter().map(Self::of).collect::<Option<Vec<_>>>();
         Some(match &form.shape {
+            Shape::Literal(Value::Float(0.0)) => Self::Zero,
             Shape::Literal(value) => Self::Literal(value),
             Shape::Symbol(name) => Self::Symbol(name),
             Shape::Quoted(name) => Self::Quoted(name),
             Shape::Var(name) => Self::Var(name),
             Shape::List(parts) | Shape::Vector(parts) => Self::Sequence(all(parts)?),
-            Shape::Map(parts) => Self::Map(all(parts)?),
-            Shape::Set(parts) => Self::Set(all(parts)?),
+            Shape::Map(parts) => {
+                let entry = |pair: &'f [Form]| Some((Self::of(&pair[0])?, Self::of(&pair[1])?));
+                let mut entries = parts.chunks_exact(2).map(entry).collect::<Option<Vec<_>>>()?;
+                entries.sort_unstable();
+                Self::Map(entries)
+            }
+            Shape::Set(parts) => {
+                let mut members = all(parts)?;
+                members.sort_unstable();
+                Self::Set(members)
+            }
             Shape::Regex(_) | Shape::Short(_) => return None,
         })
     }

@@ -23,7 +23,7 @@ mod thread;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 pub(super) use form::is_form;
 
@@ -80,6 +80,8 @@ struct Analyser<'a> {
     functions: Vec<Scope>,
     unknown: Unknown,
     depth: u64,
+    /// Short functions around the current form.
+    shorts: usize,
     /// Locals without a name in the program, counted so that each has one of its own.
     hidden: u32,
 }
@@ -95,6 +97,7 @@ impl<'a> Analyser<'a> {
             functions: vec![Scope::default()],
             unknown: Unknown::default(),
             depth: 0,
+            shorts: 0,
             hidden: 0,
         }
     }

@@ -26,6 +26,9 @@ type Name = (Box<str>, Span, Vec<Box<str>>);
 /// Names of unknown things that one message lists.
 const LISTED: usize = 20;
 
+/// The names of earlier results, the last one first.
+pub(super) const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
+
 /// A part of the language that Clojure has and this does not, with what to write instead.
 const ABSENT: &[(&str, &str)] = &[
     ("dotimes", "Use (doseq [i (range n)] …)"),
@@ -84,6 +87,7 @@ const ABSENT: &[(&str, &str)] = &[
     ("shuffle", "There is no chance in programs: equal inputs give equal results"),
     ("sorted-map", "Maps are always read in the order of their keys: use {…}"),
     ("sorted-set", "Sets are always read in order: use #{…}"),
+    ("*4", "There are *1, *2 and *3"),
     ("data", "Write data/name"),
     ("tool", "Write (tool/name {…})"),
 ];
@@ -144,6 +148,10 @@ impl Unknown {
 impl Analyser<'_> {
     /// A symbol that is read.
     pub(super) fn symbol(&mut self, name: &str, span: Span) -> A {
+        if is_placeholder(name) && self.shorts == 0 {
+            let problem = format!("`{name}` stands outside of #(…)");
+            return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
+        }
         if let Some(place) = self.local(name) {
             let expr = match place {
                 Place::Slot(slot) => Expr::Local(Local { slot, last: false }),
@@ -158,9 +166,8 @@ impl Analyser<'_> {
         if let Some(expr) = self.known(name) {
             return Ok(Node::new(expr, span));
         }
-        if is_placeholder(name) {
-            let problem = format!("`{name}` stands outside of #(…)");
-            return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
+        if name.starts_with('.') {
+            return Ok(self.unknown_method(name, span));
         }
         Ok(self.unknown_name(name, span))
     }
@@ -173,13 +180,11 @@ impl Analyser<'_> {
             return Some(Expr::Global { global: self.global(name), unbound });
         }
         if let Some(builtin) = builtin {
-            return Some(Expr::Const(function(Function::Builtin(builtin))));
+            return Some(Expr::Const(builtins::value(builtin)));
         }
-        match name {
-            "*1" => Some(Expr::History(0)),
-            "*2" => Some(Expr::History(1)),
-            "*3" => Some(Expr::History(2)),
-            _ => namespaces::constant(name).map(Expr::Const),
+        match (0..).zip(HISTORY).find(|(_, known)| *known == name) {
+            Some((back, _)) => Some(Expr::History(back)),
+            None => namespaces::constant(name).map(Expr::Const),
         }
     }
 
@@ -215,6 +220,10 @@ impl Analyser<'_> {
                 Ok(Node::constant(function(Function::Tool(member.into())), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
+            "budget" => {
+                let problem = format!("`budget` has no `{member}`");
+                Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
+            }
             _ => match namespaces::find(namespace, member) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),

@@ -2,7 +2,7 @@
 
 use super::branch::{local, unless_nil};
 use super::name::plain;
-use super::{A, Analyser, Tail, broken_with};
+use super::{A, Analyser, Tail, broken_with, is_form};
 use crate::lisp::ir::{Expr, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
@@ -80,45 +80,43 @@ impl Analyser<'_> {
             let hint = format!("Write ({op} value test (f …) …)");
             return Err(broken_with(Reason::InvalidThreadForm, op, "a test has no step", &hint, form.span));
         }
-        self.sequence(
-            form.span,
-            first,
-            steps.chunks_exact(2).map(|pair| (&pair[0], &pair[1])),
-            |this, slot, name, (test, step)| {
-                let test = this.expr(test, Tail::No)?;
-                let next = insert(op, symbol(name, step.span), step, place)?;
-                let next = this.expr(&next, Tail::No)?;
-                Ok(Node::new(Expr::If(Box::new([test, next, local(slot, step.span)])), step.span))
-            },
-        )
+        let pairs: Vec<(&Form, &Form)> = steps.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect();
+        self.sequence(form.span, first, &pairs, Tail::No, |this, slot, name, (test, step), tail| {
+            let test = this.expr(test, Tail::No)?;
+            let next = insert(op, symbol(name, step.span), step, place)?;
+            let next = this.expr(&next, tail)?;
+            Ok(Node::new(Expr::If(Box::new([test, next, local(slot, step.span)])), step.span))
+        })
     }
 
     /// `(some-> expr step…)`
-    pub(super) fn some_first_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        self.while_some("some->", form, args, Place::First)
+    pub(super) fn some_first_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.while_some("some->", form, args, Place::First, tail)
     }
 
     /// `(some->> expr step…)`
-    pub(super) fn some_last_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
-        self.while_some("some->>", form, args, Place::Last)
+    pub(super) fn some_last_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
+        self.while_some("some->>", form, args, Place::Last, tail)
     }
 
-    fn while_some(&mut self, op: &str, form: &Form, args: &[Form], place: Place) -> A {
+    fn while_some(&mut self, op: &str, form: &Form, args: &[Form], place: Place, tail: Tail) -> A {
         let (first, steps) = split(op, form, args)?;
-        self.sequence(form.span, first, steps.iter(), |this, slot, name, step| {
+        let steps: Vec<&Form> = steps.iter().collect();
+        self.sequence(form.span, first, &steps, tail, |this, slot, name, step, tail| {
             let next = insert(op, symbol(name, step.span), step, place)?;
-            let next = this.expr(&next, Tail::No)?;
+            let next = this.expr(&next, tail)?;
             Ok(unless_nil(local(slot, step.span), next, Node::constant(Value::Nil, step.span), step.span))
         })
     }
 
-    /// Steps that read a hidden local and are bound to it again, one after the other.
-    fn sequence<S>(
+    /// Steps that read a hidden local and are bound to it again, one after the other; the last one is the value.
+    fn sequence<S: Copy>(
         &mut self,
         span: Span,
         first: &Form,
-        steps: impl Iterator<Item = S>,
-        mut step: impl FnMut(&mut Self, u32, &str, S) -> A,
+        steps: &[S],
+        tail: Tail,
+        mut step: impl FnMut(&mut Self, u32, &str, S, Tail) -> A,
     ) -> A {
         let first = self.expr(first, Tail::No)?;
         self.hidden += 1;
@@ -127,11 +125,17 @@ impl Analyser<'_> {
         let slot = self.scope().slot();
         self.scope().declare(&name, slot);
         let mut binds = vec![(Pattern::Slot(slot), first)];
-        for form in steps {
-            binds.push((Pattern::Slot(slot), step(self, slot, &name, form)?));
-        }
+        let body = match steps.split_last() {
+            None => local(slot, span),
+            Some((last, before)) => {
+                for form in before {
+                    binds.push((Pattern::Slot(slot), step(self, slot, &name, *form, Tail::No)?));
+                }
+                step(self, slot, &name, *last, tail)?
+            }
+        };
         self.scope().leave(mark);
-        Ok(Node::new(Expr::Let { binds, body: Box::new(local(slot, span)) }, span))
+        Ok(Node::new(Expr::Let { binds, body: Box::new(body) }, span))
     }
 }
 
@@ -149,7 +153,7 @@ fn insert(op: &str, value: Form, step: &Form, place: Place) -> A<Form> {
         Shape::List(parts) => match (parts.split_first(), place) {
             (None, _) => {
                 let hint = "A step is a function or a call: inc or (+ 1)";
-                return Err(broken_with(Reason::InvalidThreadForm, op, "a step is empty", hint, step.span));
+                return Err(broken_with(Reason::InvalidForm, op, "a step is empty", hint, step.span));
             }
             (Some((head, rest)), Place::First) => {
                 let mut all = Vec::with_capacity(parts.len() + 1);
@@ -165,6 +169,11 @@ fn insert(op: &str, value: Form, step: &Form, place: Place) -> A<Form> {
                 all
             }
         },
+        // Alone a name is a value, and the name of a form is none; only `recur` jumps.
+        Shape::Symbol(name) if is_form(name) && &**name != "recur" => {
+            let alone = vec![symbol("do", step.span), step.clone()];
+            vec![Form { shape: Shape::List(alone), span: step.span }, value]
+        }
         _ => vec![step.clone(), value],
     };
     Ok(Form { shape: Shape::List(parts), span: step.span })

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::argument::{length, swapped};
+use super::argument::swapped;
 use super::collection::{inside, own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
-use crate::value::{Map, Value};
+use crate::value::{List, Map, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -100,53 +100,72 @@ fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
             return Err(wrong(1, "a map or vector", &root));
         }
-        let key = std::mem::take(&mut pair[0]);
-        if let Value::List(list) = &root
-            && !matches!(key, Value::Int(0..))
-        {
-            return Err(no_index(&key, list.len()));
-        }
-        *place(machine, &mut root, key)? = std::mem::take(&mut pair[1]);
+        *place(machine, &mut root, std::mem::take(&mut pair[0]), Change::Assoc)? = std::mem::take(&mut pair[1]);
     }
     Ok(root)
 }
 
-#[cold]
-fn no_index(key: &Value, len: usize) -> Box<Halt> {
-    Error::new(Reason::RuntimeError, format!("{key} is no index of a vector of {len} items"))
-        .hint("Indexes go from 0 to the number of items, which appends")
-        .into()
+/// Who looks for a place: they differ in what they make of an index that a vector does not have (as the suite shows).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// The index after the last appends; every other is a `runtime_error`.
+    Assoc,
+    /// As above, but what is no index at all is a `type_error`.
+    AssocIn,
+    /// As above, and nothing is appended.
+    Update,
 }
 
 /// Where the value under a key of a map or at an index of a vector stands, to be changed: nil when it was not there.
 /// nil becomes a map. On its way everything shared is copied, so the place is nobody else's.
-fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value) -> R<&'m mut Value> {
+fn place<'m>(machine: &mut Machine<'_>, at: &'m mut Value, key: Value, change: Change) -> R<&'m mut Value> {
     if at.is_nil() {
         *at = Map::default().into();
     }
     match at {
         Value::Map(map) => Ok(own_map(machine, map)?.slot(key)),
-        Value::List(list) => {
-            let Value::Int(place @ 0..) = key else {
-                let problem = format!("the index of a vector must be an integer from 0, got {}", described(&key));
-                return Error::new(Reason::TypeError, problem).halt();
-            };
-            let (index, len) = (length(place), list.len());
-            let list = own_list(machine, list)?;
-            if index == len {
-                list.push(Value::Nil);
-            }
-            list.get_mut(index).ok_or_else(|| no_index(&key, len))
-        }
+        Value::List(list) => item(machine, list, &key, change),
         other => {
             let problem = format!("{key} cannot be set in {}: only maps and vectors have keys", described(other));
-            Error::new(Reason::RuntimeError, problem).halt()
+            Error::new(Reason::TypeError, problem).halt()
         }
     }
 }
 
-/// The place at the end of a path.
-fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value) -> R<&'m mut Value> {
+/// The item of a vector at an index, to be changed.
+fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, change: Change) -> R<&'m mut Value> {
+    let len = list.len();
+    let list = own_list(machine, list)?;
+    let index = match key {
+        Value::Int(index) => usize::try_from(*index).ok(),
+        _ => None,
+    };
+    match index {
+        Some(index) if index < len => Ok(&mut list[index]),
+        Some(index) if index == len && change != Change::Update => {
+            list.push(Value::Nil);
+            Ok(&mut list[len])
+        }
+        None if change != Change::Assoc => {
+            let got = if let Value::Int(_) = key { key.to_string() } else { described(key).to_owned() };
+            let problem = format!("the index of a vector must be an integer from 0, got {got}");
+            Error::new(Reason::TypeError, problem).halt()
+        }
+        _ => {
+            let hint = match change {
+                Change::Update => "Indexes go from 0 to the number of items minus 1",
+                Change::Assoc | Change::AssocIn => "Indexes go from 0 to the number of items, which appends",
+            };
+            let problem = format!("{key} is no index of a vector of {len} items");
+            Error::new(Reason::RuntimeError, problem).hint(hint).halt()
+        }
+    }
+}
+
+/// The place at the end of a path. A step is looked up flexibly and set under its exact key, so that a map under a
+/// string key is carried over to the keyword that was asked for (as the suite shows); so is the value that an update is
+/// made from.
+fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value, change: Change) -> R<&'m mut Value> {
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         return Err(wrong(1, "a map or vector", root));
     }
@@ -158,25 +177,37 @@ fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value) ->
         Value::List(path) => &path[..],
         other => return Err(wrong(2, "a vector of keys", other)),
     };
+    let Some((last, before)) = path.split_last() else { return Ok(root) };
     let mut at = root;
-    for key in path {
+    for key in before {
         machine.tick()?;
-        // Paths read flexibly and write exactly: what was found under the other kind of key goes on under this one.
-        if let Value::Map(map) = &mut *at
-            && map.get(key).is_none()
-            && let Some(found) = map.lookup_key(key).cloned()
-        {
-            own_map(machine, map)?.insert(key.clone(), found);
+        let in_map = matches!(at, Value::Map(_));
+        if let Value::Map(map) = at {
+            match map.lookup_key(key).cloned() {
+                None => *own_map(machine, map)?.slot(key.clone()) = Map::default().into(),
+                Some(inner) if map.get(key).is_none() => *own_map(machine, map)?.slot(key.clone()) = inner,
+                Some(_) => {}
+            }
         }
-        at = place(machine, at, key.clone())?;
+        at = place(machine, at, key.clone(), change)?;
+        if in_map && !matches!(at, Value::Map(_) | Value::List(_)) {
+            let problem = format!("under {key} is {}: only maps and vectors have keys", described(at));
+            return Error::new(Reason::RuntimeError, problem).halt();
+        }
     }
-    Ok(at)
+    if let (Value::Map(map), Change::Update) = (&mut *at, change)
+        && map.get(last).is_none()
+        && let Some(value) = map.lookup_key(last).cloned()
+    {
+        *own_map(machine, map)?.slot(last.clone()) = value;
+    }
+    place(machine, at, last.clone(), change)
 }
 
 fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [root, path, value] = args else { return Ok(Value::Nil) };
     let mut root = std::mem::take(root);
-    *place_in(machine, &mut root, path)? = std::mem::take(value);
+    *place_in(machine, &mut root, path, Change::AssocIn)? = std::mem::take(value);
     Ok(root)
 }
 
@@ -236,7 +267,7 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
-    let value = place(machine, &mut root, std::mem::take(key))?;
+    let value = place(machine, &mut root, std::mem::take(key), Change::Update)?;
     apply(machine, value, function, rest)?;
     Ok(root)
 }
@@ -244,7 +275,7 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, path, function, rest) = change(args)?;
     changer(function)?;
-    let value = place_in(machine, &mut root, path)?;
+    let value = place_in(machine, &mut root, path, Change::Update)?;
     apply(machine, value, function, rest)?;
     Ok(root)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::access::ORDERED;
 use super::argument::{Sources, hinted, integer, length, no_entries, taken};
 use super::collection::{own_list, own_map};
-use super::sort::members_of;
+use super::sort::{is_leaf, members_of};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -134,14 +134,20 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Map(map) => {
             let map = own_map(machine, map)?;
             for (place, item) in items.iter_mut().enumerate() {
-                match entries_of(std::mem::take(item)) {
-                    Ok(entries) => put(machine, map, entries)?,
-                    Err(item) => {
-                        let got = described(&item);
-                        let problem = format!("argument {} must be [key value], a map or nil, got {got}", place + 2);
-                        return Error::new(Reason::RuntimeError, problem).halt();
+                let entry = match std::mem::take(item) {
+                    Value::Nil => continue,
+                    Value::Map(more) => {
+                        put(machine, map, Arc::unwrap_or_clone(more))?;
+                        continue;
                     }
-                }
+                    other => pair(other),
+                };
+                let (key, value) = entry.map_err(|item| {
+                    let got = described(&item);
+                    let problem = format!("argument {} must be [key value], a map or nil, got {got}", place + 2);
+                    Error::new(Reason::RuntimeError, problem)
+                })?;
+                map.insert(key, value);
             }
         }
         Value::Nil => {}
@@ -152,15 +158,6 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
     }
     Ok(coll)
-}
-
-/// What `conj` adds to a map: one entry, those of another map, or nothing; `Err` gives back everything else.
-fn entries_of(item: Value) -> Result<Vec<(Value, Value)>, Value> {
-    match item {
-        Value::Nil => Ok(Vec::new()),
-        Value::Map(map) => Ok(Arc::unwrap_or_clone(map).into_iter().collect()),
-        other => pair(other).map(|entry| vec![entry]),
-    }
 }
 
 /// The two items of a `[key value]` list; `Err` gives back everything else.
@@ -174,7 +171,7 @@ pub(super) fn pair(item: Value) -> Result<(Value, Value), Value> {
     }
 }
 
-fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Vec<(Value, Value)>) -> R<()> {
+fn put(machine: &mut Machine<'_>, map: &mut Map, entries: Map) -> R<()> {
     for (key, value) in entries {
         machine.ticks(2)?;
         map.insert(key, value);
@@ -202,14 +199,15 @@ const FEW: usize = 16;
 
 /// Adds members to a set.
 fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
-    if members.len() > FEW {
+    // Comparing members that hold other values may take long; sorting them counts the steps.
+    if members.len() > FEW && !members.iter().all(is_leaf) {
         let mut all = std::mem::take(set).into_vec();
         all.extend(members);
         *set = members_of(machine, all)?;
         return Ok(());
     }
     for member in members {
-        machine.ticks(1 + set.len() / 16)?;
+        machine.ticks(2)?;
         set.insert(member);
     }
     Ok(())
@@ -246,7 +244,7 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
             Some(own) => items.append(own),
             None => items.extend_from_slice(&list),
         },
-        Value::Set(set) => items.extend_from_slice(&set),
+        Value::Set(set) => items.extend(set.iter().cloned()),
         other => items.extend(collect(machine, other)?),
     }
     Ok(())
@@ -275,11 +273,12 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Map(map) => {
             let map = own_map(machine, map)?;
             if let Value::Map(source) = source {
-                put(machine, map, Arc::unwrap_or_clone(source).into_iter().collect())?;
+                put(machine, map, Arc::unwrap_or_clone(source))?;
             } else {
                 for item in collect(machine, source)? {
                     let (key, value) = pair(item).map_err(|item| no_pair(&item))?;
-                    put(machine, map, vec![(key, value)])?;
+                    machine.ticks(2)?;
+                    map.insert(key, value);
                 }
             }
         }

@@ -101,7 +101,7 @@ pub(super) const BINDINGS: &[Builtin] = &[
     Builtin::form("comment", Arity::from(0))
         .doc(&["(comment …)"], "nil; what stands in it is not even checked.")
         .examples(&[("(comment (whatever))", "nil")]),
-    Builtin::form("quote", Arity::from(1))
+    Builtin::form("quote", Arity::exactly(1))
         .doc(&["(quote symbol)", "'symbol"], "The symbol itself.")
         .examples(&[("'total", "'total")])
         .clojure(Clojure::Differs("only symbols can be quoted; write data as vectors")),

@@ -90,8 +90,8 @@ impl Generator<'_, '_> {
             Value::Float(number) if number.is_finite() => write_float(&mut self.leaf, *number),
             Value::Str(text) => write_string(&mut self.leaf, text),
             Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
-            Value::List(items) => return self.items(items, depth + 1),
-            Value::Set(members) => return self.items(members, depth + 1),
+            Value::List(items) => return self.items(items.iter(), depth + 1),
+            Value::Set(members) => return self.items(members.iter(), depth + 1),
             Value::Map(map) => return self.object(map, depth + 1),
             _ => return Ok(false),
         }
@@ -107,12 +107,12 @@ impl Generator<'_, '_> {
         self.out.push(self.machine, text)
     }
 
-    fn items(&mut self, items: &[Value], depth: u64) -> R<bool> {
+    fn items<'v>(&mut self, items: impl Iterator<Item = &'v Value>, depth: u64) -> R<bool> {
         if depth > JSON_DEPTH.max {
             return Ok(false);
         }
         self.push("[")?;
-        for (place, item) in items.iter().enumerate() {
+        for (place, item) in items.enumerate() {
             if place > 0 {
                 self.push(",")?;
             }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::argument::{no_entries, swapped};
-use super::view::item;
+use super::view::{item, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, entries as entries_of, items, wrong};
+use crate::lisp::{R, entries as entries_of, wrong};
 use crate::value::{Map, Value};
 
 /// The rows of this file.
@@ -90,7 +90,7 @@ fn under<'a>(at: &'a Value, key: &Value) -> Option<&'a Value> {
     match (at, key) {
         (Value::Map(map), key) => map.lookup_key(key),
         (Value::List(list), Value::Int(index)) => list.get(usize::try_from(*index).ok()?),
-        (Value::Set(set), key) => set.binary_search(key).ok().and_then(|at| set.get(at)),
+        (Value::Set(set), key) => set.get(key),
         _ => None,
     }
 }
@@ -239,7 +239,7 @@ fn pair(entry: &Value, part: usize) -> R {
 }
 
 fn select_keys(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let keys = items(std::mem::take(&mut args[1])).map_err(|other| wrong(2, "a vector of keys", &other))?;
+    let keys = items(machine, std::mem::take(&mut args[1]))?.map_err(|other| wrong(2, "a vector of keys", &other))?;
     match &args[0] {
         Value::Nil => Ok(Map::default().into()),
         Value::Map(map) => {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::argument::{Sources, callee};
 use super::collection::{Each, each_item, inside, nothing_found, several};
-use super::view::collect;
+use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Items, R, items, wrong};
+use crate::lisp::{Items, R, wrong};
 use crate::value::{List, Value};
 
 /// The rows of this file.
@@ -87,7 +87,8 @@ fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
     let mut list = owned(machine, coll)?;
     for item in &mut list {
         machine.tick()?;
-        *item = each.of_owned(machine, std::mem::take(item))?;
+        let value = each.of_owned(machine, std::mem::take(item))?;
+        item.put(value);
     }
     Ok(list.into())
 }
@@ -99,20 +100,23 @@ fn owned(machine: &mut Machine<'_>, coll: Value) -> R<Vec<Value>> {
 }
 
 fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> R {
-    let count = rows.iter().map(ExactSizeIterator::len).min().unwrap_or_default();
+    let count = rows.iter().map(|row| row.size_hint().0).min().unwrap_or_default();
     let mut made = Vec::with_capacity(count);
     if let [one, two] = rows {
-        for (one, two) in one.zip(two).take(count) {
+        for (one, two) in one.zip(two) {
             machine.tick()?;
             made.push(callee.call2(machine, one, two)?);
         }
         return Ok(made.into());
     }
     let mut args = Vec::with_capacity(rows.len());
-    for _ in 0..count {
+    loop {
         machine.ticks(rows.len())?;
         args.clear();
-        args.extend(rows.iter_mut().filter_map(Iterator::next));
+        args.extend(rows.iter_mut().map_while(Iterator::next));
+        if args.len() < rows.len() {
+            break;
+        }
         made.push(callee.call(machine, &mut args)?);
     }
     Ok(made.into())
@@ -148,7 +152,8 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             }
             other if scalars && !other.is_nil() => joined.push(other),
             other => joined.extend(
-                items(other).map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
+                items(machine, other)?
+                    .map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
             ),
         }
     }

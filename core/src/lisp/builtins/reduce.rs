@@ -1,7 +1,5 @@
 //! Folding a collection into one value, and sorting its items into groups.
 
-use std::collections::{BTreeMap, HashMap};
-
 use super::collection::{each_item, each_record, inside, several};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -9,7 +7,7 @@ use crate::lisp::function::Function;
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Items, R, wrong};
 use crate::reasons::Reason;
-use crate::value::{Map, Value};
+use crate::value::{Map, Table, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -84,7 +82,8 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some(mut result) = first else { return Ok(Value::Nil) };
     for item in items {
         machine.tick()?;
-        result = callee.call2(machine, result, item).map_err(inside)?;
+        let next = callee.call2(machine, std::mem::take(&mut result), item).map_err(inside)?;
+        result.put(next);
         if let Some(last) = ended(&result) {
             return Ok(last);
         }
@@ -94,7 +93,7 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (callee, first, items) = fold(args, "(reductions f init coll)")?;
-    let mut results = Vec::with_capacity(items.len() + 1);
+    let mut results = Vec::with_capacity(items.size_hint().0 + 1);
     results.extend(first);
     for item in items {
         machine.tick()?;
@@ -150,57 +149,29 @@ fn ended(result: &Value) -> Option<Value> {
     }
 }
 
-/// What is known of every different key so far.
-struct Groups<T> {
-    /// Keys that hold no other values: they are told apart by hash.
-    flat: HashMap<Value, T>,
-    /// Keys that do: many of them may have one hash, so they are told apart by order.
-    nested: BTreeMap<Value, T>,
-}
-
-impl<T: Default> Groups<T> {
-    fn new() -> Self {
-        Self { flat: HashMap::new(), nested: BTreeMap::new() }
-    }
-
-    #[inline]
-    fn of(&mut self, key: Value) -> &mut T {
-        match key {
-            Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Function(_) => self.nested.entry(key).or_default(),
-            key => self.flat.entry(key).or_default(),
-        }
-    }
-
-    /// As a map, which puts the keys in order.
-    fn into_map(self, value: impl Fn(T) -> Value) -> Value {
-        let groups = self.flat.into_iter().chain(self.nested);
-        Value::from(groups.map(|(key, group)| (key, value(group))).collect::<Map>())
-    }
-}
-
 fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [key, coll] = args else { return Ok(Value::Nil) };
     if key.is_nil() {
         return Err(wrong(1, "a keyword, string, key path or function", key));
     }
     let key = Key::of(1, key)?;
-    let mut groups = Groups::<Vec<Value>>::new();
+    let mut groups = Table::<Vec<Value>>::default();
     for item in each_record(2, std::mem::take(coll))? {
         machine.tick()?;
         let group = key.of_item(machine, &item)?;
-        groups.of(group).push(item);
+        groups.slot(group).push(item);
     }
-    Ok(groups.into_map(Value::from))
+    Ok(Map::from(groups.map(Value::from)).into())
 }
 
 fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if let Value::Set(_) = &args[0] {
         return Err(wrong(1, "a list, map or string", &args[0]));
     }
-    let mut groups = Groups::<i64>::new();
+    let mut groups = Table::<i64>::default();
     for item in each_item(1, std::mem::take(&mut args[0]))? {
         machine.tick()?;
-        *groups.of(item) += 1;
+        *groups.slot(item) += 1;
     }
-    Ok(groups.into_map(Value::Int))
+    Ok(Map::from(groups.map(Value::Int)).into())
 }

@@ -209,7 +209,7 @@ fn sorted<T>(
 }
 
 /// Does it hold no other values, so that comparing it is quick?
-fn is_leaf(value: &Value) -> bool {
+pub(super) fn is_leaf(value: &Value) -> bool {
     !matches!(value, Value::List(_) | Value::Map(_) | Value::Set(_))
 }
 

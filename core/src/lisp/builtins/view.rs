@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::lisp::R;
 use crate::lisp::machine::Machine;
-use crate::value::{List, Value};
+use crate::value::{List, Set, Value};
 
 /// About what an item costs that is made while going through a map or a string, in bytes.
 const MADE_BYTES: usize = 96;
@@ -74,12 +74,20 @@ pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> 
         },
         Value::Set(set) => match Arc::try_unwrap(set) {
             Ok(set) => Ok(set.into_vec()),
-            Err(set) => copy(machine, &set),
+            Err(set) => cloned(machine, &set, 0..set.len()),
         },
         other => {
             let all = 0..count(machine, &other)?;
             made(machine, &other, &all)
         }
+    }
+}
+
+/// The items of a collection as [`collect`] gives them; `Err` gives back a value that has none.
+pub(super) fn items(machine: &mut Machine<'_>, value: Value) -> R<Result<Vec<Value>, Value>> {
+    match value {
+        Value::Nil | Value::List(_) | Value::Set(_) | Value::Map(_) | Value::Str(_) => collect(machine, value).map(Ok),
+        other => Ok(Err(other)),
     }
 }
 
@@ -90,11 +98,17 @@ pub(super) fn copy(machine: &mut Machine<'_>, items: &[Value]) -> R<Vec<Value>> 
     Ok(items.to_vec())
 }
 
+fn cloned(machine: &mut Machine<'_>, set: &Set, range: Range<usize>) -> R<Vec<Value>> {
+    machine.reserve(range.len().saturating_mul(size_of::<Value>()))?;
+    machine.ticks(range.end)?;
+    Ok(set.iter().skip(range.start).take(range.len()).cloned().collect())
+}
+
 /// The items in a range that lies within the collection, as a list. A list that nobody else holds is cut in place.
 pub(super) fn slice(machine: &mut Machine<'_>, value: Value, range: Range<usize>) -> R {
     match value {
         Value::List(list) => sublist(machine, list, range),
-        Value::Set(set) => copy(machine, set.get(range).unwrap_or_default()).map(Value::from),
+        Value::Set(set) => cloned(machine, &set, range).map(Value::from),
         other => made(machine, &other, &range).map(Value::from),
     }
 }

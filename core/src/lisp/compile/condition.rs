@@ -105,7 +105,7 @@ impl Cd {
                 if let Value::Int(int) = slots[*local as usize] {
                     return Ok(when.holds(int.cmp(with)));
                 }
-                Ok(slow(machine, slots, closed)?.is_truthy())
+                truth(slow, machine, slots, closed)
             }
             Self::Truth(ex) => match ex.peek(slots, closed) {
                 Some(value) => Ok(value.is_truthy()),
@@ -115,7 +115,7 @@ impl Cd {
                 if let (Value::Int(a), Value::Int(b)) = (&slots[*a as usize], &slots[*b as usize]) {
                     return Ok(when.holds(a.cmp(b)));
                 }
-                Ok(slow(machine, slots, closed)?.is_truthy())
+                truth(slow, machine, slots, closed)
             }
             Self::Test(test) => test(machine, slots, closed),
             Self::Not(_) | Self::All(_) | Self::Any(_) => self.test_parts(machine, slots, closed),
@@ -144,6 +144,13 @@ impl Cd {
             whole => whole.test(machine, slots, closed),
         }
     }
+}
+
+#[cold]
+fn truth(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+    let mut value = Value::Nil;
+    code(machine, slots, closed, &mut value)?;
+    Ok(value.is_truthy())
 }
 
 fn test(run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static) -> Cd {
@@ -194,9 +201,22 @@ impl Compiler<'_> {
                     }
                 })
             }
+            (Ex::Const(with), b) => {
+                let call = self.site(builtin, span);
+                test(move |machine, slots, closed| {
+                    let b = b.eval(machine, slots, closed)?;
+                    match when.quick(&with, &b) {
+                        Some(holds) => Ok(holds),
+                        None => Ok(call.run(machine, &mut [with.clone(), b])?.is_truthy()),
+                    }
+                })
+            }
             (a, b) => {
                 let call = self.site(builtin, span);
                 test(move |machine, slots, closed| {
+                    if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed)) {
+                        return Ok(when.holds(a.cmp(&b)));
+                    }
                     let a = a.eval(machine, slots, closed)?;
                     let b = b.eval(machine, slots, closed)?;
                     match when.quick(&a, &b) {

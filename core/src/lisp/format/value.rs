@@ -40,8 +40,8 @@ impl Pretty {
             return self.out.push_str(&value.print(bounds).text);
         }
         match value {
-            Value::List(items) => self.items("[", items, "]", chars, column, tail, depth),
-            Value::Set(members) => self.items("#{", members, "}", chars, column, tail, depth),
+            Value::List(items) => self.items("[", items.iter(), "]", chars, column, tail, depth),
+            Value::Set(members) => self.items("#{", members.iter(), "}", chars, column, tail, depth),
             Value::Map(map) => {
                 let (most, room) = shown(map, bounds);
                 self.out.push('{');
@@ -64,10 +64,10 @@ impl Pretty {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a list and a set differ in their brackets only")]
-    fn items(
+    fn items<'v>(
         &mut self,
         open: &str,
-        items: &[Value],
+        items: impl ExactSizeIterator<Item = &'v Value> + Clone,
         close: &str,
         chars: Option<usize>,
         column: usize,
@@ -75,12 +75,13 @@ impl Pretty {
         depth: u64,
     ) {
         let most = self.items.unwrap_or(usize::MAX);
+        let count = items.len();
         let inner = column + open.len();
-        let are_scalars = items.iter().take(most).all(|item| !item.is_container());
+        let are_scalars = items.clone().take(most).all(|item| !item.is_container());
         self.out.push_str(open);
         let mut at = inner;
-        for (place, item) in items.iter().take(most).enumerate() {
-            let last = usize::from(place + 1 == items.len()) * (tail + 1);
+        for (place, item) in items.take(most).enumerate() {
+            let last = usize::from(place + 1 == count) * (tail + 1);
             if !are_scalars {
                 if place > 0 {
                     self.newline(inner);
@@ -100,7 +101,7 @@ impl Pretty {
             self.out.push_str(&text);
             at += columns;
         }
-        self.close(close, most, items.len(), inner);
+        self.close(close, most, count, inner);
     }
 
     fn close(&mut self, close: &str, most: usize, total: usize, column: usize) {

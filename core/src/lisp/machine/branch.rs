@@ -14,7 +14,7 @@ use super::{Globals, Limits, Machine, Target, World};
 use crate::heap;
 use crate::lisp::run::Stack;
 use crate::lisp::{Call, Halt, R};
-use crate::value::{Keyword, Map, Value};
+use crate::value::{Keyword, Map, Value, take_owed};
 
 /// What a branch does: its machine and its number in, its value out.
 type Work<'w> = &'w (dyn Fn(&mut Machine<'_>, usize) -> R + Sync);
@@ -64,6 +64,8 @@ impl Machine<'_> {
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
     pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Result<Vec<Value>, (usize, Box<Halt>)>> {
         self.hold(0)?;
+        // What was compared so far is not the branches'.
+        self.ticks(0)?;
         self.forms += 1;
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
         let fork = Fork {
@@ -110,10 +112,13 @@ impl Machine<'_> {
 
     /// Takes over what branches made, up to the first that failed.
     fn join(&mut self, ended: Vec<Ended>) -> R<Result<Vec<Value>, (usize, Box<Halt>)>> {
-        let mut values = Vec::with_capacity(ended.len());
+        let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
             self.world.shared.hold(-branch.reported);
+            if failed.is_some() {
+                continue;
+            }
             self.calls.extend(branch.calls);
             self.warnings.extend(branch.warnings);
             self.keywords.extend(branch.keywords);
@@ -121,11 +126,11 @@ impl Machine<'_> {
             self.peak = self.peak.max(branch.peak);
             match branch.result {
                 Ok(value) => values.push(value),
-                Err(halt) => return Ok(Err((branch.branch, halt))),
+                Err(halt) => failed = Some((branch.branch, halt)),
             }
         }
         self.tick()?;
-        Ok(Ok(values))
+        Ok(failed.map_or(Ok(values), Err))
     }
 }
 
@@ -164,7 +169,8 @@ impl Fork<'_> {
         machine.depth = self.depth;
         machine.deadline_ms = Some(self.deadline_ms);
         let result = (self.work)(&mut machine, branch);
-        let (steps, peak, reported) = (machine.steps() - self.steps, machine.peak, machine.reported);
+        let steps = (machine.steps() - self.steps).saturating_add(take_owed() as u64);
+        let (peak, reported) = (machine.peak, machine.reported);
         let (calls, warnings, keywords) = (
             std::mem::take(&mut machine.calls),
             std::mem::take(&mut machine.warnings),

@@ -28,9 +28,7 @@ impl Machine<'_> {
 
     /// `task-reset`
     pub(crate) fn forget(&mut self, id: &Value) -> R {
-        let Some(id) = label(id) else {
-            return Err(no_label("task-reset", id));
-        };
+        let id = text("task-reset", id)?;
         if let Some(journal) = &mut self.journal {
             journal.remove(&Value::from(id));
         }
@@ -39,12 +37,8 @@ impl Machine<'_> {
 
     /// `step-done`: kept only from the program's own text, not from functions.
     pub(crate) fn note(&mut self, id: &Value, summary: &Value) -> R {
-        let Some(id) = label(id) else {
-            return Err(no_label("step-done", id));
-        };
-        let Some(summary) = label(summary) else {
-            return Err(no_label("step-done", summary));
-        };
+        let id = text("step-done", id)?;
+        let summary = text("step-done", summary)?;
         let value = Value::from(summary.as_str());
         if self.outermost() {
             match self.summaries.iter_mut().find(|(have, _)| *have == id) {
@@ -66,8 +60,10 @@ fn label(value: &Value) -> Option<String> {
     }
 }
 
-#[cold]
-fn no_label(form: &'static str, got: &Value) -> Box<crate::lisp::Halt> {
-    let problem = format!("id and summary must be strings or numbers, got {}", described(got));
-    Error::new(Reason::TypeError, problem).within(form).into()
+/// An id or a summary: as [`label`], but nil is none.
+fn text(form: &'static str, value: &Value) -> R<String> {
+    label(value).filter(|_| !value.is_nil()).ok_or_else(|| {
+        let problem = format!("id and summary must be strings or numbers, got {}", described(value));
+        Error::new(Reason::TypeError, problem).within(form).into()
+    })
 }

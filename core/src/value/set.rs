@@ -1,0 +1,152 @@
+//! Sets: values in canonical order, each once.
+
+use super::Value;
+use super::drop::dismantle;
+use super::table::{self, Table};
+
+/// The members of a set in canonical (strict) order, each once. `Eq` and `Hash` are strict, as for [`Value`].
+#[derive(Clone, Default)]
+pub struct Set(Table<()>);
+
+/// The members of a [`Set`], sorted.
+#[derive(Clone)]
+pub struct Members<'a>(table::Iter<'a, ()>);
+
+impl Set {
+    /// The members, sorted.
+    pub fn iter(&self) -> Members<'_> {
+        Members(self.0.iter())
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Is it a member? Strict: `1` is not `1.0`.
+    pub fn contains(&self, member: &Value) -> bool {
+        self.get(member).is_some()
+    }
+
+    /// The member equal to this value.
+    pub fn get(&self, member: &Value) -> Option<&Value> {
+        self.0.entry(member).map(|(member, ())| member)
+    }
+
+    /// Adds a member; false when it was there already.
+    pub fn insert(&mut self, member: Value) -> bool {
+        self.0.insert(member, ()).is_none()
+    }
+
+    /// Removes a member; false when it was not there.
+    pub fn remove(&mut self, member: &Value) -> bool {
+        self.0.remove(member).is_some()
+    }
+
+    /// Copies of the members, sorted.
+    pub fn to_vec(&self) -> Vec<Value> {
+        self.iter().cloned().collect()
+    }
+
+    /// The members as a plain vector, sorted.
+    pub fn into_vec(mut self) -> Vec<Value> {
+        std::mem::take(&mut self.0).into_iter().map(|(member, ())| member).collect()
+    }
+
+    /// The members by value, in no particular order.
+    pub(super) fn into_unordered(mut self) -> impl Iterator<Item = Value> {
+        std::mem::take(&mut self.0).into_unordered().map(|(member, ())| member)
+    }
+
+    /// Does a member hold other values?
+    pub(super) fn has_containers(&self) -> bool {
+        self.0.any(|member, ()| member.holds_values())
+    }
+}
+
+impl Drop for Set {
+    fn drop(&mut self) {
+        if self.has_containers() {
+            dismantle(std::mem::take(self).into_unordered());
+        }
+    }
+}
+
+impl PartialEq for Set {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Set {}
+
+impl std::hash::Hash for Set {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.len().hash(state);
+        self.iter().for_each(|member| member.hash(state));
+    }
+}
+
+impl std::fmt::Debug for Set {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl FromIterator<Value> for Set {
+    fn from_iter<I: IntoIterator<Item = Value>>(members: I) -> Self {
+        Self(members.into_iter().map(|member| (member, ())).collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a Set {
+    type Item = &'a Value;
+    type IntoIter = Members<'a>;
+
+    fn into_iter(self) -> Members<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = &'a Value;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Value> {
+        self.0.next().map(|(member, ())| member)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Members<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(member, ())| member)
+    }
+}
+
+impl ExactSizeIterator for Members<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_hold_each_member_once_in_order() {
+        let mut set: Set = [Value::Int(2), Value::Float(1.0), Value::Int(1), Value::Int(2)].into_iter().collect();
+        assert_eq!(set.to_vec(), [Value::Int(1), Value::Float(1.0), Value::Int(2)]);
+        assert!(!set.insert(Value::Int(1)));
+        assert!(set.insert(Value::Nil));
+        assert!(set.contains(&Value::Nil) && !set.contains(&Value::Float(2.0)));
+        assert!(set.remove(&Value::Float(1.0)) && !set.remove(&Value::Float(1.0)));
+        assert_eq!(set.into_vec(), [Value::Int(1), Value::Int(2), Value::Nil]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Going through the entries of a table: borrowed and sorted by key, or by value.
+
+use std::collections::btree_map::{self, BTreeMap};
+
+use crate::value::Value;
+
+/// The entries of a table, sorted by key.
+pub(crate) struct Iter<'a, V>(Inner<'a, V>);
+
+enum Inner<'a, V> {
+    Sorted(std::slice::Iter<'a, (Value, V)>),
+    /// Places in order, and what stands there.
+    Placed(std::slice::Iter<'a, u32>, &'a [(Value, V)]),
+    Tree(btree_map::Iter<'a, Value, V>),
+}
+
+impl<'a, V> Iter<'a, V> {
+    /// Entries that are in order.
+    #[inline]
+    pub(super) fn of(entries: &'a [(Value, V)]) -> Self {
+        Self(Inner::Sorted(entries.iter()))
+    }
+
+    /// Entries in the order of these places.
+    pub(super) fn of_places(places: &'a [u32], entries: &'a [(Value, V)]) -> Self {
+        Self(Inner::Placed(places.iter(), entries))
+    }
+
+    /// The entries of a tree.
+    pub(super) fn of_tree(tree: &'a BTreeMap<Value, V>) -> Self {
+        Self(Inner::Tree(tree.iter()))
+    }
+}
+
+fn at<V>(entries: &[(Value, V)], place: u32) -> Option<(&Value, &V)> {
+    entries.get(place as usize).map(|(key, value)| (key, value))
+}
+
+impl<'a, V> Iterator for Iter<'a, V> {
+    type Item = (&'a Value, &'a V);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Inner::Sorted(entries) => entries.next().map(|(key, value)| (key, value)),
+            Inner::Placed(places, entries) => at(entries, *places.next()?),
+            Inner::Tree(entries) => entries.next(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            Inner::Sorted(entries) => entries.size_hint(),
+            Inner::Placed(places, _) => places.size_hint(),
+            Inner::Tree(entries) => entries.size_hint(),
+        }
+    }
+}
+
+impl<V> DoubleEndedIterator for Iter<'_, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Inner::Sorted(entries) => entries.next_back().map(|(key, value)| (key, value)),
+            Inner::Placed(places, entries) => at(entries, *places.next_back()?),
+            Inner::Tree(entries) => entries.next_back(),
+        }
+    }
+}
+
+impl<V> ExactSizeIterator for Iter<'_, V> {}
+
+impl<V> Clone for Iter<'_, V> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Inner::Sorted(entries) => Inner::Sorted(entries.clone()),
+            Inner::Placed(places, entries) => Inner::Placed(places.clone(), entries),
+            Inner::Tree(entries) => Inner::Tree(entries.clone()),
+        })
+    }
+}
+
+/// The entries of a table by value.
+pub(crate) struct IntoIter<V>(Taken<V>);
+
+enum Taken<V> {
+    Entries(std::vec::IntoIter<(Value, V)>),
+    Tree(btree_map::IntoIter<Value, V>),
+}
+
+impl<V> IntoIter<V> {
+    /// Entries in the order they are in.
+    pub(super) fn of(entries: Vec<(Value, V)>) -> Self {
+        Self(Taken::Entries(entries.into_iter()))
+    }
+
+    /// The entries of a tree.
+    pub(super) fn of_tree(tree: BTreeMap<Value, V>) -> Self {
+        Self(Taken::Tree(tree.into_iter()))
+    }
+}
+
+impl<V> Iterator for IntoIter<V> {
+    type Item = (Value, V);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Taken::Entries(entries) => entries.next(),
+            Taken::Tree(entries) => entries.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            Taken::Entries(entries) => entries.size_hint(),
+            Taken::Tree(entries) => entries.size_hint(),
+        }
+    }
+}
+
+impl<V> ExactSizeIterator for IntoIter<V> {}

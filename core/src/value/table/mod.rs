@@ -1,0 +1,315 @@
+//! Tables: values by key, each key once, seen in canonical key order. Maps, sets and groups are made of them.
+//!
+//! Small tables (almost all are) are sorted vectors. Larger ones are hashed while they are built, and put in order when
+//! somebody looks. Those that are looked at and then changed go on as B-trees, and so do those with keys that nest or are
+//! long: hashing looks at a part of such a key only, so that many could have one hash. Nobody outside can tell.
+
+mod hashed;
+mod iter;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use self::hashed::Hashed;
+pub(super) use self::iter::{IntoIter, Iter};
+use super::Value;
+
+/// Most entries kept in a sorted vector.
+const SMALL: usize = 32;
+/// Up to this many entries going through all of them is faster than a binary search.
+const FEW: usize = 8;
+
+/// Values by key; of equal keys the first given stays. Keys are strict.
+#[derive(Clone)]
+pub(crate) struct Table<V>(Entries<V>);
+
+#[derive(Clone)]
+enum Entries<V> {
+    /// At most [`SMALL`], sorted.
+    Small(Vec<(Value, V)>),
+    /// All keys are [hashable](is_hashable).
+    Hashed(Box<Hashed<V>>),
+    Tree(BTreeMap<Value, V>),
+}
+
+impl<V> Default for Table<V> {
+    fn default() -> Self {
+        Self(Entries::Small(Vec::new()))
+    }
+}
+
+impl<V> Table<V> {
+    /// A table of entries that are in canonical order already, each key once.
+    pub(crate) fn from_sorted(entries: Vec<(Value, V)>) -> Self {
+        debug_assert!(entries.is_sorted_by(|a, b| a.0 < b.0), "keys are sorted and different");
+        if entries.len() <= SMALL { Self(Entries::Small(entries)) } else { Self::large(entries) }
+    }
+
+    /// The entries, sorted by key.
+    #[inline]
+    pub(crate) fn iter(&self) -> Iter<'_, V> {
+        match &self.0 {
+            Entries::Small(entries) => Iter::of(entries),
+            Entries::Hashed(hashed) => hashed.iter(),
+            Entries::Tree(tree) => Iter::of_tree(tree),
+        }
+    }
+
+    /// The entries when they are few: a sorted slice.
+    #[inline]
+    pub(super) fn small(&self) -> Option<&[(Value, V)]> {
+        match &self.0 {
+            Entries::Small(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// How many entries there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match &self.0 {
+            Entries::Small(entries) => entries.len(),
+            Entries::Hashed(hashed) => hashed.entries().len(),
+            Entries::Tree(tree) => tree.len(),
+        }
+    }
+
+    /// The entry with exactly this key.
+    #[inline]
+    pub(crate) fn entry(&self, key: &Value) -> Option<(&Value, &V)> {
+        match &self.0 {
+            Entries::Small(entries) if entries.len() <= FEW => {
+                let entry = match key {
+                    Value::Keyword(word) => {
+                        entries.iter().find(|(have, _)| matches!(have, Value::Keyword(have) if have == word))
+                    }
+                    key => entries.iter().find(|(have, _)| have == key),
+                };
+                entry.map(|(key, value)| (key, value))
+            }
+            Entries::Small(entries) => found(entries, |have| have.cmp(key)),
+            Entries::Hashed(hashed) => hashed.entry(key),
+            Entries::Tree(tree) => tree.get_key_value(key),
+        }
+    }
+
+    /// The value under exactly this string.
+    pub(super) fn get_str(&self, key: &str) -> Option<&V> {
+        match &self.0 {
+            Entries::Small(entries) if entries.len() <= FEW => {
+                entries.iter().find(|(have, _)| have.as_str() == Some(key)).map(|(_, value)| value)
+            }
+            Entries::Small(entries) => found(entries, |have| match have {
+                Value::Str(text) => (***text).cmp(key),
+                // Strings are the last kind in the order.
+                _ => Ordering::Less,
+            })
+            .map(|(_, value)| value),
+            Entries::Hashed(hashed) => hashed.get_str(key),
+            Entries::Tree(tree) => tree.get(&Value::str(key)),
+        }
+    }
+
+    /// The value under exactly this key, to be changed in place.
+    pub(crate) fn get_mut(&mut self, key: &Value) -> Option<&mut V> {
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = place(entries, key).ok()?;
+                entries.get_mut(at).map(|(_, value)| value)
+            }
+            Entries::Hashed(hashed) => hashed.get_mut(key),
+            Entries::Tree(tree) => tree.get_mut(key),
+        }
+    }
+
+    /// Are all keys strings? Strings are the last kind in the order.
+    pub(super) fn has_only_strings(&self) -> bool {
+        let is_string = |key: Option<&Value>| key.is_none_or(|key| matches!(key, Value::Str(_)));
+        match &self.0 {
+            Entries::Small(entries) => is_string(entries.first().map(|(key, _)| key)),
+            Entries::Hashed(hashed) => hashed.has_only_strings(),
+            Entries::Tree(tree) => is_string(tree.first_key_value().map(|(key, _)| key)),
+        }
+    }
+
+    /// Sets a key, returning the value it had. The key itself stays the one given first.
+    pub(crate) fn insert(&mut self, key: Value, value: V) -> Option<V> {
+        self.make_room(&key);
+        match &mut self.0 {
+            Entries::Small(entries) => match place(entries, &key) {
+                Ok(at) => entries.get_mut(at).map(|(_, have)| std::mem::replace(have, value)),
+                Err(at) => {
+                    entries.insert(at, (key, value));
+                    None
+                }
+            },
+            Entries::Hashed(hashed) => hashed.insert(key, value),
+            Entries::Tree(tree) => tree.insert(key, value),
+        }
+    }
+
+    /// Where the value under exactly this key stands, to be changed; a default value when it was not there.
+    #[inline]
+    pub(crate) fn slot(&mut self, key: Value) -> &mut V
+    where
+        V: Default,
+    {
+        self.make_room(&key);
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = place(entries, &key).unwrap_or_else(|at| {
+                    entries.insert(at, (key, V::default()));
+                    at
+                });
+                &mut entries[at].1
+            }
+            Entries::Hashed(hashed) => hashed.slot(key),
+            Entries::Tree(tree) => tree.entry(key).or_default(),
+        }
+    }
+
+    /// Chooses another representation when this one cannot take the key.
+    #[inline]
+    fn make_room(&mut self, key: &Value) {
+        match &mut self.0 {
+            Entries::Small(entries) if entries.len() == SMALL && place(entries, key).is_err() => {
+                *self = Self::large(std::mem::take(entries));
+                self.make_room(key);
+            }
+            Entries::Hashed(hashed) if !hashed.takes(key) => {
+                self.as_tree();
+            }
+            _ => {}
+        }
+    }
+
+    /// A table of many entries, each key once.
+    fn large(entries: Vec<(Value, V)>) -> Self {
+        Self(if entries.iter().all(|(key, _)| is_hashable(key)) {
+            Entries::Hashed(Box::new(Hashed::new(entries)))
+        } else {
+            Entries::Tree(entries.into_iter().collect())
+        })
+    }
+
+    /// As a tree, which keeps its order when it is changed.
+    fn as_tree(&mut self) -> &mut BTreeMap<Value, V> {
+        if !matches!(self.0, Entries::Tree(_)) {
+            self.0 = Entries::Tree(std::mem::take(self).into_iter().collect());
+        }
+        let Entries::Tree(tree) = &mut self.0 else { unreachable!("the table has just become a tree") };
+        tree
+    }
+
+    /// Removes exactly this key, returning the value it had.
+    pub(crate) fn remove(&mut self, key: &Value) -> Option<V> {
+        match &mut self.0 {
+            Entries::Small(entries) => {
+                let at = place(entries, key).ok()?;
+                Some(entries.remove(at).1)
+            }
+            Entries::Hashed(hashed) => {
+                hashed.entry(key)?;
+                self.as_tree().remove(key)
+            }
+            Entries::Tree(tree) => tree.remove(key),
+        }
+    }
+
+    /// The values in the order of their keys, to be changed in place.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        if matches!(self.0, Entries::Hashed(_)) {
+            *self = Self::large(std::mem::take(self).into_iter().collect());
+        }
+        let (few, many) = match &mut self.0 {
+            Entries::Small(entries) => (&mut entries[..], None),
+            Entries::Hashed(hashed) => (hashed.entries_mut(), None),
+            Entries::Tree(tree) => (&mut [][..], Some(tree)),
+        };
+        few.iter_mut().map(|(_, value)| value).chain(many.into_iter().flat_map(BTreeMap::values_mut))
+    }
+
+    /// The same keys with other values.
+    pub(crate) fn map<W>(self, value: impl Fn(V) -> W) -> Table<W> {
+        let changed = |(key, old)| (key, value(old));
+        Table(match self.0 {
+            Entries::Small(entries) => Entries::Small(entries.into_iter().map(changed).collect()),
+            Entries::Hashed(hashed) => Entries::Hashed(Box::new(hashed.map(value))),
+            Entries::Tree(tree) => Entries::Tree(tree.into_iter().map(changed).collect()),
+        })
+    }
+
+    /// Does an entry fulfil this? They are asked in no particular order.
+    pub(super) fn any(&self, test: impl Fn(&Value, &V) -> bool) -> bool {
+        match &self.0 {
+            Entries::Small(entries) => entries.iter().any(|(key, value)| test(key, value)),
+            Entries::Hashed(hashed) => hashed.entries().iter().any(|(key, value)| test(key, value)),
+            Entries::Tree(tree) => tree.iter().any(|(key, value)| test(key, value)),
+        }
+    }
+
+    /// The entries by value, in no particular order.
+    pub(super) fn into_unordered(self) -> IntoIter<V> {
+        match self.0 {
+            Entries::Small(entries) => IntoIter::of(entries),
+            Entries::Hashed(hashed) => IntoIter::of(hashed.into_entries()),
+            Entries::Tree(tree) => IntoIter::of_tree(tree),
+        }
+    }
+}
+
+impl<V> IntoIterator for Table<V> {
+    type Item = (Value, V);
+    type IntoIter = IntoIter<V>;
+
+    /// The entries by value, sorted by key.
+    fn into_iter(self) -> IntoIter<V> {
+        match self.0 {
+            Entries::Small(entries) => IntoIter::of(entries),
+            Entries::Hashed(hashed) => IntoIter::of(hashed.into_sorted()),
+            Entries::Tree(tree) => IntoIter::of_tree(tree),
+        }
+    }
+}
+
+impl<V> FromIterator<(Value, V)> for Table<V> {
+    fn from_iter<I: IntoIterator<Item = (Value, V)>>(entries: I) -> Self {
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        if entries.len() > SMALL && entries.iter().all(|(key, _)| is_hashable(key)) {
+            let hashed = Hashed::from_iter(entries);
+            if hashed.entries().len() > SMALL {
+                return Self(Entries::Hashed(Box::new(hashed)));
+            }
+            entries = hashed.into_entries();
+        }
+        if !entries.is_sorted_by(|a, b| a.0 < b.0) {
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            entries.dedup_by(|later, first| later.0 == first.0);
+        }
+        Self::from_sorted(entries)
+    }
+}
+
+/// Is it hashed as a whole and soon? Names, numbers and short lists of them are.
+fn is_hashable(key: &Value) -> bool {
+    match key {
+        Value::List(items) => items.len() <= FEW && !items.iter().any(Value::holds_values),
+        key => !key.holds_values(),
+    }
+}
+
+fn place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
+    match entries.last() {
+        // Keys often arrive in order.
+        Some((last, _)) if last < key => Err(entries.len()),
+        _ => entries.binary_search_by(|(have, _)| have.cmp(key)),
+    }
+}
+
+fn found<V>(entries: &[(Value, V)], compare: impl Fn(&Value) -> Ordering) -> Option<(&Value, &V)> {
+    let at = entries.binary_search_by(|(have, _)| compare(have)).ok()?;
+    entries.get(at).map(|(key, value)| (key, value))
+}
+
+#[cfg(test)]
+mod tests;
