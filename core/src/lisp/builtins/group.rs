@@ -241,6 +241,9 @@ const HASH_STEPS: usize = 6;
 
 fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [coll, n] = taken(args);
+    if let (Value::Int(_), Value::List(_) | Value::Str(_) | Value::Set(_)) = (&coll, &n) {
+        return Err(swapped(wrong(1, "a list, string, map or set", &coll), "(combinations coll n)"));
+    }
     // There is no way to choose a number of items that is none, whatever there is to choose from.
     let Some(n) = clamped(&n).and_then(|n| usize::try_from(n).ok()) else { return Ok(Vec::new().into()) };
     Sources::All.check(1, &coll)?;

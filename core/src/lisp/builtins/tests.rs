@@ -64,3 +64,9 @@ fn check<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) {
 fn every_example_gives_what_it_says() {
     check(super::rows().flat_map(|row| row.examples).copied());
 }
+
+#[test]
+fn odd_arguments_come_to_what_is_listed() {
+    let lines = include_str!("tests/inputs.txt").lines().filter(|line| !line.is_empty() && !line.starts_with(';'));
+    check(lines.map(|line| line.rsplit_once(" => ").expect("a line is a program and its outcome")));
+}

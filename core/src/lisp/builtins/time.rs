@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("java.time.Duration/between")),
     Builtin::new("System/currentTimeMillis", Arity::exactly(0), now)
         .doc(&["(System/currentTimeMillis)"], "Milliseconds since 1970.")
-        .examples(&[("(integer? (System/currentTimeMillis))", "true"), ("(pos? (System/currentTimeMillis))", "true")])
+        .examples(&[("(integer? (System/currentTimeMillis))", "true"), ("(nat-int? (System/currentTimeMillis))", "true")])
         .cost(Cost::Constant),
     Builtin::new(".getTime", Arity::exactly(1), get_time)
         .doc(&["(.getTime datetime)"], "Milliseconds since 1970 of a point in time.")
