@@ -35,7 +35,7 @@ pub fn rounded(value: &Value, places: u32) -> Value {
 pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
     if !matches!(value, Value::Map(_)) {
         let problem = format!("tools take one map of named arguments, got {}", described(value));
-        return Error::new(Reason::InvalidToolArgs, problem).hint("Write (tool/name {:key value})").halt();
+        return Error::new(Reason::InvalidToolArgs, problem).halt();
     }
     let mut conversion = Arguments { machine, warnings: Vec::new() };
     let value = convert(value, &mut conversion)?;

@@ -24,9 +24,11 @@ pub mod ir;
 mod items;
 pub mod legacy;
 pub mod machine;
-mod namespaces;
+pub mod namespaces;
 mod read;
 mod run;
+#[cfg(test)]
+mod tests;
 
 pub use analyse::{Names, analyse};
 pub use error::{Error, Halt, R, described, wrong};

@@ -13,12 +13,25 @@ pub struct Extent {
     pub depth: usize,
     /// Values including itself, keys and every repetition of shared parts; stops at `u64::MAX`.
     pub values: u64,
+    /// Bytes it would take if no part were shared; stops at `u64::MAX`.
+    pub bytes: u64,
 }
 
 impl Extent {
+    /// The value alone, without what it holds.
+    fn of_one(value: &Value) -> Self {
+        let text = match value {
+            Value::Str(text) => text.len() as u64,
+            Value::Big(number) => number.bits() / 8,
+            _ => 0,
+        };
+        Self { depth: 0, values: 1, bytes: text + size_of::<Value>() as u64 }
+    }
+
     fn add(&mut self, part: Self) {
         self.depth = self.depth.max(part.depth + 1);
         self.values = self.values.saturating_add(part.values);
+        self.bytes = self.bytes.saturating_add(part.bytes);
     }
 }
 
@@ -38,7 +51,7 @@ impl Value {
         while let Some(frame) = frames.last_mut() {
             if let Some(part) = frame.parts.next() {
                 if !part.is_container() {
-                    frame.sum.add(Extent { depth: 0, values: 1 });
+                    frame.sum.add(Extent::of_one(part));
                 } else if let Some(known) = shared.get(&address(part)) {
                     frame.sum.add(*known);
                 } else {
@@ -62,7 +75,7 @@ impl Value {
 impl<'a> Frame<'a> {
     fn of(container: &'a Value) -> Self {
         let depth = usize::from(container.is_container());
-        Self { container, parts: Parts::of(container), sum: Extent { depth, values: 1 } }
+        Self { container, parts: Parts::of(container), sum: Extent { depth, ..Extent::of_one(container) } }
     }
 }
 
@@ -125,13 +138,16 @@ mod tests {
             (Value::record([("a", Value::Int(1)), ("b", Value::set([Value::Nil]))]), 2, 6),
         ];
         for (value, depth, values) in cases {
-            assert_eq!(value.extent(), Extent { depth, values }, "{value}");
+            let extent = value.extent();
+            assert_eq!((extent.depth, extent.values), (depth, values), "{value}");
         }
     }
 
     #[test]
     fn shared_parts_are_counted_each_time_but_visited_once() {
         let doubled = (0..100).fold(Value::Nil, |inner, _| Value::list([inner.clone(), inner]));
-        assert_eq!(doubled.extent(), Extent { depth: 100, values: u64::MAX });
+        assert_eq!(doubled.extent(), Extent { depth: 100, values: u64::MAX, bytes: u64::MAX });
+        let text = Value::str("x".repeat(1_000));
+        assert!(Value::list([text.clone(), text]).extent().bytes > 2_000);
     }
 }

@@ -31,7 +31,7 @@ pub use keyword::Keyword;
 pub use list::List;
 pub use map::Map;
 pub use num_bigint::BigInt;
-pub(crate) use order::address;
+pub(crate) use order::{address, is_owed, take_owed};
 pub use pattern::{BadPattern, Pattern};
 pub(crate) use pattern::{Filled, Found, Search, Stuck};
 pub(crate) use print::shown;
@@ -45,7 +45,11 @@ pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 /// `Eq`, `Ord` and `Hash` are *strict* (the rule for map keys): `1` and `1.0` differ, NaN equals itself.
 /// [`Value::same`] is the language's loose equality. Nesting is not bounded: cloning, dropping and comparing are safe at
 /// any depth; printing, hashing and conversion to JSON look at a bounded number of levels.
+///
+/// The tag takes a whole word: with a byte of its own the rest of the first word would be copied in pieces, and reading
+/// a value as a whole right after it was written in pieces makes the processor wait.
 #[derive(Default)]
+#[repr(u64)]
 pub enum Value {
     /// Nothing.
     #[default]
@@ -119,6 +123,7 @@ fn again(value: &Value) -> Value {
 }
 
 const _: () = assert!(size_of::<Value>() == 16, "a value is 16 bytes");
+const _: () = assert!(size_of::<Option<Value>>() == 16, "results and options of values are no larger");
 
 /// What a value is, in the words of validation messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

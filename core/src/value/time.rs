@@ -162,8 +162,12 @@ impl Instant {
         Ok(ZonedInstant { at: Self::new(at).with_decimals(decimals), in_utc: offset_s == 0 })
     }
 
-    /// Reads a date and time as [`Instant::parse`] does; without an offset it is meant in UTC.
+    /// Reads a date and time as [`Instant::parse`] does, but with seconds; without an offset it is meant in UTC.
     pub fn parse_utc(text: &str) -> Option<Self> {
+        let (_, time) = text.split_once(['T', 't', ' '])?;
+        if time.as_bytes().get(5) != Some(&b':') {
+            return None;
+        }
         match Self::parse(text) {
             Err(TimeError::NoOffset) => Self::parse(&format!("{text}Z")).ok(),
             read => read.ok(),
@@ -373,7 +377,7 @@ mod tests {
 
     #[test]
     fn points_in_time_outside_the_calendar_still_print() {
-        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{}us", MOST_MICROS));
+        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{MOST_MICROS}us"));
         assert_eq!(Instant::new(1).to_string(), "1970-01-01T00:00:00.000001Z");
         assert_eq!(Instant::new(500_000).with_decimals(3).to_string(), "1970-01-01T00:00:00.500Z");
         assert_eq!(Instant::new(0).with_decimals(3), Instant::new(0));

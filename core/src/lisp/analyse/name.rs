@@ -87,6 +87,7 @@ const ABSENT: &[(&str, &str)] = &[
     ("shuffle", "There is no chance in programs: equal inputs give equal results"),
     ("sorted-map", "Maps are always read in the order of their keys: use {…}"),
     ("sorted-set", "Sets are always read in order: use #{…}"),
+    ("*4", "There are *1, *2 and *3"),
     ("data", "Write data/name"),
     ("tool", "Write (tool/name {…})"),
 ];
@@ -221,6 +222,10 @@ impl Analyser<'_> {
                 Ok(Node::constant(function(Function::Tool(member.into())), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
+            "budget" => {
+                let problem = format!("`budget` has no `{member}`");
+                Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
+            }
             _ => match namespaces::find(namespace, member) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),

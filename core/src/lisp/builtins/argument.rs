@@ -4,7 +4,8 @@
 //! In: arguments of a call. Out: what they must be, or the `type_error` that says so.
 
 use crate::lisp::machine::Callee;
-use crate::lisp::{Halt, R, wrong};
+use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::reasons::Reason;
 use crate::value::Value;
 
 /// Which collections a function goes through; nil is one that has no items.
@@ -51,6 +52,14 @@ impl Sources {
     }
 }
 
+/// A keyword, date or duration where a collection is needed. Some functions take them for records, whose entries they
+/// then do not find (as the suite shows): a `runtime_error`.
+#[cold]
+pub(super) fn no_entries(position: usize, expected: &str, value: &Value) -> Box<Halt> {
+    let problem = format!("argument {position} must be {expected}, got {}", described(value));
+    Error::new(Reason::RuntimeError, problem).into()
+}
+
 /// The arguments by value; nil for those that were not given.
 pub(super) fn taken<const N: usize>(args: &mut [Value]) -> [Value; N] {
     std::array::from_fn(|place| args.get_mut(place).map(std::mem::take).unwrap_or_default())
@@ -92,9 +101,9 @@ pub(super) fn swapped(halt: Box<Halt>, call: &str) -> Box<Halt> {
 
 /// The error, with a hint.
 #[cold]
-pub(super) fn hinted(halt: Box<Halt>, hint: impl Into<String>) -> Box<Halt> {
-    match *halt {
-        Halt::Error(error) => error.hint(hint).into(),
-        other => Box::new(other),
+pub(super) fn hinted(mut halt: Box<Halt>, hint: impl Into<String>) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt {
+        error.hint = Some(hint.into());
     }
+    halt
 }

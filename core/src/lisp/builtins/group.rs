@@ -97,7 +97,7 @@ fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Incomplete
     let groups = if step == size {
         chunked(machine, items, size, incomplete)
     } else {
-        windows(machine, &items, size, step, incomplete)
+        windows(machine, &items, size, step, &incomplete)
     };
     Ok(groups?.into())
 }
@@ -132,7 +132,7 @@ fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete
             Incomplete::Dropped => {}
             Incomplete::Kept => groups.push(items.collect::<Vec<_>>().into()),
             Incomplete::Padded(pad) => {
-                groups.push(items.chain(pad.into_iter().take(size - rest)).collect::<Vec<_>>().into())
+                groups.push(items.chain(pad.into_iter().take(size - rest)).collect::<Vec<_>>().into());
             }
         }
     }
@@ -148,7 +148,7 @@ fn windows(
     items: &[Value],
     size: usize,
     step: usize,
-    incomplete: Incomplete,
+    incomplete: &Incomplete,
 ) -> R<Vec<Value>> {
     let mut groups = Vec::new();
     let mut start = 0;
@@ -158,13 +158,15 @@ fn windows(
         machine.ticks(4 + group.len())?;
         machine.reserve(GROUP_BYTES + size_of_val(group))?;
         let missing = size - group.len();
-        match &incomplete {
+        match incomplete {
             Incomplete::Dropped if missing > 0 => break,
             Incomplete::Padded(pad) if missing > 0 => {
                 groups.push(group.iter().chain(pad.iter().take(missing)).cloned().collect::<Vec<_>>().into());
-                break;
             }
             _ => groups.push(group.to_vec().into()),
+        }
+        if missing > 0 {
+            break;
         }
         start = start.saturating_add(step);
     }
@@ -200,12 +202,11 @@ fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let mut items = collect(machine, take(&mut args[0]))?;
     let mut kept = 0;
     for at in 0..items.len() {
-        let (differs, steps) = match kept {
-            0 => (true, 0),
-            _ => {
-                let (ordering, steps) = items[at].cmp_counted(&items[kept - 1]);
-                (ordering.is_ne(), steps)
-            }
+        let (differs, steps) = if kept == 0 {
+            (true, 0)
+        } else {
+            let (ordering, steps) = items[at].cmp_counted(&items[kept - 1]);
+            (ordering.is_ne(), steps)
         };
         machine.ticks(1 + steps)?;
         if differs {
@@ -240,16 +241,16 @@ const HASH_STEPS: usize = 6;
 
 fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [coll, n] = taken(args);
-    Sources::All.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
-        (Value::Int(_), Ok(())) => swapped(halt, "(combinations coll n)"),
-        _ => halt,
-    })?;
+    if let (Value::Int(_), Value::List(_) | Value::Str(_) | Value::Set(_)) = (&coll, &n) {
+        return Err(swapped(wrong(1, "a list, string, map or set", &coll), "(combinations coll n)"));
+    }
+    // There is no way to choose a number of items that is none, whatever there is to choose from.
+    let Some(n) = clamped(&n).and_then(|n| usize::try_from(n).ok()) else { return Ok(Vec::new().into()) };
+    Sources::All.check(1, &coll)?;
     let items = collect(machine, coll)?;
-    // In the reference whatever is no integer is more than any size, and there is no way to choose that many.
-    let n = match clamped(&n) {
-        Some(n) if n >= 0 && length(n) <= items.len() => length(n),
-        _ => return Ok(Vec::new().into()),
-    };
+    if n > items.len() {
+        return Ok(Vec::new().into());
+    }
     machine.reserve(ways(items.len(), n).saturating_mul(GROUP_BYTES + n.saturating_mul(size_of::<Value>())))?;
     let mut chosen: Vec<usize> = (0..n).collect();
     let mut all = Vec::new();

@@ -93,7 +93,7 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (callee, first, items) = fold(args, "(reductions f init coll)")?;
-    let mut results = Vec::with_capacity(items.len() + 1);
+    let mut results = Vec::with_capacity(items.size_hint().0 + 1);
     results.extend(first);
     for item in items {
         machine.tick()?;

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use super::argument::{Sources, hinted, swapped};
+use super::collection::inside;
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -82,11 +83,11 @@ impl<'v> Comparator<'v> {
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
             Self::Function(function) => {
                 machine.tick()?;
-                match function.call2(machine, first.clone(), second.clone())? {
+                match function.call2(machine, first.clone(), second.clone()).map_err(inside)? {
                     Value::Bool(true) => Ok(false),
                     // Only the other way round tells a tie.
                     Value::Bool(false) | Value::Nil => {
-                        Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy())
+                        Ok(function.call2(machine, second.clone(), first.clone()).map_err(inside)?.is_truthy())
                     }
                     Value::Int(sign) => Ok(sign > 0),
                     Value::Float(sign) => Ok(sign > 0.0),
@@ -136,18 +137,25 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if !matches!(coll, Value::Set(_)) && Sources::All.check(1, &key).is_ok() && Callee::of(position, &coll).is_ok() {
         return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
     }
+    if key.is_nil() {
+        return Err(wrong(1, "a keyword, string, key path or function", &key));
+    }
     let key = Key::of(1, &key)?;
     let comparator = Comparator::of(2, &comparator)?;
     Sources::All.check(position, &coll)?;
+    // The characters of a string have no fields, and nothing is said about it.
+    let lenient = matches!((&coll, &key), (Value::Str(_), Key::Field(Value::Keyword(_))));
     let mut items = collect(machine, coll)?;
     machine.reserve(items.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
     let mut keys = Vec::with_capacity(items.len());
     for item in &items {
         machine.tick()?;
-        if let (Key::Field(field), false) = (&key, matches!(item, Value::Map(_) | Value::List(_) | Value::Nil)) {
+        let fields =
+            matches!(item, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil) || lenient;
+        if let (Key::Field(field), false) = (&key, fields) {
             return Err(no_fields(field, item));
         }
-        keys.push(key.of_item(machine, item)?);
+        keys.push(key.of_item(machine, item).map_err(inside)?);
     }
     if let Some(places) = integer_order(&keys, &comparator) {
         machine.ticks((QUICK_STEPS + 1) * keys.len())?;
@@ -187,6 +195,9 @@ pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Se
     Ok(sorted.into_iter().collect())
 }
 
+/// Sorts a short run without asking the machine.
+type AtOnce<'s, T> = dyn Fn(&mut [T]) + 's;
+
 /// Sorts by `key` in the comparator's order.
 fn sorted<T>(
     machine: &mut Machine<'_>,
@@ -196,7 +207,7 @@ fn sorted<T>(
 ) -> R<Vec<T>> {
     let ascending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(a), key(b)));
     let descending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(b), key(a)));
-    let at_once: Option<&dyn Fn(&mut [T])> = match comparator {
+    let at_once: Option<&AtOnce<'_, T>> = match comparator {
         _ if !items.iter().all(|item| is_leaf(key(item))) => None,
         Comparator::Ascending => Some(&ascending),
         Comparator::Descending => Some(&descending),
@@ -276,12 +287,11 @@ fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
         }
         // Each run stays more than twice as long as the next, so that each item is merged O(log n) times.
         while let Some(run) = runs.pop() {
-            match runs.pop_if(|earlier| earlier.len() <= 2 * run.len()) {
-                Some(earlier) => runs.push(merge(machine, earlier, run, swaps)?),
-                None => {
-                    runs.push(run);
-                    break;
-                }
+            if let Some(earlier) = runs.pop_if(|earlier| earlier.len() <= 2 * run.len()) {
+                runs.push(merge(machine, earlier, run, swaps)?);
+            } else {
+                runs.push(run);
+                break;
             }
         }
     }

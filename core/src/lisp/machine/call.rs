@@ -96,7 +96,7 @@ impl Machine<'_> {
             Function::Builtin(builtin) => self.call_builtin(builtin, args),
             Function::Tool(name) => {
                 let named = super::tool::gather(name, args)?;
-                self.call_tool(name, named)
+                self.call_tool(name, &named)
             }
             Function::Bound(bound) => {
                 self.enter()?;
@@ -114,7 +114,7 @@ impl Machine<'_> {
             return Err(arity_error(builtin, args.len()));
         }
         match builtin.run {
-            Run::Function(run) => run(self, args).map_err(|halt| within(halt, builtin.name)),
+            Run::Function(run) => run(self, args).map_err(|halt| counted(halt, builtin)),
             Run::Form => {
                 let problem = format!("`{}` is a form, not a function", builtin.name);
                 Error::new(Reason::NotCallable, problem).halt()
@@ -207,17 +207,17 @@ impl Machine<'_> {
 
     /// `(:key x)`: flexible lookup in a map, nil in anything else.
     #[inline]
-    pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> R {
-        Ok(match of {
+    pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> Value {
+        match of {
             Value::Map(map) => map.lookup_near(word, &mut self.hint).cloned().unwrap_or_default(),
             _ => Value::Nil,
-        })
+        }
     }
 
     /// Calls a keyword.
     pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> R {
         match args {
-            [of] => self.keyword_get(word, of),
+            [of] => Ok(self.keyword_get(word, of)),
             [Value::Map(map), default] => {
                 let found = map.lookup_near(word, &mut self.hint).cloned();
                 Ok(found.unwrap_or_else(|| std::mem::take(default)))
@@ -230,7 +230,7 @@ impl Machine<'_> {
     /// Adds name and place of a builtin's call to its error.
     #[cold]
     pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
-        self.blame(within(halt, builtin.name), place)
+        self.blame(counted(halt, builtin), place)
     }
 }
 
@@ -285,6 +285,20 @@ pub(crate) fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
         error.op.get_or_insert(name.into());
     }
     halt
+}
+
+/// Names the builtin that complains. A function that it called with a wrong count of arguments is an `arity_error`, also
+/// when that is a closure; `apply` calls as the program itself would.
+#[cold]
+fn counted(mut halt: Box<Halt>, builtin: &'static Builtin) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt
+        && error.span.is_none()
+        && error.reason == Reason::ArityMismatch
+        && builtin.name != "apply"
+    {
+        error.reason = Reason::ArityError;
+    }
+    within(halt, builtin.name)
 }
 
 /// `not_callable`
