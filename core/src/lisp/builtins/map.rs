@@ -87,6 +87,12 @@ fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
     let mut list = owned(machine, coll)?;
     for item in &mut list {
         machine.tick()?;
+        if let Each::Call(callee) = &each
+            && let Some(value) = callee.quick1(item)
+        {
+            item.put(value);
+            continue;
+        }
         let value = each.of_owned(machine, std::mem::take(item))?;
         item.put(value);
     }
@@ -105,7 +111,11 @@ fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -
     if let [one, two] = rows {
         for (one, two) in one.zip(two) {
             machine.tick()?;
-            made.push(callee.call2(machine, one, two)?);
+            let value = match callee.quick2(&one, &two) {
+                Some(value) => value,
+                None => callee.call2(machine, one, two)?,
+            };
+            made.push(value);
         }
         return Ok(made.into());
     }

@@ -82,6 +82,10 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some(mut result) = first else { return Ok(Value::Nil) };
     for item in items {
         machine.tick()?;
+        if let Some(next) = callee.quick2(&result, &item) {
+            result.put(next);
+            continue;
+        }
         let next = callee.call2(machine, std::mem::take(&mut result), item).map_err(inside)?;
         result.put(next);
         if let Some(last) = ended(&result) {

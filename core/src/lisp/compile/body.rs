@@ -100,12 +100,11 @@ impl Tail {
                     at = if condition.test(machine, slots, closed)? { then } else { other };
                 }
                 Self::Recur1(target, value, place) => {
-                    match value.int(slots, closed) {
-                        Some(int) => slots[*target as usize].put(Value::Int(int)),
-                        None => {
-                            let value = value.eval(machine, slots, closed)?;
-                            slots[*target as usize].put(value);
-                        }
+                    if let Some(int) = value.int(slots, closed) {
+                        slots[*target as usize].put(Value::Int(int));
+                    } else {
+                        let value = value.eval(machine, slots, closed)?;
+                        slots[*target as usize].put(value);
                     }
                     return Ok(Some(place));
                 }
@@ -143,13 +142,11 @@ impl Tail {
                             break;
                         }
                     }
-                    match chosen {
-                        Some(then) => at = then,
-                        None => {
-                            out.put(Value::Nil);
-                            return Ok(None);
-                        }
-                    }
+                    let Some(then) = chosen else {
+                        out.put(Value::Nil);
+                        return Ok(None);
+                    };
+                    at = then;
                 }
                 Self::And(parts, then) => {
                     for part in parts {
@@ -202,12 +199,11 @@ fn again(
 ) -> R<()> {
     let mut few = Frame::<FEW>::new();
     let mut many = Vec::new();
-    let ready = match few.get_mut(..values.len()) {
-        Some(few) => few,
-        None => {
-            many.resize(values.len(), Value::Nil);
-            &mut many[..]
-        }
+    let ready = if let Some(few) = few.get_mut(..values.len()) {
+        few
+    } else {
+        many.resize(values.len(), Value::Nil);
+        &mut many[..]
     };
     for (place, value) in ready.iter_mut().zip(values) {
         value.eval_into(machine, slots, closed, place)?;

@@ -59,12 +59,12 @@ impl Compiler<'_> {
     fn once(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
         let made = self.plain(builtin, args, span);
         let kept = OnceLock::new();
-        code(move |machine, slots, closed| match kept.get() {
-            Some(value) => Ok(Value::clone(value)),
-            None => {
-                let value = made.eval(machine, slots, closed)?;
-                Ok(kept.get_or_init(|| value).clone())
+        code(move |machine, slots, closed| {
+            if let Some(value) = kept.get() {
+                return Ok(Value::clone(value));
             }
+            let value = made.eval(machine, slots, closed)?;
+            Ok(kept.get_or_init(|| value).clone())
         })
     }
 

@@ -1,5 +1,7 @@
 //! A function that a builtin is about to call many times, looked at once.
 
+#![expect(clippy::inline_always, reason = "measured: adding two integers must not cost a call")]
+
 use super::Machine;
 use crate::lisp::builtins::Builtin;
 use crate::lisp::function::{Closure, Function};
@@ -58,10 +60,6 @@ impl<'v> Callee<'v> {
         match self.0 {
             Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
             Target::Closure(closure) => machine.call_fleeting1(closure, arg),
-            Target::Step(step, builtin) => match arg {
-                Value::Int(int) if int.checked_add(step).is_some() => Ok(Value::Int(int + step)),
-                arg => machine.call_builtin(builtin, &mut [arg]),
-            },
             _ => self.call(machine, &mut [arg]),
         }
     }
@@ -69,12 +67,32 @@ impl<'v> Callee<'v> {
     /// Calls it with two arguments.
     #[inline]
     pub fn call2(&self, machine: &mut Machine<'_>, one: Value, two: Value) -> R {
-        match (self.0, &one, &two) {
-            (Target::Closure(closure), ..) => machine.call_fleeting2(closure, one, two),
-            (Target::Sum(_), &Value::Int(a), &Value::Int(b)) if a.checked_add(b).is_some() => Ok(Value::Int(a + b)),
-            (Target::Product(_), &Value::Int(a), &Value::Int(b)) if a.checked_mul(b).is_some() => Ok(Value::Int(a * b)),
-            (Target::Sum(_), &Value::Float(a), &Value::Float(b)) => Ok(Value::Float(a + b)),
+        if let Some(value) = self.quick2(&one, &two) {
+            return Ok(value);
+        }
+        match self.0 {
+            Target::Closure(closure) => machine.call_fleeting2(closure, one, two),
             _ => self.call(machine, &mut [one, two]),
+        }
+    }
+
+    /// Its value for a small number, when it is a function that takes no call for it.
+    #[inline(always)]
+    pub(crate) fn quick1(&self, arg: &Value) -> Option<Value> {
+        match (self.0, arg) {
+            (Target::Step(step, _), Value::Int(int)) => int.checked_add(step).map(Value::Int),
+            _ => None,
+        }
+    }
+
+    /// The same for two numbers.
+    #[inline(always)]
+    pub(crate) fn quick2(&self, one: &Value, two: &Value) -> Option<Value> {
+        match (self.0, one, two) {
+            (Target::Sum(_), Value::Int(a), Value::Int(b)) => a.checked_add(*b).map(Value::Int),
+            (Target::Product(_), Value::Int(a), Value::Int(b)) => a.checked_mul(*b).map(Value::Int),
+            (Target::Sum(_), Value::Float(a), Value::Float(b)) => Some(Value::Float(a + b)),
+            _ => None,
         }
     }
 
@@ -83,10 +101,9 @@ impl<'v> Callee<'v> {
     pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         match self.0 {
             Target::Closure(closure) => machine.call_fleeting(closure, args),
-            Target::Builtin(builtin)
-            | Target::Step(_, builtin)
-            | Target::Sum(builtin)
-            | Target::Product(builtin) => machine.call_builtin(builtin, args),
+            Target::Builtin(builtin) | Target::Step(_, builtin) | Target::Sum(builtin) | Target::Product(builtin) => {
+                machine.call_builtin(builtin, args)
+            }
             Target::Keyword(word) => machine.call_keyword(word, args),
             Target::Other(function) => machine.call(function, args),
         }
