@@ -97,7 +97,7 @@ fn grouped(machine: &mut Machine<'_>, args: &mut [Value], incomplete: Incomplete
     let groups = if step == size {
         chunked(machine, items, size, incomplete)
     } else {
-        windows(machine, &items, size, step, incomplete)
+        windows(machine, &items, size, step, &incomplete)
     };
     Ok(groups?.into())
 }
@@ -132,7 +132,7 @@ fn chunked(machine: &mut Machine<'_>, items: Vec<Value>, size: usize, incomplete
             Incomplete::Dropped => {}
             Incomplete::Kept => groups.push(items.collect::<Vec<_>>().into()),
             Incomplete::Padded(pad) => {
-                groups.push(items.chain(pad.into_iter().take(size - rest)).collect::<Vec<_>>().into())
+                groups.push(items.chain(pad.into_iter().take(size - rest)).collect::<Vec<_>>().into());
             }
         }
     }
@@ -148,7 +148,7 @@ fn windows(
     items: &[Value],
     size: usize,
     step: usize,
-    incomplete: Incomplete,
+    incomplete: &Incomplete,
 ) -> R<Vec<Value>> {
     let mut groups = Vec::new();
     let mut start = 0;
@@ -158,7 +158,7 @@ fn windows(
         machine.ticks(4 + group.len())?;
         machine.reserve(GROUP_BYTES + size_of_val(group))?;
         let missing = size - group.len();
-        match &incomplete {
+        match incomplete {
             Incomplete::Dropped if missing > 0 => break,
             Incomplete::Padded(pad) if missing > 0 => {
                 groups.push(group.iter().chain(pad.iter().take(missing)).cloned().collect::<Vec<_>>().into());
@@ -202,12 +202,11 @@ fn dedupe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let mut items = collect(machine, take(&mut args[0]))?;
     let mut kept = 0;
     for at in 0..items.len() {
-        let (differs, steps) = match kept {
-            0 => (true, 0),
-            _ => {
-                let (ordering, steps) = items[at].cmp_counted(&items[kept - 1]);
-                (ordering.is_ne(), steps)
-            }
+        let (differs, steps) = if kept == 0 {
+            (true, 0)
+        } else {
+            let (ordering, steps) = items[at].cmp_counted(&items[kept - 1]);
+            (ordering.is_ne(), steps)
         };
         machine.ticks(1 + steps)?;
         if differs {
