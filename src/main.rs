@@ -32,7 +32,7 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     if let Some(file) = &arguments.log {
         log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
     }
-    if let Some(code) = arguments.command.as_ref().and_then(cli::run_at_once) {
+    if let Some(code) = cli::run_at_once(arguments) {
         return Ok(code);
     }
     let folders = Folders::new(arguments.sessions.as_deref());

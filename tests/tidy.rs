@@ -31,7 +31,7 @@ const PACKAGE: &[&[&str]] = &[
 
 /// The same for the pure core.
 const CORE: &[&[&str]] =
-    &[&["template", "reply", "lisp"], &["signature"], &["value"], &["text"], &["limits"], &["reasons"]];
+    &[&["template", "reply", "lisp"], &["signature"], &["value"], &["text", "heap"], &["limits"], &["reasons"]];
 
 /// The one knot in the core: values hold functions, and functions hold code that runs on values.
 const FUNCTIONS_ARE_VALUES: &str = "core/src/value/function.rs";

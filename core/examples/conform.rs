@@ -26,8 +26,12 @@ fn main() {
     }
     if has("--count") {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        found.iter().for_each(|finding| *counts.entry(&finding.category).or_default() += 1);
-        counts.iter().for_each(|(category, count)| println!("{count:5} {category}"));
+        for finding in &found {
+            *counts.entry(&finding.category).or_default() += 1;
+        }
+        for (category, count) in &counts {
+            println!("{count:5} {category}");
+        }
     } else {
         for finding in &found {
             println!("{} [{}] {}", finding.id, finding.category, finding.program.replace('\n', "\\n"));

@@ -49,7 +49,7 @@ fn main() {
     let mut files: Vec<String> = std::fs::read_dir(&folder)
         .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default();
-    files.retain(|name| name.ends_with(".clj"));
+    files.retain(|name| std::path::Path::new(name).extension().is_some_and(|end| end == "clj"));
     files.retain(|name| wanted.is_empty() || wanted.iter().any(|part| name.starts_with(part.as_str())));
     files.sort();
     let limits = Limits { memory_bytes: 1_000_000_000, loop_jumps: 10_000_000, ..Limits::default() };

@@ -61,7 +61,7 @@ limits! {
     FORM_NESTING "form_nesting" "levels" Some(512), 512, 512, ProgramTooLarge "Forms within forms after macros such as `->` are expanded.";
     PROGRAM_SYMBOLS "max_symbols" "names" Some(10_000), 1, 1_000_000, SymbolLimitExceeded "Different symbols and keywords in a program, keywords made while it runs included.";
     INTEGER_DIGITS "integer_digits" "digits" Some(100), 100, 100, ParseError "Digits of an integer written in a program.";
-    INTEGER_BITS "integer_bits" "bits" Some(1_000_000), 1_000_000, 1_000_000, MemoryExceeded "Size of an integer that a program computes.";
+    INTEGER_BITS "integer_bits" "bits" Some(300_000), 300_000, 300_000, MemoryExceeded "Size of an integer that a program computes.";
     COMPILE_TIMEOUT "compile_timeout_ms" "ms" Some(5_000), 1, 60_000, CompileTimeout "Time for reading, analysing and compiling a program.";
     PRINT_CHARS "max_print_length" "characters" Some(2_000), 1, 1_000_000, RuntimeError "Characters kept of one println; the rest is cut and counted.";
     PARALLEL_WORKERS "max_parallel_workers" "threads" Some(8), 1, 64, ParallelCapacityExceeded "Threads that pmap and pcalls of one program use at a time; without a free one the branch runs on the caller's thread.";

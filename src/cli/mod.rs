@@ -65,16 +65,16 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Models => models::models(workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
-        Command::Lisp { command } => lisp::lisp(command),
+        Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, draw),
     };
     code(done)
 }
 
 /// Runs a command that needs neither configuration nor async runtime, and returns its exit code; `None` for others.
-pub fn run_at_once(command: &Command) -> Option<u8> {
-    match command {
-        Command::Lisp { command } => Some(code(lisp::lisp(command))),
+pub fn run_at_once(arguments: &Arguments) -> Option<u8> {
+    match &arguments.command {
+        Some(Command::Lisp { command }) => Some(code(lisp::lisp(command, arguments))),
         _ => None,
     }
 }

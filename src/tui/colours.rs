@@ -51,8 +51,12 @@ fn role(kind: TokenKind) -> Option<Role> {
         TokenKind::Type => Some(Role::Type),
         TokenKind::Tag => Some(Role::Tag),
         TokenKind::Comment => Some(Role::Dim),
-        TokenKind::Symbol | TokenKind::Quote | TokenKind::Bracket(_) => None,
-        TokenKind::Punct | TokenKind::Error | TokenKind::Plain => None,
+        TokenKind::Symbol
+        | TokenKind::Quote
+        | TokenKind::Bracket(_)
+        | TokenKind::Punct
+        | TokenKind::Error
+        | TokenKind::Plain => None,
     }
 }
 

@@ -8,7 +8,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value, json};
 
 use super::generate::{Random, mutated, program};
-use super::suite::checks;
+use super::suite::{Check, checks};
 
 /// Programs of each kind; with `PTC_LONG_TESTS` fifty times as many.
 const PROGRAMS: u64 = 1_500;
@@ -128,7 +128,7 @@ fn generated_programs_keep_to_the_rules() {
 #[test]
 fn damaged_programs_keep_to_the_rules() {
     let checks = checks();
-    let texts: Vec<&str> = checks.iter().map(|check| check.program()).collect();
+    let texts: Vec<&str> = checks.iter().map(Check::program).collect();
     none_offends(|random| {
         let (text, other) = (random.pick(&texts), random.pick(&texts));
         mutated(text, other, random)

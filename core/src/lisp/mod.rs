@@ -24,7 +24,7 @@ pub mod ir;
 mod items;
 pub mod legacy;
 pub mod machine;
-mod namespaces;
+pub mod namespaces;
 mod read;
 mod run;
 #[cfg(test)]

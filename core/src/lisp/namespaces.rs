@@ -237,6 +237,25 @@ pub(super) fn find(namespace: &str, member: &str) -> Result<Value, Error> {
     })
 }
 
+/// The builtin that a name means: as it is, with a namespace, or without the one it has.
+pub fn resolve(name: &str) -> Option<&'static Builtin> {
+    let qualified = || split(name).and_then(|(namespace, member)| builtins::find(named(namespace)?.target(member)?));
+    bare(name).or_else(qualified)
+}
+
+/// All namespaces that a program can write, those of its surroundings included, sorted.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = NAMESPACES.iter().flat_map(|namespace| namespace.names).copied().collect();
+    names.extend(["budget", "data", "tool"]);
+    names.sort_unstable();
+    names
+}
+
+/// What a namespace of builtins holds, sorted; nothing for any other name.
+pub fn members(namespace: &str) -> Vec<&'static str> {
+    named(namespace).map(Namespace::list).unwrap_or_default()
+}
+
 /// A function or constant by the builtin's name.
 fn value(name: &str) -> Option<Value> {
     let row = builtins::find(name).filter(|row| matches!(row.run, Run::Function(_)));

@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn points_in_time_outside_the_calendar_still_print() {
-        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{}us", MOST_MICROS));
+        assert_eq!(Instant::new(i64::MAX).to_string(), format!("{MOST_MICROS}us"));
         assert_eq!(Instant::new(1).to_string(), "1970-01-01T00:00:00.000001Z");
         assert_eq!(Instant::new(500_000).with_decimals(3).to_string(), "1970-01-01T00:00:00.500Z");
         assert_eq!(Instant::new(0).with_decimals(3), Instant::new(0));

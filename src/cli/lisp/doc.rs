@@ -1,6 +1,7 @@
 //! `lisp doc`: what the table of builtins says about a name, or which names fit a word.
 
 use ptc_core::lisp::builtins::{self, Builtin, Clojure};
+use ptc_core::lisp::namespaces;
 use ptc_core::text::{nearest, width};
 
 use crate::cli::{exit, out, safe_line, tell};
@@ -9,27 +10,22 @@ use crate::cli::{exit, out, safe_line, tell};
 const NAME_COLUMNS: usize = 22;
 
 pub(super) fn doc(word: &str) -> u8 {
-    match find(word) {
-        Some(row) => out(&page(row)),
-        None => {
-            let fitting: Vec<&Builtin> = fitting(word).collect();
-            if fitting.is_empty() {
-                let near = nearest(word, builtins::rows().map(|row| row.name));
-                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                tell(&format!("nothing is called `{}`{near}", safe_line(word)));
-                return exit::FAILED;
-            }
-            fitting.iter().for_each(|row| out(&line(row)));
-        }
+    if let Some(row) = namespaces::resolve(word) {
+        out(&page(row));
+        return exit::OK;
+    }
+    let fitting: Vec<&Builtin> = fitting(word).collect();
+    if fitting.is_empty() {
+        let plain = word.rsplit_once('/').map_or(word, |(_, plain)| plain);
+        let near = nearest(plain, builtins::rows().map(|row| row.name));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        tell(&format!("nothing is called `{}`{near}", safe_line(word)));
+        return exit::FAILED;
+    }
+    for row in fitting {
+        out(&line(row));
     }
     exit::OK
-}
-
-/// The builtin of this name, with or without a namespace.
-pub(super) fn find(name: &str) -> Option<&'static Builtin> {
-    let plain =
-        || name.rsplit_once('/').filter(|(_, plain)| !plain.is_empty()).and_then(|(_, plain)| builtins::find(plain));
-    builtins::find(name).or_else(plain)
 }
 
 /// The rows whose name, or else whose description holds the word.

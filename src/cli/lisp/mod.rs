@@ -3,6 +3,7 @@
 mod batch;
 mod bench;
 mod doc;
+mod face;
 mod repl;
 mod run;
 mod snippet;
@@ -13,8 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use ptc_core::value::Json;
 
-use super::UsageError;
 use super::context::read;
+use super::{Arguments, UsageError};
+use face::Face;
 
 /// Milliseconds that a program may compute when nothing is said: the interpreter's default of the language contract §20.
 const TIMEOUT_MS: u64 = 1_000;
@@ -29,6 +31,7 @@ pub enum LispCommand {
     /// Describe a builtin or form, or list those that fit a word
     Doc {
         /// A name, or a part of names and descriptions
+        #[arg(allow_hyphen_values = true)]
         word: String,
     },
     /// Measure how long a full run takes (read, analyse, evaluate), limits raised
@@ -88,13 +91,13 @@ pub struct ReplFlags {
     pub timeout: u64,
 }
 
-pub(super) fn lisp(command: &LispCommand) -> Result<u8, UsageError> {
+pub(super) fn lisp(command: &LispCommand, arguments: &Arguments) -> Result<u8, UsageError> {
     match command {
-        LispCommand::Run(flags) => run::run(flags),
+        LispCommand::Run(flags) => run::run(flags, Face::of(arguments)),
         LispCommand::Batch => batch::batch(),
         LispCommand::Doc { word } => Ok(doc::doc(word)),
         LispCommand::Bench(flags) => bench::bench(flags),
-        LispCommand::Repl(flags) => repl::repl(flags),
+        LispCommand::Repl(flags) => repl::repl(flags, Face::of(arguments)),
     }
 }
 

@@ -7,11 +7,12 @@ use ptc_core::lisp::{CallAddress, Outcome, Signal};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
+use super::face::Face;
 use super::{RunFlags, data, now_ms, program, snippet};
-use crate::cli::{UsageError, exit, json, out, safe, safe_line, tell};
+use crate::cli::{UsageError, exit, json, out, safe_line, tell};
 use crate::program::{Setting, run as run_program};
 
-pub(super) fn run(flags: &RunFlags) -> Result<u8, UsageError> {
+pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
     let (name, text) = match (&flags.expression, &flags.file) {
         (Some(expression), _) => ("-e".to_owned(), expression.clone()),
         (None, file) => program(file.as_deref().unwrap_or_else(|| "-".as_ref()))?,
@@ -26,7 +27,7 @@ pub(super) fn run(flags: &RunFlags) -> Result<u8, UsageError> {
     if flags.json {
         out(&json::printable(&case.record(&outcome)));
     } else {
-        report(&outcome, &case.program, &name);
+        report(&outcome, &case.program, &name, face, |value| out(&face.whole(value)));
     }
     Ok(exit_code(&outcome))
 }
@@ -38,13 +39,15 @@ fn perform(case: &Case, timeout_ms: u64) -> Outcome {
     run_program(&case.input(), &setting)
 }
 
-/// Prints and value on stdout, errors and warnings on stderr.
-pub(super) fn report(outcome: &Outcome, source: &str, name: &str) {
-    outcome.prints.iter().for_each(|line| out(&safe(line)));
+/// Prints and value on stdout, errors and warnings on stderr; `show` prints the value.
+pub(super) fn report(outcome: &Outcome, source: &str, name: &str, face: Face, show: impl FnOnce(&Value)) {
+    outcome.prints.iter().for_each(|entry| out(&face.printed(entry)));
     outcome.warnings.iter().for_each(|warning| tell(&format!("note: {}", safe_line(warning))));
     match &outcome.result {
-        Ok((Signal::Fail, value)) => tell(&format!("{name}: the program failed: {}", safe(&value.to_string()))),
-        Ok((_, value)) => out(&safe(&value.to_string())),
+        Ok((Signal::Fail, value)) => {
+            tell(&format!("{}: the program failed: {}", safe_line(name), Face::Stream.glimpse(value).0));
+        }
+        Ok((_, value)) => show(value),
         Err(error) => tell(&snippet::render(error, source, name)),
     }
 }

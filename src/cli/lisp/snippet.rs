@@ -25,16 +25,38 @@ pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
     lines.join("\n")
 }
 
-/// The line of the place and a mark below the part that is meant; a part of several lines is marked to the first's end.
+/// Cells of a line that are shown at most, and of those how many before the place.
+const CELLS: usize = 120;
+const CELLS_BEFORE: usize = 40;
+
+/// The line of the place and a mark below the part that is meant; a part of several lines is marked to the first's end,
+/// and of a long line only the surroundings are shown.
 fn underlined(span: Span, place: LineCol, source: &str) -> [String; 2] {
     let line = source.lines().nth(place.line - 1).unwrap_or_default();
     let (before, from) = split_at_char(line, place.column - 1);
     let inside = from.get(..span.end.saturating_sub(span.start).min(from.len())).unwrap_or(from);
-    let (before, inside, shown) = (safe_line(before), safe_line(inside), safe_line(line));
+    let (before, inside, from) = (safe_line(before), safe_line(inside), safe_line(from));
+    let whole = width::width(&before) + width::width(&from) <= CELLS;
+    let before = if whole { before } else { ending(&before, CELLS_BEFORE) };
+    let from = width::truncate(&from, CELLS.saturating_sub(width::width(&before)));
     let gutter = format!("{:>4} | ", place.line);
-    let marks = "^".repeat(width::width(&inside).max(1));
+    let marks = "^".repeat(width::width(&inside).min(width::width(&from)).max(1));
     let blank = " ".repeat(width::width(&before));
-    [format!("{gutter}{shown}"), format!("     | {blank}{marks}")]
+    [format!("{gutter}{before}{from}"), format!("     | {blank}{marks}")]
+}
+
+/// The end of a line in so many cells, with `…` for what stands before.
+fn ending(line: &str, cells: usize) -> String {
+    let surplus = (width::width(line) + 1).saturating_sub(cells);
+    if surplus <= 1 {
+        return line.to_owned();
+    }
+    let mut rest = &line[width::fitting(line, surplus)..];
+    // A wide character that stands over the cut goes whole.
+    if width::width(rest) >= cells {
+        rest = rest.char_indices().nth(1).map_or("", |(at, _)| &rest[at..]);
+    }
+    format!("{}{rest}", width::ELLIPSIS)
 }
 
 fn split_at_char(line: &str, chars: usize) -> (&str, &str) {
@@ -58,6 +80,20 @@ mod tests {
             .at(Span::new(start, source.len()));
         let expected = "a.clj:2:3: type_error: +: argument 2 must be a number, got nil\n   2 |   (+ é nil)\n     |   ^^^^^^^^^\n  hint: Give it a number";
         assert_eq!(render(&error, source, "a.clj"), expected);
+    }
+
+    #[test]
+    fn of_a_long_line_the_surroundings_are_shown() {
+        let long = format!("(list {}(inc nil) {})", "漢 ".repeat(300), "x ".repeat(300));
+        let start = long.find("(inc").unwrap_or_default();
+        let error = Error::new(Reason::TypeError, "x").at(Span::new(start, start + 9));
+        let shown = render(&error, &long, "f");
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(lines[1].starts_with("   1 | …") && lines[1].ends_with('…'), "{shown}");
+        assert!(width::width(lines[1]) <= CELLS + 8, "{shown}");
+        let column = width::width(&lines[2][..lines[2].find('^').unwrap_or_default()]);
+        assert_eq!(&lines[1][width::fitting(lines[1], column)..][..9], "(inc nil)", "{shown}");
+        assert!(lines[2].ends_with(" ^^^^^^^^^"), "{shown}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use ptc_core::value::json::Node;
 const TOLERANCE: f64 = 1e-9;
 
 fn close(one: f64, other: f64) -> bool {
-    one == other || (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
+    one.total_cmp(&other).is_eq() || (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
 }
 
 /// Compares values in the encoding of the suite.

@@ -101,9 +101,9 @@ pub(super) fn swapped(halt: Box<Halt>, call: &str) -> Box<Halt> {
 
 /// The error, with a hint.
 #[cold]
-pub(super) fn hinted(halt: Box<Halt>, hint: impl Into<String>) -> Box<Halt> {
-    match *halt {
-        Halt::Error(error) => error.hint(hint).into(),
-        other => Box::new(other),
+pub(super) fn hinted(mut halt: Box<Halt>, hint: impl Into<String>) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt {
+        error.hint = Some(hint.into());
     }
+    halt
 }

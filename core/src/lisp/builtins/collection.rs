@@ -52,7 +52,7 @@ impl<'v> Each<'v> {
 #[inline]
 fn field(machine: &mut Machine<'_>, word: Keyword, item: &Value) -> R {
     match item {
-        Value::Map(_) => machine.keyword_get(word, item),
+        Value::Map(_) => Ok(machine.keyword_get(word, item)),
         Value::Nil | Value::List(_) | Value::Set(_) | Value::Keyword(_) => Ok(Value::Nil),
         other => Err(no_fields(word, other)),
     }

@@ -35,7 +35,7 @@ impl<'v> Key<'v> {
     pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
         match self {
             // Many items alike are asked for one keyword: the machine remembers where it was found.
-            Self::Field(Value::Keyword(word)) => machine.keyword_get(*word, item),
+            Self::Field(Value::Keyword(word)) => Ok(machine.keyword_get(*word, item)),
             Self::Field(field) => match item {
                 Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil => {
                     Ok(under(item, field).cloned().unwrap_or_default())

@@ -79,11 +79,11 @@ fn take_of_range(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 #[cold]
-fn within_range(halt: Box<Halt>) -> Box<Halt> {
-    match *halt {
-        Halt::Error(error) => error.within("range").into(),
-        other => Box::new(other),
+fn within_range(mut halt: Box<Halt>) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt {
+        error.op.get_or_insert("range".into());
     }
+    halt
 }
 
 fn number(value: &Value) -> bool {

@@ -89,6 +89,7 @@ fn own(section: &'static Section) -> impl Iterator<Item = &'static Builtin> {
 }
 
 #[cfg(test)]
+#[expect(clippy::print_stdout, reason = "the size of the card is worth a look")]
 mod tests {
     use super::*;
     use crate::lisp::machine::Limits;

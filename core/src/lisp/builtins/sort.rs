@@ -190,6 +190,9 @@ pub(super) fn members_of(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Se
     Ok(sorted.into_iter().collect())
 }
 
+/// Sorts a short run without asking the machine.
+type AtOnce<'s, T> = dyn Fn(&mut [T]) + 's;
+
 /// Sorts by `key` in the comparator's order.
 fn sorted<T>(
     machine: &mut Machine<'_>,
@@ -199,7 +202,7 @@ fn sorted<T>(
 ) -> R<Vec<T>> {
     let ascending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(a), key(b)));
     let descending = |run: &mut [T]| run.sort_by(|a, b| leaf_order(key(b), key(a)));
-    let at_once: Option<&dyn Fn(&mut [T])> = match comparator {
+    let at_once: Option<&AtOnce<'_, T>> = match comparator {
         _ if !items.iter().all(|item| is_leaf(key(item))) => None,
         Comparator::Ascending => Some(&ascending),
         Comparator::Descending => Some(&descending),
@@ -262,12 +265,11 @@ fn merge_sort<T, F: Fn(&mut [T]) + ?Sized>(
         }
         // Each run stays more than twice as long as the next, so that each item is merged O(log n) times.
         while let Some(run) = runs.pop() {
-            match runs.pop_if(|earlier| earlier.len() <= 2 * run.len()) {
-                Some(earlier) => runs.push(merge(machine, earlier, run, swaps)?),
-                None => {
-                    runs.push(run);
-                    break;
-                }
+            if let Some(earlier) = runs.pop_if(|earlier| earlier.len() <= 2 * run.len()) {
+                runs.push(merge(machine, earlier, run, swaps)?);
+            } else {
+                runs.push(run);
+                break;
             }
         }
     }

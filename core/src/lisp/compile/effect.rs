@@ -3,6 +3,7 @@
 use super::Compiler;
 use super::expression::{Ex, code};
 use crate::lisp::ir::{DefWhen, Expr, Node};
+use crate::lisp::machine::Machine;
 use crate::lisp::machine::Place;
 use crate::lisp::{Halt, R};
 use crate::value::Value;
@@ -15,7 +16,7 @@ impl Compiler<'_> {
                 let (tool, args) = (tool.clone(), self.ex(args));
                 code(move |machine, slots, closed| {
                     let args = args.eval(machine, slots, closed)?;
-                    machine.call_tool(&tool, args).map_err(|halt| machine.blame(halt, &place))
+                    machine.call_tool(&tool, &args).map_err(|halt| machine.blame(halt, &place))
                 })
             }
             Expr::Def { global, value, doc, when } => self.definition(*global, value, doc.clone(), *when),
@@ -55,7 +56,7 @@ impl Compiler<'_> {
         let (id, body) = (self.ex(id), self.ex(body));
         code(move |machine, slots, closed| {
             let id = id.eval(machine, slots, closed)?;
-            let id = machine.task_id(&id).map_err(|halt| machine.blame(halt, &place))?;
+            let id = Machine::task_id(&id).map_err(|halt| machine.blame(halt, &place))?;
             if let Some(value) = machine.done(&id) {
                 return Ok(value);
             }

@@ -4,6 +4,8 @@
 //! control flow in tail position is a tree that [`Body::run`] walks, so that a loop is one native loop; everything else
 //! is a closure ([`Code`]). Frames lie on the native stack. Compiling cannot fail.
 
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+
 mod access;
 mod bind;
 mod body;

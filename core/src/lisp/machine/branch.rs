@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -42,6 +42,8 @@ struct Fork<'f> {
     /// The first branch known to have ended with an error; later ones need not begin.
     failed: AtomicUsize,
     ended: Mutex<Vec<Ended>>,
+    /// Bytes that branches on the caller's thread left.
+    own: AtomicI64,
 }
 
 /// What came of a branch.
@@ -59,10 +61,13 @@ struct Ended {
     bytes: i64,
 }
 
+/// The values of all branches, or the number and error of the first that failed.
+type Joined = Result<Vec<Value>, (usize, Box<Halt>)>;
+
 impl Machine<'_> {
     /// Does `count` pieces of work side by side and gives their values in order, or the number and error of the first
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
-    pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Result<Vec<Value>, (usize, Box<Halt>)>> {
+    pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
         self.hold(0)?;
         // What was compared so far is not the branches'.
         self.ticks(0)?;
@@ -85,9 +90,12 @@ impl Machine<'_> {
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
             failed: AtomicUsize::new(usize::MAX),
-            ended: Mutex::default(),
+            // Made at its full size here: what grows on another thread is counted there.
+            ended: Mutex::new(Vec::with_capacity(count)),
+            own: AtomicI64::new(0),
         };
         let here = Stack::until(self.stack_end);
+        let before = heap::live();
         thread::scope(|scope| {
             for _ in 1..count {
                 if !self.world.shared.hire(self.limits.parallel_workers) {
@@ -105,13 +113,15 @@ impl Machine<'_> {
             }
             fork.help(&here);
         });
+        // What threads need for themselves is made on one thread and freed on another: it is not the program's.
+        heap::adopt(before + fork.own.load(Ordering::Relaxed) - heap::live());
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
         self.join(ended)
     }
 
     /// Takes over what branches made, up to the first that failed.
-    fn join(&mut self, ended: Vec<Ended>) -> R<Result<Vec<Value>, (usize, Box<Halt>)>> {
+    fn join(&mut self, ended: Vec<Ended>) -> R<Joined> {
         let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
@@ -147,7 +157,7 @@ impl Fork<'_> {
             let mut ended = self.run(branch, stack, &targets);
             if !helper {
                 // Counted on the caller's thread already.
-                ended.bytes = 0;
+                self.own.fetch_add(std::mem::take(&mut ended.bytes), Ordering::Relaxed);
             }
             if ended.result.is_err() {
                 self.failed.fetch_min(branch, Ordering::Relaxed);

@@ -96,7 +96,7 @@ impl Machine<'_> {
             Function::Builtin(builtin) => self.call_builtin(builtin, args),
             Function::Tool(name) => {
                 let named = super::tool::gather(name, args)?;
-                self.call_tool(name, named)
+                self.call_tool(name, &named)
             }
             Function::Bound(bound) => {
                 self.enter()?;
@@ -207,17 +207,17 @@ impl Machine<'_> {
 
     /// `(:key x)`: flexible lookup in a map, nil in anything else.
     #[inline]
-    pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> R {
-        Ok(match of {
+    pub(crate) fn keyword_get(&mut self, word: Keyword, of: &Value) -> Value {
+        match of {
             Value::Map(map) => map.lookup_near(word, &mut self.hint).cloned().unwrap_or_default(),
             _ => Value::Nil,
-        })
+        }
     }
 
     /// Calls a keyword.
     pub(crate) fn call_keyword(&mut self, word: Keyword, args: &mut [Value]) -> R {
         match args {
-            [of] => self.keyword_get(word, of),
+            [of] => Ok(self.keyword_get(word, of)),
             [Value::Map(map), default] => {
                 let found = map.lookup_near(word, &mut self.hint).cloned();
                 Ok(found.unwrap_or_else(|| std::mem::take(default)))

@@ -56,7 +56,7 @@ impl<'v> Callee<'v> {
     #[inline]
     pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> R {
         match self.0 {
-            Target::Keyword(word) => machine.keyword_get(word, &arg),
+            Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
             Target::Closure(closure) => machine.call_fleeting1(closure, arg),
             Target::Step(step, builtin) => match arg {
                 Value::Int(int) if int.checked_add(step).is_some() => Ok(Value::Int(int + step)),

@@ -95,7 +95,7 @@ impl<'h> Globals<'h> {
 
     /// The value under a name, for code of earlier programs.
     pub(crate) fn named<'g>(&'g self, world: &'g World<'_>, name: Keyword) -> Option<&'g Value> {
-        match self.key(world, name) {
+        match Self::key(world, name) {
             Key::Slot(at) => self.slot(at),
             Key::Name(name) => match self.others.get(&name) {
                 Some(global) => global.value.as_ref(),
@@ -104,7 +104,7 @@ impl<'h> Globals<'h> {
         }
     }
 
-    fn key(&self, world: &World<'_>, name: Keyword) -> Key {
+    fn key(world: &World<'_>, name: Keyword) -> Key {
         world.names.iter().position(|have| *have == name).map_or(Key::Name(name), Key::Slot)
     }
 
@@ -115,7 +115,7 @@ impl<'h> Globals<'h> {
 
     /// Defines a name for code of an earlier program.
     pub(crate) fn define_named(&mut self, world: &World<'_>, name: Keyword, value: Value, doc: Option<Arc<str>>) {
-        self.set(self.key(world, name), value, doc);
+        self.set(Self::key(world, name), value, doc);
     }
 
     fn set(&mut self, key: Key, value: Value, doc: Option<Arc<str>>) {
@@ -173,7 +173,7 @@ impl<'h> Globals<'h> {
 
     /// A name as it is now.
     pub(crate) fn binding(&self, world: &World<'_>, name: Keyword) -> Option<Binding> {
-        let global = match self.key(world, name) {
+        let global = match Self::key(world, name) {
             Key::Slot(at) => self.slots.get(at),
             Key::Name(name) => match self.others.get(&name) {
                 None => return world.memory.get(&name).cloned(),

@@ -7,7 +7,7 @@ use crate::value::Value;
 
 impl Machine<'_> {
     /// The id of a task as text.
-    pub(crate) fn task_id(&self, id: &Value) -> R<String> {
+    pub(crate) fn task_id(id: &Value) -> R<String> {
         label(id).ok_or_else(|| {
             let problem = format!("the id must be a string or a number, got {}", described(id));
             Error::new(Reason::RuntimeError, problem).within("task").into()

@@ -2,6 +2,8 @@
 //!
 //! One machine runs on one thread; parallel branches have machines of their own.
 
+#![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
+
 mod branch;
 mod call;
 mod callee;
@@ -15,6 +17,7 @@ mod tool;
 mod world;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
@@ -239,7 +242,7 @@ impl<'h> Machine<'h> {
             let total = entry.chars().count();
             if let Some((at, _)) = entry.char_indices().nth(kept) {
                 entry.truncate(at);
-                entry.push_str(&format!("... ({kept}/{total} chars)"));
+                _ = write!(entry, "... ({kept}/{total} chars)");
             }
         }
         self.prints.push(entry);

@@ -8,9 +8,9 @@ use crate::value::{Map, Value};
 
 impl Machine<'_> {
     /// Calls a tool with one map of arguments and records the call.
-    pub(crate) fn call_tool(&mut self, tool: &str, args: Value) -> R {
-        self.check_leaving(&args).map_err(|halt| named(halt, tool))?;
-        let (args, warnings) = tool_args(self, &args).map_err(|halt| named(halt, tool))?;
+    pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> R {
+        self.check_leaving(args).map_err(|halt| named(halt, tool))?;
+        let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn gather(tool: &str, args: &mut [Value]) -> R {
     match args {
         [] => Ok(Value::from(Map::default())),
         [named @ Value::Map(_)] => Ok(std::mem::take(named)),
-        [Value::Keyword(_), _, ..] if args.len() % 2 == 0 => {
+        [Value::Keyword(_), _, ..] if args.len().is_multiple_of(2) => {
             let mut named = Map::default();
             for pair in args.chunks_exact_mut(2) {
                 match pair {

@@ -1,78 +1,132 @@
-//! What the line editor asks: how a word may go on, and whether the input is a whole program.
+//! How a word may go on: builtins, namespaces and what they hold, definitions, data, commands, files.
+//!
+//! In: a line and the cursor. Out: where the word starts, and the words it may become, sorted.
 
-use ptc_core::lisp::builtins;
-use rustyline::completion::Completer;
-use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Context, Helper};
+use ptc_core::lisp::{builtins, namespaces};
+use ptc_core::text::lex::lisp::{Lexeme, Lexemes};
 
-use super::lines::is_complete;
 use super::session::COMMANDS;
 
-/// Completes names of builtins, of memory and of commands.
-#[derive(Default)]
-pub(super) struct Assistant {
-    defined: Vec<&'static str>,
+/// What the program's surroundings add to the language's own names.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Names that are defined.
+    pub defined: Vec<&'static str>,
+    /// Keys of the data.
+    pub data: Vec<String>,
 }
 
-impl Assistant {
-    /// The names that are defined now.
-    pub(super) fn know(&mut self, names: impl Iterator<Item = &'static str>) {
-        self.defined = names.collect();
+/// Where the word before `at` starts, and the words it may become.
+pub(super) fn candidates(line: &str, at: usize, known: &Known) -> (usize, Vec<String>) {
+    let before = line.get(..at).unwrap_or_default();
+    let (start, mut words) = match before.split_once(' ') {
+        Some((":load", path)) => return files(path.trim_start(), before.len()),
+        Some((":doc", word)) => (before.len() - word.trim_start().len(), language(known)),
+        None if before.starts_with(':') => (0, COMMANDS.iter().map(|&command| command.to_owned()).collect()),
+        _ => match name(before) {
+            Some(start) => (start, language(known)),
+            None => return (at, Vec::new()),
+        },
+    };
+    let word = before.get(start..).unwrap_or_default();
+    if let Some((namespace, _)) = word.split_once('/').filter(|(namespace, _)| !namespace.is_empty()) {
+        words.extend(members(namespace, known));
     }
+    words.retain(|name| !word.is_empty() && name.starts_with(word));
+    words.sort_unstable();
+    words.dedup();
+    (start, words)
+}
 
-    /// Where the word before `at` starts, and the names it may become, sorted.
-    fn candidates(&self, line: &str, at: usize) -> (usize, Vec<String>) {
-        let before = line.get(..at).unwrap_or_default();
-        let start = before.rfind(|c: char| c.is_whitespace() || "()[]{}\"'#,".contains(c)).map_or(0, |end| end + 1);
-        let word = &before[start..];
-        let commands = COMMANDS.iter().copied().filter(|_| start == 0);
-        let known = builtins::rows().map(|row| row.name).chain(self.defined.iter().copied()).chain(commands);
-        let mut names: Vec<String> =
-            known.filter(|name| !word.is_empty() && name.starts_with(word)).map(str::to_owned).collect();
-        names.sort();
-        names.dedup();
-        (start, names)
+/// The start of the name that ends here; `None` inside of texts, comments and the like.
+fn name(before: &str) -> Option<usize> {
+    match Lexemes::new(before).last()? {
+        (span, Lexeme::Symbol | Lexeme::Constant) => Some(span.start),
+        (span, Lexeme::Quoted) => Some(span.start + 1),
+        (span, Lexeme::Var) => Some(span.start + 2),
+        _ => None,
     }
 }
 
-impl Completer for Assistant {
-    type Candidate = String;
+/// Everything that has a name without a namespace, and the namespaces with their slash.
+fn language(known: &Known) -> Vec<String> {
+    let spaces = namespaces::names().into_iter().map(|name| format!("{name}/"));
+    let names = builtins::rows().map(|row| row.name).chain(known.defined.iter().copied());
+    names.map(str::to_owned).chain(spaces).collect()
+}
 
-    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(self.candidates(line, at))
+/// What a namespace holds, qualified.
+fn members(namespace: &str, known: &Known) -> Vec<String> {
+    let qualified = |name: &str| format!("{namespace}/{name}");
+    match namespace {
+        "data" => known.data.iter().map(|key| qualified(key)).collect(),
+        _ => namespaces::members(namespace).into_iter().map(qualified).collect(),
     }
 }
 
-impl Validator for Assistant {
-    fn validate(&self, input: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let whole = input.input().starts_with(':') || is_complete(input.input());
-        Ok(if whole { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
-    }
+/// Files and folders whose path begins so; `end` is where the path ends in its line.
+fn files(path: &str, end: usize) -> (usize, Vec<String>) {
+    let (folder, begun) = path.rfind('/').map_or(("", path), |slash| path.split_at(slash + 1));
+    let entries = std::fs::read_dir(if folder.is_empty() { "." } else { folder }).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            let is_hidden = name.starts_with('.') && !begun.starts_with('.');
+            // A name with control characters would act on the terminal.
+            let fits = name.starts_with(begun) && !is_hidden && !name.contains(char::is_control);
+            fits.then(|| format!("{folder}{name}{slash}"))
+        })
+        .collect();
+    names.sort_unstable();
+    (end - path.len(), names)
 }
-
-impl Hinter for Assistant {
-    type Hint = String;
-}
-
-impl Highlighter for Assistant {}
-
-impl Helper for Assistant {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn words(line: &str) -> (usize, Vec<String>) {
+        let known = Known { defined: vec!["first-name", "other"], data: vec!["rows".to_owned()] };
+        candidates(line, line.len(), &known)
+    }
+
+    fn one(line: &str) -> String {
+        let (start, words) = words(line);
+        assert_eq!(words.len(), 1, "{line}: {words:?}");
+        format!("{}{}", &line[..start], words[0])
+    }
+
     #[test]
-    fn words_go_on_as_builtins_memory_or_commands() {
-        let mut assistant = Assistant::default();
-        assistant.know(["first-name", "other"].into_iter());
-        let (start, names) = assistant.candidates("(map firs", 9);
+    fn names_go_on_as_builtins_definitions_and_namespaces() {
+        let (start, found) = words("(map firs");
         assert_eq!(start, 5);
-        assert!(names.contains(&"first".to_owned()) && names.contains(&"first-name".to_owned()), "{names:?}");
-        assert_eq!(assistant.candidates(":me", 3), (0, vec![":memory".to_owned()]));
-        assert!(assistant.candidates("(x :me", 6).1.is_empty());
-        assert!(assistant.candidates("(", 1).1.is_empty());
+        assert!(found.contains(&"first".to_owned()) && found.contains(&"first-name".to_owned()), "{found:?}");
+        assert_eq!(one("(othe"), "(other");
+        assert_eq!(one("[#'othe"), "[#'other");
+        assert_eq!(one("(clojure.str"), "(clojure.string/");
+        assert_eq!(one("(str/upper-"), "(str/upper-case");
+        assert_eq!(one("(Integer/p"), "(Integer/parseInt");
+        assert_eq!(one("(count data/r"), "(count data/rows");
+        assert!(words("(str/").1.contains(&"str/join".to_owned()));
+    }
+
+    #[test]
+    fn commands_go_on_at_the_start_only_and_texts_do_not() {
+        assert_eq!(one(":mem"), ":memory");
+        assert_eq!(one(":doc group-"), ":doc group-by");
+        for line in ["(x :me", "(", "", "\"firs", "; firs", "(str \"a\"", "12"] {
+            assert!(words(line).1.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn paths_go_on_as_files_and_folders() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("lib.clj"), "1").expect("a file");
+        std::fs::create_dir(folder.path().join("more")).expect("a folder");
+        let path = folder.path().display();
+        assert_eq!(one(&format!(":load {path}/l")), format!(":load {path}/lib.clj"));
+        assert_eq!(one(&format!(":load {path}/m")), format!(":load {path}/more/"));
     }
 }

@@ -1,4 +1,4 @@
-//! The REPL at a terminal: line editing, history, completion.
+//! The REPL at a terminal: line editing, history, completion, colours.
 //!
 //! In: a session. Out: its end. The history is a file of the user's data folder; without one nothing is kept.
 
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
-use rustyline::{Config, Editor};
+use rustyline::{ColorMode, CompletionType, Config, Editor};
 
 use super::PROMPT;
-use super::complete::Assistant;
+use super::assistant::Assistant;
 use super::session::{Reply, Session};
 use crate::cli::{UsageError, exit, out, tell};
 use crate::config::Folders;
@@ -18,9 +18,15 @@ use crate::config::Folders;
 const HISTORY: usize = 2_000;
 
 pub(super) fn converse(mut session: Session) -> Result<u8, UsageError> {
-    let settings = Config::builder().max_history_size(HISTORY)?.auto_add_history(true).build();
+    // What is typed is always shown by the assistant, which leaves out the colours that are not wanted.
+    let settings = Config::builder()
+        .max_history_size(HISTORY)?
+        .auto_add_history(true)
+        .completion_type(CompletionType::List)
+        .color_mode(ColorMode::Forced)
+        .build();
     let mut editor: Editor<Assistant, DefaultHistory> = Editor::with_config(settings)?;
-    editor.set_helper(Some(Assistant::default()));
+    editor.set_helper(Some(Assistant::new(session.face())));
     let file = history_file();
     if let Some(file) = &file {
         // The first time there is none.
@@ -29,10 +35,14 @@ pub(super) fn converse(mut session: Session) -> Result<u8, UsageError> {
     out(&format!("PTC-Lisp {}; :help tells what else can be typed", env!("CARGO_PKG_VERSION")));
     loop {
         if let Some(assistant) = editor.helper_mut() {
-            assistant.know(session.names());
+            assistant.known = session.known();
         }
         match editor.readline(PROMPT) {
             Ok(input) => {
+                if let Some(file) = &file {
+                    // A history that cannot be kept must not disturb; other consoles may write to it, too.
+                    _ = editor.append_history(file);
+                }
                 if session.take(input.trim()) == Reply::Quit {
                     break;
                 }
@@ -40,10 +50,6 @@ pub(super) fn converse(mut session: Session) -> Result<u8, UsageError> {
             Err(ReadlineError::Interrupted) => tell("(:quit or Ctrl-D leaves)"),
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(error.into()),
-        }
-        if let Some(file) = &file {
-            // A history that cannot be kept must not disturb.
-            _ = editor.save_history(file);
         }
     }
     Ok(exit::OK)

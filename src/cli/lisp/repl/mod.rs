@@ -3,33 +3,28 @@
 //! In: lines from a terminal (edited, with history and completion) or from a pipe. Out: values on stdout, errors with
 //! their place on stderr. A pipe with a program that breaks ends with exit code 1.
 
+mod assistant;
 mod complete;
 mod edit;
-mod lines;
 mod session;
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ptc_core::text::lex::lisp::Balance;
+
+use super::face::Face;
 use super::{ReplFlags, data};
-use crate::cli::{UsageError, exit, out, tell};
-use session::{Reply, Session};
+use crate::cli::{UsageError, exit, tell};
+use session::{Reply, Session, is_command};
 
 /// What is shown before each program.
 const PROMPT: &str = "ptc> ";
 
-const HELP: &str = "Type a program; it runs when its brackets are closed. *1 *2 *3 are the last results.
-  :doc NAME    what a builtin does, or which fit a word
-  :load FILE   run a file
-  :memory      what is defined
-  :reset       forget definitions and results
-  :quit        leave (or Ctrl-D)
-Tab completes names, Ctrl-C stops a running program or drops what is typed.";
-
-pub(super) fn repl(flags: &ReplFlags) -> Result<u8, UsageError> {
+pub(super) fn repl(flags: &ReplFlags, face: Face) -> Result<u8, UsageError> {
     let stop = Arc::new(AtomicBool::new(false));
-    let session = Session::new(data(flags.context.as_deref())?.to_value(), flags.timeout, Arc::clone(&stop));
+    let session = Session::new(data(flags.context.as_deref())?.to_value(), flags.timeout, Arc::clone(&stop), face);
     if std::io::stdin().is_terminal() {
         stop_on_interrupt(&stop);
         return edit::converse(session);
@@ -45,7 +40,7 @@ fn piped(mut session: Session, input: &mut impl BufRead) -> Result<u8, UsageErro
         let before = text.len();
         let ended =
             input.read_line(&mut text).map_err(|error| UsageError(format!("stdin cannot be read: {error}")))? == 0;
-        if !ended && !lines::is_complete(&text) {
+        if !ended && !is_command(&text) && Balance::of(&text).is_open() {
             continue;
         }
         if ended && text[..before].trim().is_empty() {
@@ -74,8 +69,4 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
             }
         });
     });
-}
-
-fn help() {
-    out(HELP);
 }

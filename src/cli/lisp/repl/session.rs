@@ -8,24 +8,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{AbsentData, Dialect, Input, Memory, Signal};
-use ptc_core::value::{Bounds, Value};
+use ptc_core::lisp::{AbsentData, Binding, Dialect, Input, Memory, Signal};
+use ptc_core::value::Value;
 
-use super::super::run::report;
-use super::super::{doc, now_ms, program};
-use super::help;
-use crate::cli::{out, safe, tell_error};
+use super::complete::Known;
+use crate::cli::lisp::face::Face;
+use crate::cli::lisp::run::report;
+use crate::cli::lisp::{doc, now_ms, program};
+use crate::cli::{exit, out, safe, tell, tell_error};
 use crate::program::{NoTools, Setting, run};
 
 /// Results that `*1` to `*3` name.
 const RESULTS: usize = 3;
-/// Items shown of each collection in `:memory`.
-const ITEMS: usize = 20;
-/// Characters shown of each text in `:memory`.
-const CHARS: usize = 200;
 
 /// The commands, for completion.
-pub(super) const COMMANDS: &[&str] = &[":doc", ":help", ":load", ":memory", ":quit", ":reset"];
+pub(super) const COMMANDS: &[&str] = &[":all", ":doc", ":help", ":load", ":memory", ":quit", ":reset"];
+
+const HELP: &str = "Type a program; it runs when its brackets are closed. *1 *2 *3 are the last results.
+  :all         the last result, whole
+  :doc NAME    what a builtin or definition does, or which builtins fit a word
+  :load FILE   run a file
+  :memory      what is defined
+  :reset       forget definitions and results
+  :quit        leave (or Ctrl-D)
+Tab completes names, Ctrl-C stops a running program or drops what is typed.";
 
 /// What became of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +44,12 @@ pub(super) enum Reply {
     Quit,
 }
 
+/// Does the input begin with a command? Any other keyword is a program.
+pub(super) fn is_command(input: &str) -> bool {
+    let word = input.split_whitespace().next().unwrap_or_default();
+    COMMANDS.contains(&word) || matches!(word, ":q" | ":exit")
+}
+
 /// Memory, results and data.
 pub(super) struct Session {
     context: Value,
@@ -46,37 +58,54 @@ pub(super) struct Session {
     timeout_ms: u64,
     limits: Limits,
     stop: Arc<AtomicBool>,
+    face: Face,
 }
 
 impl Session {
-    pub(super) fn new(context: Value, timeout_ms: u64, stop: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(context: Value, timeout_ms: u64, stop: Arc<AtomicBool>, face: Face) -> Self {
         let (memory, results) = (Memory::new(), VecDeque::new());
-        Self { context, memory, results, timeout_ms, limits: Limits::default(), stop }
+        Self { context, memory, results, timeout_ms, limits: Limits::default(), stop, face }
     }
 
-    /// The names that are defined.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.memory.keys().map(|name| name.name())
+    /// Where its text goes to.
+    pub(super) fn face(&self) -> Face {
+        self.face
     }
 
-    /// Takes one input. `:name` alone is a command only when there is one of that name: a keyword is a program too.
+    /// The names that an input can use besides those of the language.
+    pub(super) fn known(&self) -> Known {
+        let defined = self.memory.keys().map(|name| name.name()).collect();
+        let keys = match &self.context {
+            Value::Map(map) => map.iter().filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect(),
+            _ => Vec::new(),
+        };
+        Known { defined, data: keys }
+    }
+
+    /// Takes one input.
     pub(super) fn take(&mut self, input: &str) -> Reply {
+        if !is_command(input) {
+            return if input.is_empty() { Reply::Done } else { self.run(input, "repl") };
+        }
         let (word, rest) = input.split_once(char::is_whitespace).unwrap_or((input, ""));
-        let rest = rest.trim();
-        match word {
-            "" => return Reply::Done,
-            ":quit" | ":q" | ":exit" => return Reply::Quit,
-            ":help" => help(),
-            ":memory" => self.show_memory(),
-            ":reset" => {
+        match (word, rest.trim()) {
+            (":load", "") => {
+                tell_error("`:load` needs a file: `:load FILE`");
+                return Reply::Broken;
+            }
+            (":load", file) => return self.load(file),
+            (":doc", name) if !name.is_empty() => return self.doc(name),
+            (":memory", _) => self.memory.iter().for_each(|(name, binding)| self.show(name.name(), binding)),
+            (":all", _) => match self.results.back() {
+                Some(value) => out(&self.face.whole(value)),
+                None => tell("there is no result yet"),
+            },
+            (":reset", _) => {
                 self.memory.clear();
                 self.results.clear();
             }
-            ":doc" if rest.is_empty() => help(),
-            ":doc" if doc::doc(rest) != crate::cli::exit::OK => return Reply::Broken,
-            ":doc" => {}
-            ":load" => return self.load(rest),
-            _ => return self.run(input, "repl"),
+            (":quit" | ":q" | ":exit", _) => return Reply::Quit,
+            _ => out(HELP),
         }
         Reply::Done
     }
@@ -89,6 +118,16 @@ impl Session {
                 Reply::Broken
             }
         }
+    }
+
+    /// A definition is told before a builtin, as programs see it.
+    fn doc(&self, name: &str) -> Reply {
+        match self.memory.iter().find(|(defined, _)| defined.name() == name) {
+            Some((name, binding)) => self.show(name.name(), binding),
+            None if doc::doc(name) != exit::OK => return Reply::Broken,
+            None => {}
+        }
+        Reply::Done
     }
 
     fn run(&mut self, source: &str, name: &str) -> Reply {
@@ -106,10 +145,9 @@ impl Session {
             dialect: Dialect::Auto,
             absent_data: AbsentData::Nil,
         };
-        let stop = &self.stop;
-        let setting = Setting { tools: &NoTools, timeout_ms: self.timeout_ms, now_ms: now_ms(), stop };
+        let setting = Setting { tools: &NoTools, timeout_ms: self.timeout_ms, now_ms: now_ms(), stop: &self.stop };
         let outcome = run(&input, &setting);
-        report(&outcome, source, name);
+        report(&outcome, source, name, self.face, |value| self.show_result(value));
         self.memory = outcome.memory;
         match outcome.result {
             Ok((Signal::Value | Signal::Return, value)) => {
@@ -123,10 +161,26 @@ impl Session {
         }
     }
 
-    fn show_memory(&self) {
-        for (name, binding) in &self.memory {
-            let shown = binding.value.print(Bounds { items: Some(ITEMS), chars: Some(CHARS) }).text;
-            out(&safe(&format!("{} = {shown}", name.name())));
+    /// A result, cut where a person reads it.
+    fn show_result(&self, value: &Value) {
+        if self.face == Face::Stream {
+            return out(&self.face.whole(value));
+        }
+        let (text, is_cut) = self.face.glimpse(value);
+        out(&text);
+        if is_cut {
+            tell("(cut; :all shows it whole)");
+        }
+    }
+
+    /// A definition with its text.
+    fn show(&self, name: &str, binding: &Binding) {
+        let (text, is_cut) = self.face.glimpse(&binding.value);
+        let cut = if is_cut { " (cut)" } else { "" };
+        let gap = if text.contains('\n') { '\n' } else { ' ' };
+        out(&format!("{name} ={gap}{text}{cut}"));
+        if let Some(doc) = &binding.doc {
+            out(&format!("  {}", safe(doc)));
         }
     }
 }

@@ -110,7 +110,9 @@ impl Check {
                     self.loops.push(Moved::new());
                     let end = self.node(body, moved.clone());
                     let mut again = self.loops.pop().unwrap_or_default();
-                    binds.iter().for_each(|(pattern, _)| self.bind(pattern, &mut again));
+                    for (pattern, _) in binds {
+                        self.bind(pattern, &mut again);
+                    }
                     if again.is_subset(&moved) {
                         return end;
                     }
@@ -209,15 +211,15 @@ impl Check {
             }
             Pattern::Ignore => {}
             Pattern::Vector { items, rest, whole, .. } => {
-                whole.iter().for_each(|slot| {
+                if let Some(slot) = whole {
                     moved.remove(slot);
-                });
+                }
                 items.iter().chain(rest.as_deref()).for_each(|pattern| self.bind(pattern, moved));
             }
             Pattern::Map { entries, whole, .. } => {
-                whole.iter().for_each(|slot| {
+                if let Some(slot) = whole {
                     moved.remove(slot);
-                });
+                }
                 for Entry { pattern, default, .. } in entries {
                     if let Some(default) = default {
                         let after = self.node(default, moved.clone());
