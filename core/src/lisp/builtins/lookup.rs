@@ -214,7 +214,9 @@ fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match &args[0] {
         // The suite tells these kinds from the others.
-        other @ (Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_)) => return Err(no_entries(1, "a map", other)),
+        other @ (Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_)) => {
+            return Err(no_entries(1, "a map", other));
+        }
         Value::Set(set) if set.is_empty() => return Ok(Vec::new().into()),
         _ => {}
     }

@@ -52,7 +52,7 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match args {
         [function, coll] if nothing_found(function, coll) => {
             let mut list = collect(machine, std::mem::take(coll))?;
-            list.iter_mut().for_each(|item| *item = Value::Nil);
+            list.fill(Value::Nil);
             Ok(list.into())
         }
         [function, coll] => {

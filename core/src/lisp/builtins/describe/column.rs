@@ -143,15 +143,7 @@ fn is_scalar(value: &Value) -> bool {
     if let Value::Float(float) = value {
         return float.is_finite();
     }
-    matches!(
-        value,
-        Value::Nil
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Big(_)
-            | Value::Keyword(_)
-            | Value::Str(_)
-    )
+    matches!(value, Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Keyword(_) | Value::Str(_))
 }
 
 /// A value as an example: scalars as they are, others as text, both cut.

@@ -13,8 +13,8 @@ use column::{Column, Latest};
 use super::argument::length;
 use super::place::number;
 use super::{Arity, Builtin, Clojure};
-use crate::lisp::machine::Machine;
 use crate::lisp::R;
+use crate::lisp::machine::Machine;
 use crate::value::{Kind, Map, Value};
 
 /// Items that are looked at.
