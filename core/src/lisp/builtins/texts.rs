@@ -46,7 +46,7 @@ fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if let [Value::Str(_)] = args {
         return Ok(std::mem::take(&mut args[0]));
     }
-    let mut text = Written::default();
+    let mut text = Written::of(args);
     for arg in args {
         text.plain(machine, arg)?;
     }

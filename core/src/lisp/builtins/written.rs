@@ -3,12 +3,18 @@
 use std::fmt::{self, Write};
 
 use crate::lisp::machine::Machine;
-use crate::lisp::{Halt, R};
+use crate::lisp::{Error, Halt, R};
+use crate::reasons::Reason;
 use crate::value::number::shortest;
 use crate::value::{Bounds, Value};
 
 /// Bytes of room that are asked for at a time, at least.
 const CHUNK: usize = 4_096;
+
+/// Bytes of a text that nobody asks room for.
+const SMALL: usize = 256;
+/// Room for a number.
+const NUMBER: usize = 8;
 
 /// A growing text. Values with shared parts can be huge when they are written out; writing stops when they are.
 #[derive(Default)]
@@ -19,10 +25,21 @@ pub(super) struct Written {
 }
 
 impl Written {
+    /// An empty text with room for what [`Written::plain`] makes of these values, when that is small.
+    pub(super) fn of(values: &[Value]) -> Self {
+        let length = |value: &Value| match value {
+            Value::Nil => 0,
+            Value::Str(text) => text.len(),
+            _ => NUMBER,
+        };
+        let room = values.iter().map(length).fold(0, usize::saturating_add);
+        Self { text: String::with_capacity(if room > SMALL { 0 } else { room }), reserved: 0 }
+    }
+
     /// Adds text as it is.
     pub(super) fn push(&mut self, machine: &mut Machine<'_>, text: &str) -> R<()> {
         let length = self.text.len() + text.len();
-        if length > self.reserved {
+        if length > self.reserved.max(SMALL) {
             self.reserved = length.saturating_mul(2).max(CHUNK);
             machine.reserve(self.reserved)?;
         }
@@ -36,6 +53,10 @@ impl Written {
         match value {
             Value::Nil => Ok(()),
             Value::Str(text) => self.push(machine, text),
+            Value::Int(int) => {
+                machine.tick()?;
+                write!(self.text, "{int}").map_err(|_| Error::new(Reason::InternalError, "a number has no text").into())
+            }
             Value::Float(float) => self.push(machine, &shortest(*float)),
             Value::Instant(at) => self.push(machine, &at.to_string()),
             Value::Date(day) => self.push(machine, &day.to_string()),
