@@ -208,9 +208,16 @@ fn sorted<T>(
     merge_sort(machine, items, at_once, &|machine, a, b| comparator.swaps(machine, key(a), key(b)))
 }
 
+/// Texts longer than this are not quick to compare, in bytes.
+const QUICK_TEXT: usize = 256;
+
 /// Does it hold no other values, so that comparing it is quick?
 pub(super) fn is_leaf(value: &Value) -> bool {
-    !matches!(value, Value::List(_) | Value::Map(_) | Value::Set(_))
+    match value {
+        Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Big(_) => false,
+        Value::Str(text) => text.len() <= QUICK_TEXT,
+        _ => true,
+    }
 }
 
 /// The language's order, quick for the commonest kinds and for texts that are one.
