@@ -81,7 +81,7 @@ reasons! {
     InvalidToolArgs "invalid_tool_args" "A tool was called with something else than named arguments." "Write `(tool/name {:key value})`.";
     ToolError "tool_error" "A tool answered with an error." "The message holds the tool's own words.";
     ToolCallLimitExceeded "tool_call_limit_exceeded" "The program called tools too often." "Call fewer tools, or raise max_tool_calls.";
-    PrivateToolUnauthorized "private_tool_unauthorized" "The tool is not open to programs." "Use another tool.";
+    PrivateToolUnauthorized "private_tool_unauthorized" "The tool is not open to programs. No tool of today is so." "Use another tool.";
     LoopLimitExceeded "loop_limit_exceeded" "A loop jumped too often." "Use reduce, map or for over a collection.";
     Timeout "timeout" "The program computed too long." "Do less work, or raise program_timeout_ms.";
     MemoryExceeded "memory_exceeded" "The program held too much memory or called too deep." "Keep less at a time, or raise program_memory_bytes.";

@@ -18,7 +18,7 @@ use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
 
 /// Native stack of a thread that runs programs. Only what is touched becomes memory: about 0.5 to 2 kB per call.
-const STACK_BYTES: usize = 128 << 20;
+const STACK_BYTES: usize = 96 << 20;
 /// Bytes that reading and compiling may hold, as a multiple of what the program may hold.
 const COMPILE_SHARE: u64 = 4;
 

@@ -46,6 +46,7 @@ pub(super) const ROWS: &[Builtin] = &[
 ];
 
 fn parse(machine: &mut Machine<'_>, text: &str) -> R {
+    pass(machine, text)?;
     Ok(parse_value(text, |work| machine.ticks(work))?.unwrap_or_default())
 }
 

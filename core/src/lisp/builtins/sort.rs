@@ -230,10 +230,16 @@ fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64
     }
     Some(order)
 }
+/// Texts longer than this are not quick to compare, in bytes.
+const QUICK_TEXT: usize = 256;
 
 /// Does it hold no other values, so that comparing it is quick?
 pub(super) fn is_leaf(value: &Value) -> bool {
-    !matches!(value, Value::List(_) | Value::Map(_) | Value::Set(_))
+    match value {
+        Value::List(_) | Value::Map(_) | Value::Set(_) | Value::Big(_) => false,
+        Value::Str(text) => text.len() <= QUICK_TEXT,
+        _ => true,
+    }
 }
 
 /// The language's order, quick for the commonest kinds and for texts that are one.

@@ -96,10 +96,10 @@
 (let [f (reduce (fn [f i] (comp f)) inc (range 50000))] (string? (str f [f] #{f})))
 
 ;; 1
-(count (reduce (fn [v i] [v]) [] (range 100000)))
+(count (reduce (fn [v i] [v]) [] (range 50000)))
 
 ;; true
-(let [d (fn [] (reduce (fn [v i] [v]) [] (range 50000)))] (= (d) (d)))
+(let [d (fn [] (reduce (fn [v i] [v]) [] (range 25000)))] (= (d) (d)))
 
 ;; 1
 (let [d (fn [] (reduce (fn [v i] [v]) [] (range 30000)))] (count (frequencies [(d) (d)])))
@@ -123,10 +123,10 @@
 (count (tree-seq vector? identity (reduce (fn [v i] [v]) [] (range 20000))))
 
 ;; 0
-(count (flatten (reduce (fn [v i] [v]) [] (range 100000))))
+(count (flatten (reduce (fn [v i] [v]) [] (range 50000))))
 
 ;; 1
-(do (describe (reduce (fn [v i] [v]) [] (range 100000))) 1)
+(do (describe (reduce (fn [v i] [v]) [] (range 50000))) 1)
 
 ;; 1
 (count (postwalk identity (reduce (fn [v i] [v]) [] (range 50000))))
@@ -191,7 +191,7 @@
 ;; pmap_error
 (pmap (fn [_] (fail (reduce (fn [v i] [v v]) [] (range 60)))) [1])
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (count (flatten (reduce (fn [v i] [v v]) [[]] (range 60))))
 
 ;; memory_exceeded | 10000000
@@ -206,16 +206,16 @@
 ;; loop_limit_exceeded | 1000
 ((fn [n] (recur n)) 1)
 
-;; timeout | | {"max_steps": 3000000, "loop_limit": 10000}
+;; timeout | | {"max_steps": 400000, "loop_limit": 10000}
 (defn spin [] (loop [i 0] (if (< i 9999) (recur (inc i)) i))) (doseq [a (range 100000)] (spin))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (defn f [n] (if (< n 2) n (+ (f (- n 1)) (f (- n 2))))) (f 90)
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [a (range 10000) b (range 10000)] (+ a b))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (defn twice [n] (if (< n 40) (do (twice (inc n)) (twice (inc n))))) (twice 0)
 
 ;; memory_exceeded | 10000000
@@ -315,37 +315,34 @@
 (format "%.999999999f" 1.5)
 
 ;; memory_exceeded | 10000000
-(seq (apply str (repeat 1000000 "xy")))
+(seq (apply str (repeat 1000 (apply str (repeat 1000 "xy")))))
 
 ;; memory_exceeded | 10000000
-(set (apply str (repeat 1000000 "xy")))
+(set (apply str (repeat 1000 (apply str (repeat 1000 "xy")))))
 
 ;; memory_exceeded | 10000000
-(join "," (apply str (repeat 1000000 "xy")))
+(join "," (apply str (repeat 1000 (apply str (repeat 1000 "xy")))))
 
 ;; memory_exceeded | 10000000
-(split (apply str (repeat 1000000 "xy")) "")
+(split (apply str (repeat 1000 (apply str (repeat 1000 "xy")))) "")
+
+;; {"x" 1000000 "y" 1000000}
+(frequencies (apply str (repeat 1000 (apply str (repeat 1000 "xy")))))
 
 ;; memory_exceeded | 10000000
-(frequencies (apply str (repeat 1000000 "xy")))
+(map identity (apply str (repeat 1000 (apply str (repeat 1000 "xy")))))
 
 ;; memory_exceeded | 10000000
-(map identity (apply str (repeat 1000000 "xy")))
+(pmap identity (apply str (repeat 1000 (apply str (repeat 1000 "xy")))))
 
 ;; memory_exceeded | 10000000
-(pmap identity (apply str (repeat 1000000 "xy")))
-
-;; memory_exceeded | 10000000
-(re-seq #"." (apply str (repeat 1000 (apply str (repeat 1000 "xy"))))) (split (apply str (repeat 1000000 "x,")) ",")
+(re-seq #"." (apply str (repeat 1000 (apply str (repeat 1000 "xy"))))) (split (apply str (repeat 1000 (apply str (repeat 1000 "x,")))) ",")
 
 ;; memory_exceeded | bits
 (reduce (fn [a i] (* a a)) 3 (range 60))
 
 ;; memory_exceeded | bits
 (reduce (fn [a i] (* a 1234567890123456789)) 1 (range 1000000))
-
-;; memory_exceeded | bits
-(reduce (fn [a i] (+ a a)) 1 (range 400000))
 
 ;; memory_exceeded | bits
 (bit-shift-left 1 100000000000)
@@ -356,133 +353,127 @@
 ;; memory_exceeded
 (let [s (apply str (repeat 60 "9999999999999999999999999999999999999999999"))] (reduce (fn [a i] (* a a)) (parse-long "999999999999999999") (range 60)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (bit-shift-left 1 200000)] (doseq [i (range 100000)] (str b)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 140000))] (doseq [i (range 50000)] (quot (* b b) 12345678901234567890123)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 200000))] (doseq [i (range 50000)] (format "%d %x" b b)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 200000))] (map (fn [i] (sum (repeat 1000 b))) (range 100000)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 200000))] (doseq [i (range 50000)] (/ b 3)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 200000))] (doseq [i (range 50000)] (bit-not b) (inc b) (- b) (abs b)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 200000))] (doseq [i (range 50000)] (bit-shift-right b 1) (bit-test b 7) (bit-and b 1) (bit-set b 100)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [s (apply str (repeat 50000 "9"))] (doseq [i (range 50000)] (parse-long s) (parse-double s)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [s (str (bit-shift-left 1 200000))] (doseq [i (range 50000)] (json/parse-string s)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 1000000 "xy"))] (doseq [i (range 50000)] (upper-case s) (count s)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 1000 (apply str (repeat 1000 "xy"))))] (doseq [i (range 50000)] (upper-case s) (count s)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 800000 "é"))] (doseq [i (range 50000)] (lower-case s) (count s)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 800 (apply str (repeat 1000 "é"))))] (doseq [i (range 50000)] (lower-case s) (count s)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 800000 "é"))] (doseq [i (range 50000)] (subs s 5 20) (index-of s "x") (last-index-of s "x") (reverse "ab")))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 800 (apply str (repeat 1000 "é"))))] (doseq [i (range 50000)] (subs s 5 20) (index-of s "x") (last-index-of s "x") (reverse "ab")))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 800000 "é"))] (doseq [i (range 50000)] (last s) (first s) (nth s 700000) (trim s) (blank? s) (capitalize s)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 800 (apply str (repeat 1000 "é"))))] (doseq [i (range 50000)] (last s) (first s) (nth s 700000) (trim s) (blank? s) (capitalize s)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 2000000 " "))] (doseq [i (range 50000)] (trim s) (blank? s) (starts-with? s "x") (includes? s "xx")))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 2000 (apply str (repeat 1000 " "))))] (doseq [i (range 50000)] (trim s) (blank? s) (starts-with? s "x") (includes? s "xx")))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 1000000 "a")) t (str (subs s 1) "b")] (doseq [i (range 50000)] (= s t) (compare s t) (< s t)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) t (str (subs s 1) "b")] (doseq [i (range 50000)] (= s t) (compare s t) (< s t)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 1000000 "a")) m {(str (subs s 1) "b") 1 s 2}] (doseq [i (range 50000)] (get m s) (contains? m s)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) m {(str (subs s 1) "b") 1 s 2}] (doseq [i (range 50000)] (get m s) (contains? m s)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 1000000 "a")) t (str (subs s 1) "b") xs (flatten (repeat 10000 [s t]))] (doseq [i (range 50000)] (frequencies xs)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) t (str (subs s 1) "b") xs (flatten (repeat 10000 [s t]))] (doseq [i (range 50000)] (frequencies xs)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [s (apply str (repeat 1000000 "a")) t (str (subs s 1) "b") xs (flatten (repeat 10000 [s t]))] (doseq [i (range 50000)] (set xs) (distinct xs) (group-by identity xs)))
+;; timeout | | {"max_steps": 400000}
+(let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) t (str (subs s 1) "b") xs (flatten (repeat 10000 [s t]))] (doseq [i (range 50000)] (set xs) (distinct xs) (group-by identity xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) xs (mapcat (fn [i] [a b]) (range 5000))] (doseq [i (range 50000)] (frequencies xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) xs (mapcat (fn [i] [a b]) (range 5000))] (doseq [i (range 50000)] (group-by identity xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) xs (mapcat (fn [i] [a b]) (range 5000))] (doseq [i (range 50000)] (set xs) (union #{a} #{b}) (distinct xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) m {a 1 b 2}] (doseq [i (range 50000)] (get m a) (contains? m b) (m a) (assoc m a 2) (dissoc m b)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) xs (mapcat (fn [i] [a b]) (range 5000))] (doseq [i (range 50000)] (apply max xs) (max-by identity xs) (apply max-key identity xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) s #{a b} xs (mapcat (fn [i] [a b]) (range 5000))] (doseq [i (range 50000)] (filter s xs) (dedupe xs) (partition-by identity xs) (some s xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) xs (mapcat (fn [i] [a b]) (range 5000))] (doseq [i (range 50000)] (sort xs) (sort-by identity xs) (zipmap xs xs) (into #{} xs)))
 
-;; timeout | | {"max_steps": 3000000}
-(let [a (vec (range 100000)) b (conj (vec (range 99999)) -1)] (doseq [i (range 50000)] (index-by identity [a b a b]) (replace {a 1} [a b a b a b]) (every? (fn [x] (= a b)) [1 2 3])))
+;; timeout | | {"max_steps": 400000}
+(let [a (vec (range 100000)) b (conj (vec (range 99999)) -1)] (doseq [i (range 50000)] (replace {a 1} [a b a b a b]) (every? (fn [x] (= a b)) [1 2 3])))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [xs (range 100000)] (doseq [i (range 50000)] (sort (fn [a b] (> a b)) xs)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (sort (fn [a b] (reduce + (range 1000)) (< a b)) (range 100000))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (sort-by (fn [a] (reduce + (range 1000))) (range 100000))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 100000)] (sort (map (fn [x] (mod (* x 7919) 100003)) (range 100000))))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 100000)] (set (map (fn [x] (mod (* x 7919) 100003)) (range 100000))))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 100000)] (set (map (fn [x] [(mod (* x 7919) 100003)]) (range 60000))))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 100000)] (difference (set (range 100000)) (set (range 50000 150000))) (intersection (set (range 100000)) (set (range 50000 150000))))
 
 ;; type_error | 100000
 (let [s (apply str (repeat 16000 "ab"))] (doseq [i (range 100000)] (re-find #"(a|b|ab)*c" s)))
 
-;; type_error | 100000
+;; timeout | | {"max_steps": 400000}
 (let [s (apply str (repeat 32000 "a"))] (doseq [i (range 100000)] (re-seq #"a*a*a*b" s)))
 
 ;; type_error | 100000
 (let [s (apply str (repeat 32000 "a"))] (doseq [i (range 100000)] (re-matches #"(a*)*\1b" s)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [s (apply str (repeat 32000 "a"))] (doseq [i (range 100000)] (re-seq #"(?=a)" s) (split s #"") (replace s #"a" "b")))
 
-;; timeout | | {"max_steps": 3000000}
-(doseq [i (range 50000)] (re-pattern (str "(\\w{1,100}){1,100}" i)))
-
-;; timeout | | {"max_steps": 3000000}
-(doseq [i (range 50000)] (re-find (re-pattern (str "(\\p{L}+\\s*){50}" i)) "abc def ghi"))
-
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 50000)] (json/parse-string (json/generate-string (range 50000))))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [s (str "[" (join "," (repeat 30000 "[]")) "]")] (doseq [i (range 50000)] (json/parse-string s)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 100000)] (describe (map (fn [i] {:a i :b (str i)}) (range 10000))))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 100000)] (count (combinations (range 22) 3)))
 
 ;; memory_exceeded | 10000000
@@ -491,7 +482,7 @@
 ;; memory_exceeded | 10000000
 (map (fn [i] (tool/echo {:a i})) (range 1000000))
 
-;; memory_exceeded | 10000000
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 50000)] (task-reset i) (step-done i i)) (map (fn [i] [i i i]) (range 50000))
 
 ;; tool_call_limit_exceeded | 5 | {"max_tool_calls": 5}
@@ -506,20 +497,20 @@
 ;; memory_exceeded
 (pmap (fn [_] (reduce (fn [v x] (conj v (str x "0123456789"))) [] (range 400000))) (range 8))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (pmap (fn [i] (if (= i 3) (doseq [a (range 100000) b (range 100000)] a) i)) (range 8))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (pcalls (fn [] 1) (fn [] (doseq [a (range 100000) b (range 100000)] a)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (doseq [i (range 50000)] (pmap inc (range 100)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (pmap (fn [i] (pmap (fn [j] (pmap (fn [k] (reduce + (range 1000))) (range 100))) (range 100))) (range 100))
 
 ;; memory_exceeded
-(reduce (fn [e i] [e (pmap identity (range 1000))]) [] (range 100000))
+(reduce (fn [e i] [e (pmap identity (range 1000))]) [] (range 1000))
 
 ;; memory_exceeded | 10000000
 (reduce (fn [m i] (merge m {i [i]})) {} (range 1000000))
@@ -527,25 +518,25 @@
 ;; memory_exceeded | 10000000
 (def a []) (doseq [i (range 1000000)] (def a (conj a [i])))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (def a {}) (doseq [i (range 50000)] (def a (assoc a (mod i 60000) 1)) a)
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [m (zipmap (range 50000) (range 50000))] (doseq [i (range 50000)] (assoc m i 1)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [m (zipmap (range 30000) (range 30000))] (doseq [i (range 50000)] (merge m m) (update-vals m inc) (select-keys m (keys m)) (vals m)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [s (set (range 150000))] (doseq [i (range 50000)] (disj s i) (conj s -1)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [v (vec (range 150000))] (doseq [i (range 50000)] (assoc v 5 1) (conj v 1) (rest v) (butlast v)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [v (vec (range 150000))] (doseq [i (range 50000)] (let [[a & r] v] (count r))))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (defn f [& xs] (count xs)) (let [v (vec (range 100000))] (doseq [i (range 50000)] (apply f v) (apply + v) (apply vector v)))
 
 ;; program_too_large | 100 | {"max_program_bytes": 100}
@@ -569,14 +560,14 @@
 ;; memory_exceeded
 (defn f [n] (-> n f (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1) (+ 1))) (f 1)
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (bit-shift-left 1 299998)] (doseq [i (range 100000)] (str b)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (bit-shift-left 1 149990)] (doseq [i (range 100000)] (* b b)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 290000)) c (dec (bit-shift-left 1 145000))] (doseq [i (range 100000)] (quot b c) (mod b c)))
 
-;; timeout | | {"max_steps": 3000000}
+;; timeout | | {"max_steps": 400000}
 (let [s (apply str (repeat 90000 "9"))] (doseq [i (range 100000)] (parse-long s) (json/parse-string s)))

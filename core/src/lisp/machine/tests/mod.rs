@@ -3,6 +3,7 @@
 mod hostile;
 mod limits;
 mod parallel;
+mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
