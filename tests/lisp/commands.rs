@@ -125,7 +125,7 @@ fn printed_text_keeps_its_tabs_and_loses_what_acts_on_a_terminal() {
     let program = Program::new();
     let context = r#"{"e": "a\tb\u001b[31m!"}"#;
     let done = program.run(["lisp", "run", "--context", context, "-e", "(println data/e) data/e"]);
-    assert_eq!(done.exits(0).stdout, "a\tb!\n\"a\\tb\\u001B[31m!\"\n");
+    assert_eq!(done.exits(0).stdout, "a\tb!\n\"a\\tb\\e[31m!\"\n");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_running_program_is_stopped_and_what_was_kept_stays() {
     enter(&mut terminal, "(def kept 7)", "#'kept");
     enter(&mut terminal, "(defn f [n] (if (< n 2) n (+ (f (- n 1)) (f (- n 2)))))", "#'f");
     terminal.send(&format!("(f 60){ENTER}"));
-    terminal.wait_for_bytes(b"(f 60)");
+    terminal.wait_for("(f 60)");
     terminal.wait_until_cooked();
     terminal.send(CTRL_C);
     terminal.wait_for("cancelled: the program was stopped");
@@ -116,7 +116,7 @@ fn text_of_programs_cannot_act_on_the_terminal() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = repl(&home, &["--context", r#"{"e": "a\u001b]0;title\u0007\u001b[2Jb"}"#]);
     enter(&mut terminal, "(println data/e)", "ab");
-    enter(&mut terminal, "[data/e]", "\\u");
+    enter(&mut terminal, "[data/e]", "\\e]0;title");
     enter(&mut terminal, "(fail data/e)", "the program failed");
     let bytes = terminal.bytes();
     let acts = |part: &[u8]| part == b"\x1b[2J" || part == b"\x1b]0;";
