@@ -61,9 +61,8 @@ limits! {
     FORM_NESTING "form_nesting" "levels" Some(512), 512, 512, ProgramTooLarge "Forms within forms after macros such as `->` are expanded.";
     PROGRAM_SYMBOLS "max_symbols" "names" Some(10_000), 1, 1_000_000, SymbolLimitExceeded "Different symbols and keywords in a program, keywords made while it runs included.";
     INTEGER_DIGITS "integer_digits" "digits" Some(100), 100, 100, ParseError "Digits of an integer written in a program.";
-    INTEGER_BITS "integer_bits" "bits" Some(1_000_000), 1_000_000, 1_000_000, MemoryExceeded "Size of an integer that a program computes.";
+    INTEGER_BITS "integer_bits" "bits" Some(300_000), 300_000, 300_000, MemoryExceeded "Size of an integer that a program computes.";
     COMPILE_TIMEOUT "compile_timeout_ms" "ms" Some(5_000), 1, 60_000, CompileTimeout "Time for reading, analysing and compiling a program.";
-    RESULT_BYTES "result_bytes" "bytes" Some(64_000_000), 64_000_000, 64_000_000, MemoryExceeded "Size of a result when it is written out; parts that it shares in memory count each time.";
     PRINT_CHARS "max_print_length" "characters" Some(2_000), 1, 1_000_000, RuntimeError "Characters kept of one println; the rest is cut and counted.";
     PARALLEL_WORKERS "max_parallel_workers" "threads" Some(8), 1, 64, ParallelCapacityExceeded "Threads that pmap and pcalls of one program use at a time; without a free one the branch runs on the caller's thread.";
     PARALLEL_TIMEOUT "pmap_timeout_ms" "ms" Some(5_000), 1, 3_600_000, Timeout "Time for one pmap or pcalls as a whole.";

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use super::machine::Machine;
 use super::{Error, R, described};
-use crate::limits::RESULT_BYTES;
 use crate::reasons::Reason;
 use crate::value::number::decimals;
 use crate::value::{Map, Parts, Value, address, holders};
@@ -36,25 +35,11 @@ pub fn rounded(value: &Value, places: u32) -> Value {
 pub fn tool_args(machine: &mut Machine<'_>, value: &Value) -> R<(Value, Vec<String>)> {
     if !matches!(value, Value::Map(_)) {
         let problem = format!("tools take one map of named arguments, got {}", described(value));
-        return Error::new(Reason::InvalidToolArgs, problem).hint("Write (tool/name {:key value})").halt();
+        return Error::new(Reason::InvalidToolArgs, problem).halt();
     }
     let mut conversion = Arguments { machine, warnings: Vec::new() };
     let value = convert(value, &mut conversion)?;
     Ok((value, conversion.warnings))
-}
-
-/// Can it be written out? A value of a few hundred bytes may be endless there, because its parts may be shared.
-///
-/// `memory_exceeded` for what is larger than [`RESULT_BYTES`].
-pub fn check_written(value: &Value) -> Result<(), Error> {
-    let size = value.extent();
-    let bytes = size.values.saturating_add(size.text_bytes);
-    if bytes <= RESULT_BYTES.max {
-        return Ok(());
-    }
-    let problem =
-        format!("the result would take {bytes} bytes when written out, at most {} are allowed", RESULT_BYTES.max);
-    Err(Error::new(Reason::MemoryExceeded, problem).hint("Give a summary: a count, the first items, selected keys"))
 }
 
 /// How a value is converted, from its innermost parts outwards.

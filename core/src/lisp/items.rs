@@ -12,6 +12,8 @@ pub enum Items {
     Owned(std::vec::IntoIter<Value>),
     /// Items of a shared list, from a place on.
     Shared(Arc<List>, usize),
+    /// The graphemes of a text, from a byte on. They are made one by one: a string takes many times the room of its text.
+    Text(Arc<Box<str>>, usize),
 }
 
 impl Items {
@@ -22,6 +24,7 @@ impl Items {
                 Ok(list) => Self::Owned(list.into_iter()),
                 Err(list) => Self::Shared(list, 0),
             }),
+            Value::Str(text) => Ok(Self::Text(text, 0)),
             other => items(other).map(|items| Self::Owned(items.into_iter())),
         }
     }
@@ -35,23 +38,29 @@ impl Iterator for Items {
         match self {
             Self::Owned(items) => items.next(),
             Self::Shared(list, at) => {
-                let item = list.get(*at).cloned();
+                let item = list.get(*at)?;
                 *at += 1;
-                item
+                Some(item.clone())
+            }
+            Self::Text(text, at) => {
+                let next = text.get(*at..)?.graphemes(true).next()?;
+                *at += next.len();
+                Some(Value::from(next))
             }
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = match self {
-            Self::Owned(items) => items.len(),
-            Self::Shared(list, at) => list.len().saturating_sub(*at),
-        };
-        (left, Some(left))
+        match self {
+            Self::Owned(items) => items.size_hint(),
+            Self::Shared(list, at) => {
+                let left = list.len().saturating_sub(*at);
+                (left, Some(left))
+            }
+            Self::Text(text, at) => (0, Some(text.len().saturating_sub(*at))),
+        }
     }
 }
-
-impl ExactSizeIterator for Items {}
 
 /// The items of a collection as a vector of their own; `Err` gives back a value that has none.
 pub fn items(value: Value) -> Result<Vec<Value>, Value> {

@@ -27,6 +27,8 @@ pub mod machine;
 pub mod namespaces;
 mod read;
 mod run;
+#[cfg(test)]
+mod tests;
 
 pub use analyse::{Names, analyse};
 pub use error::{Error, Halt, R, described, wrong};

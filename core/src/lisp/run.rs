@@ -18,7 +18,7 @@ use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
 
 /// Native stack of a thread that runs programs. Only what is touched becomes memory: about 0.5 to 2 kB per call.
-const STACK_BYTES: usize = 256 << 20;
+const STACK_BYTES: usize = 128 << 20;
 /// Bytes that reading and compiling may hold, as a multiple of what the program may hold.
 const COMPILE_SHARE: u64 = 4;
 
@@ -103,7 +103,8 @@ pub struct Outcome {
     pub prints: Vec<String>,
     /// The tool calls that finished, also when it broke.
     pub calls: Vec<Call>,
-    /// What `step-done` noted, by id in order of the first note.
+    /// What `step-done` noted, by id in order of the first note; also when it broke (§24). The progress of an agent counts
+    /// only notes of programs that did not break (§12.3): that is for its engine to tell.
     pub summaries: Vec<(String, String)>,
     /// The journal after it; as before when it broke.
     pub journal: Option<Map>,
@@ -206,15 +207,15 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
 /// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
 fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<String>), Error> {
     let names = Names { memory: input.memory, tools: input.tools };
-    let modern = match input.dialect {
-        Dialect::Current => return Ok((analyse(&forms, &names)?, Vec::new())),
-        Dialect::Legacy => None,
-        Dialect::Auto => match analyse(&forms, &names) {
-            Ok(program) => return Ok((program, Vec::new())),
-            Err(error) if !legacy::uses(&forms) => return Err(error),
-            Err(error) => Some(error),
+    let strict = || analyse(&forms, &names).map(|program| (program, Vec::new()));
+    match input.dialect {
+        Dialect::Current => return strict(),
+        Dialect::Auto => match strict() {
+            Err(_) if legacy::uses(&forms) => {}
+            understood => return understood,
         },
-    };
+        Dialect::Legacy => {}
+    }
     let outside = LegacyNames {
         tools: input.tools,
         input: &|name| input.context.lookup(name).is_some(),
@@ -222,7 +223,7 @@ fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<S
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
     let translation = legacy::translate(forms, outside, input.dialect)?;
-    let program = analyse(&translation.forms, &names).map_err(|error| modern.unwrap_or(error))?;
+    let program = analyse(&translation.forms, &names)?;
     Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
 }
 
@@ -260,22 +261,27 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
-        let result = unit.body.run(&mut machine, &mut frame, None);
+        let mut value = Value::Nil;
+        let result = unit.body.run(&mut machine, &mut frame, None, &mut value);
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
         let result = match result.map_err(|halt| *halt) {
-            Ok(value) => Ok((Signal::Value, value)),
+            Ok(()) => Ok((Signal::Value, value)),
             Err(Halt::Return(value)) => Ok((Signal::Return, value)),
             Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
             Err(Halt::Error(error)) => Err(error),
         };
+        let result = result.and_then(|(signal, value)| match machine.check_all_leaving(&value).map_err(|halt| *halt) {
+            Err(Halt::Error(error)) => Err(error),
+            _ => Ok((signal, value)),
+        });
         let whole = result.is_ok();
         Outcome {
             result,
             memory: if whole { machine.globals.memory(&machine.world) } else { input.memory.clone() },
             prints: machine.prints,
             calls: machine.calls,
-            summaries: if whole { machine.summaries } else { Vec::new() },
+            summaries: machine.summaries,
             journal: if whole { machine.journal } else { input.journal.cloned() },
             warnings: machine.warnings,
             usage,

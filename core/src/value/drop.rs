@@ -2,11 +2,48 @@
 //!
 //! Every kind of value that holds other values must be known to [`Value::is_container`] and taken apart here.
 
+#![expect(clippy::inline_always, reason = "measured: replacing a small value must not cost a call")]
+
 use std::sync::Arc;
 
-use super::{Map, Set, Value};
+use super::Value;
 
 impl Value {
+    /// Is something to be done when it is dropped?
+    #[inline(always)]
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(
+            self,
+            Self::Big(_)
+                | Self::Str(_)
+                | Self::List(_)
+                | Self::Map(_)
+                | Self::Set(_)
+                | Self::Function(_)
+                | Self::Pattern(_)
+        )
+    }
+
+    /// Puts another value in its place. Small values are written in parts: reading one back as a whole soon after it was
+    /// written in parts makes the processor wait.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, value: Self) {
+        if self.is_shared() {
+            self.clear();
+        }
+        std::mem::forget(match value {
+            Self::Int(int) => std::mem::replace(self, Self::Int(int)),
+            Self::Bool(truth) => std::mem::replace(self, Self::Bool(truth)),
+            other => std::mem::replace(self, other),
+        });
+    }
+
+    /// Drops it; nil is left.
+    #[inline(never)]
+    pub(crate) fn clear(&mut self) {
+        drop(std::mem::take(self));
+    }
+
     /// Does it hold other values?
     pub(crate) fn is_container(&self) -> bool {
         matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))
@@ -18,30 +55,44 @@ impl Value {
     }
 }
 
+/// Is it a container that nobody else holds, with others inside? All other values are dropped at once.
+fn is_nested(value: &Value) -> bool {
+    match value {
+        Value::List(list) => Arc::strong_count(list) == 1 && list.iter().any(Value::holds_values),
+        Value::Map(map) => Arc::strong_count(map) == 1 && map.has_containers(),
+        Value::Set(set) => Arc::strong_count(set) == 1 && set.has_containers(),
+        Value::Function(function) => Arc::strong_count(function) == 1,
+        _ => false,
+    }
+}
+
 /// Drops values; containers that nobody else holds are emptied into a queue before they go.
+///
+/// When two threads let go of a container at the same time it may be dropped in place, which begins anew in here: one
+/// level of the native stack for each such meeting.
 pub(crate) fn dismantle(values: impl Iterator<Item = Value>) {
-    let mut pending: Vec<Value> = values.filter(Value::holds_values).collect();
+    let mut pending: Vec<Value> = values.filter(is_nested).collect();
     while let Some(value) = pending.pop() {
         match value {
             Value::List(list) => {
-                if let Some(list) = Arc::into_inner(list).filter(|list| list.iter().any(Value::holds_values)) {
-                    pending.extend(list.into_iter().filter(Value::holds_values));
+                if let Some(list) = Arc::into_inner(list) {
+                    pending.extend(list.into_iter().filter(is_nested));
                 }
             }
             Value::Set(set) => {
-                if let Some(set) = Arc::into_inner(set).filter(Set::has_containers) {
-                    pending.extend(set.into_unordered().filter(Value::holds_values));
+                if let Some(set) = Arc::into_inner(set) {
+                    pending.extend(set.into_unordered().filter(is_nested));
                 }
             }
             Value::Map(map) => {
-                if let Some(map) = Arc::into_inner(map).filter(Map::has_containers) {
+                if let Some(map) = Arc::into_inner(map) {
                     let entries = map.into_unordered().flat_map(|(key, value)| [key, value]);
-                    pending.extend(entries.filter(Value::holds_values));
+                    pending.extend(entries.filter(is_nested));
                 }
             }
             Value::Function(function) => {
                 if let Some(mut function) = Arc::into_inner(function) {
-                    pending.extend(function.take_values().into_iter().filter(Value::holds_values));
+                    pending.extend(function.take_values().into_iter().filter(is_nested));
                 }
             }
             _ => {}

@@ -13,25 +13,25 @@ pub struct Extent {
     pub depth: usize,
     /// Values including itself, keys and every repetition of shared parts; stops at `u64::MAX`.
     pub values: u64,
-    /// Bytes of their texts, repetitions included; stops at `u64::MAX`.
-    pub text_bytes: u64,
+    /// Bytes it would take if no part were shared; stops at `u64::MAX`.
+    pub bytes: u64,
 }
 
 impl Extent {
+    /// The value alone, without what it holds.
+    fn of_one(value: &Value) -> Self {
+        let text = match value {
+            Value::Str(text) => text.len() as u64,
+            Value::Big(number) => number.bits() / 8,
+            _ => 0,
+        };
+        Self { depth: 0, values: 1, bytes: text + size_of::<Value>() as u64 }
+    }
+
     fn add(&mut self, part: Self) {
         self.depth = self.depth.max(part.depth + 1);
         self.values = self.values.saturating_add(part.values);
-        self.text_bytes = self.text_bytes.saturating_add(part.text_bytes);
-    }
-
-    /// Of a value alone, its parts left out.
-    fn alone(value: &Value) -> Self {
-        let text_bytes = match value {
-            Value::Str(text) => text.len() as u64,
-            Value::Big(number) => number.bits() / 3,
-            _ => 0,
-        };
-        Self { depth: usize::from(value.is_container()), values: 1, text_bytes }
+        self.bytes = self.bytes.saturating_add(part.bytes);
     }
 }
 
@@ -51,7 +51,7 @@ impl Value {
         while let Some(frame) = frames.last_mut() {
             if let Some(part) = frame.parts.next() {
                 if !part.is_container() {
-                    frame.sum.add(Extent::alone(part));
+                    frame.sum.add(Extent::of_one(part));
                 } else if let Some(known) = shared.get(&address(part)) {
                     frame.sum.add(*known);
                 } else {
@@ -74,7 +74,8 @@ impl Value {
 
 impl<'a> Frame<'a> {
     fn of(container: &'a Value) -> Self {
-        Self { container, parts: Parts::of(container), sum: Extent::alone(container) }
+        let depth = usize::from(container.is_container());
+        Self { container, parts: Parts::of(container), sum: Extent { depth, ..Extent::of_one(container) } }
     }
 }
 
@@ -129,22 +130,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extent_counts_levels_values_and_bytes_of_text() {
+    fn extent_counts_levels_and_values() {
         let cases = [
-            (Value::Int(1), 0, 1, 0),
-            (Value::from("né"), 0, 1, 3),
-            (Value::list([]), 1, 1, 0),
-            (Value::list([Value::Int(1), Value::list([Value::Nil])]), 2, 4, 0),
-            (Value::record([("a", Value::Int(1)), ("b", Value::set([Value::from("xyz")]))]), 2, 6, 5),
+            (Value::Int(1), 0, 1),
+            (Value::list([]), 1, 1),
+            (Value::list([Value::Int(1), Value::list([Value::Nil])]), 2, 4),
+            (Value::record([("a", Value::Int(1)), ("b", Value::set([Value::Nil]))]), 2, 6),
         ];
-        for (value, depth, values, text_bytes) in cases {
-            assert_eq!(value.extent(), Extent { depth, values, text_bytes }, "{value}");
+        for (value, depth, values) in cases {
+            let extent = value.extent();
+            assert_eq!((extent.depth, extent.values), (depth, values), "{value}");
         }
     }
 
     #[test]
     fn shared_parts_are_counted_each_time_but_visited_once() {
-        let doubled = (0..100).fold(Value::from("x"), |inner, _| Value::list([inner.clone(), inner]));
-        assert_eq!(doubled.extent(), Extent { depth: 100, values: u64::MAX, text_bytes: u64::MAX });
+        let doubled = (0..100).fold(Value::Nil, |inner, _| Value::list([inner.clone(), inner]));
+        assert_eq!(doubled.extent(), Extent { depth: 100, values: u64::MAX, bytes: u64::MAX });
+        let text = Value::str("x".repeat(1_000));
+        assert!(Value::list([text.clone(), text]).extent().bytes > 2_000);
     }
 }

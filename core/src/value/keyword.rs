@@ -1,6 +1,6 @@
 //! Keywords: names interned process-wide, compared by identity. Never used for keys of data from outside.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{OnceLock, PoisonError, RwLock};
 

@@ -1,6 +1,7 @@
 //! Maps: entries in canonical key order; of equal keys the first given wins.
 
 use super::drop::dismantle;
+use super::order::owe_hash;
 use super::table::{self, Table};
 use super::{Keyword, Value};
 
@@ -75,6 +76,7 @@ impl Map {
     /// The value under a name, flexibly (language contract §13) as the host asks for it: the string key, the keyword,
     /// then the name with `-` replaced by `_` as string and as keyword. The reverse (`_` → `-`) is not tried.
     pub fn lookup(&self, name: &str) -> Option<&Value> {
+        owe_hash(name.len());
         let either = |name: &str| self.get_str(name).or_else(|| self.get_keyword_named(name));
         either(name).or_else(|| name.contains('-').then(|| either(&name.replace('-', "_"))).flatten())
     }

@@ -7,6 +7,7 @@
 //!
 //! Comparing is iterative and remembers pairs of shared containers, so neither nesting nor sharing is bounded.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -20,6 +21,50 @@ const REMEMBER_AFTER: usize = 4_096;
 /// How deep and how many values a hash looks at; equal values agree on what lies deeper or later anyway.
 const HASH_DEPTH: usize = 64;
 const HASH_VALUES: usize = 4_096;
+
+/// Work that may be done without being told.
+const UNTOLD: usize = 32;
+/// Texts up to this many bytes are compared and hashed without being told.
+const SHORT_TEXT: usize = 4_096;
+
+thread_local! {
+    // Work of comparing and hashing on this thread that nobody has counted. It has no destructor, so asking is cheap.
+    static OWED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Has something large been compared or hashed on this thread since it was last counted?
+#[inline]
+pub(crate) fn is_owed() -> bool {
+    OWED.get() > 0
+}
+
+/// The work of comparing and hashing large values on this thread since it was last asked for, in pairs of values.
+pub(crate) fn take_owed() -> usize {
+    OWED.take()
+}
+
+fn owe(work: usize) {
+    if work > UNTOLD {
+        OWED.set(OWED.get().saturating_add(work));
+    }
+}
+
+/// Going over this much text: by words when comparing, by bytes when hashing.
+fn owe_text(bytes: usize, bytes_per_pair: usize) {
+    if bytes > SHORT_TEXT {
+        owe(UNTOLD + bytes / bytes_per_pair);
+    }
+}
+
+/// Hashing or searching a text of so many bytes.
+pub(super) fn owe_hash(bytes: usize) {
+    owe_text(bytes, 16);
+}
+
+fn compare_texts(a: &str, b: &str) -> Ordering {
+    owe_text(a.len().min(b.len()), 256);
+    a.cmp(b)
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Rule {
@@ -71,7 +116,12 @@ impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             // Answered without ordering them: these are most keys.
-            (Self::Str(a), Self::Str(b)) => a == b,
+            (Self::Str(a), Self::Str(b)) => {
+                if a.len() == b.len() {
+                    owe_text(a.len(), 256);
+                }
+                a == b
+            }
             (Self::Keyword(a), Self::Keyword(b)) => a == b,
             (Self::Int(a), Self::Int(b)) => a == b,
             (Self::List(a), Self::List(b)) => equal_leaves(a, b).unwrap_or_else(|| self.cmp(other) == Ordering::Equal),
@@ -111,7 +161,7 @@ impl Ord for Value {
         match (self, other) {
             // Answered at once: these are most keys.
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
-            (Self::Str(a), Self::Str(b)) => a.cmp(b),
+            (Self::Str(a), Self::Str(b)) => compare_texts(a, b),
             (Self::Keyword(a), Self::Keyword(b)) => a.cmp(b),
             _ => walk(self, other, Rule::Strict).unwrap_or(Ordering::Equal),
         }
@@ -143,7 +193,7 @@ pub(super) fn rank(value: &Value) -> u8 {
 /// What two values of which at least one holds no others are to each other; `Err` when both are containers of one kind.
 fn leaves(a: &Value, b: &Value, rule: Rule) -> Result<Option<Ordering>, ()> {
     Ok(match (a, b) {
-        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        (Value::Str(a), Value::Str(b)) => Some(compare_texts(a, b)),
         (Value::Keyword(a), Value::Keyword(b))
         | (Value::Var(a), Value::Var(b))
         | (Value::Symbol(a), Value::Symbol(b)) => Some(a.cmp(b)),
@@ -191,20 +241,21 @@ struct Frame<'a> {
 fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
     match leaves(a, b, rule) {
         Ok(decided) => decided,
-        Err(()) => walk_containers(a, b, rule, &mut 0),
+        Err(()) => {
+            let mut pairs = 0;
+            let ordering = walk_containers(a, b, rule, &mut pairs);
+            owe(pairs);
+            ordering
+        }
     }
 }
 
-/// As [`walk`], with the number of pairs of values that were looked at; 1,024 bytes of text count as a pair.
+/// As [`walk`], with the number of pairs of values that were looked at; long texts are owed.
 fn walk_counted(a: &Value, b: &Value, rule: Rule) -> (Option<Ordering>, usize) {
     let mut pairs = 0;
-    let ordering = match (leaves(a, b, rule), a, b) {
-        (Ok(decided), Value::Str(a), Value::Str(b)) => {
-            pairs = a.len().min(b.len()) / 1_024;
-            decided
-        }
-        (Ok(decided), ..) => decided,
-        (Err(()), ..) => walk_containers(a, b, rule, &mut pairs),
+    let ordering = match leaves(a, b, rule) {
+        Ok(decided) => decided,
+        Err(()) => walk_containers(a, b, rule, &mut pairs),
     };
     (ordering, pairs)
 }
@@ -317,7 +368,10 @@ fn hash<H: Hasher>(value: &Value, state: &mut H, depth: usize, left: &mut usize)
         Value::Big(big) => big.hash(state),
         Value::Float(float) => if float.is_nan() { f64::NAN } else { *float }.to_bits().hash(state),
         Value::Keyword(word) => word.hash(state),
-        Value::Str(text) => text.hash(state),
+        Value::Str(text) => {
+            owe_hash(text.len());
+            text.hash(state);
+        }
         Value::Instant(at) => at.hash(state),
         Value::Date(day) => day.hash(state),
         Value::Duration(span) => span.hash(state),

@@ -43,6 +43,15 @@ impl Value {
         Printed { text, cut }
     }
 
+    /// The readable form, cut after so many bytes; for messages.
+    pub(crate) fn brief(&self, most: usize) -> String {
+        let mut brief = Brief { text: String::new(), most };
+        if self.write(&mut brief, Bounds { items: Some(10), chars: Some(most) }).is_err() {
+            brief.text.push_str("...");
+        }
+        brief.text
+    }
+
     /// Writes the readable form within bounds; true when anything was left out. Fails only when `out` does.
     pub fn write(&self, out: &mut impl Write, bounds: Bounds) -> Result<bool, fmt::Error> {
         let mut printer = Printer { out, items: bounds.items.unwrap_or(usize::MAX), cut: false };
@@ -62,6 +71,22 @@ impl fmt::Display for Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that takes no more than so many bytes, and then one piece.
+struct Brief {
+    text: String,
+    most: usize,
+}
+
+impl Write for Brief {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if self.text.len() > self.most {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
     }
 }
 

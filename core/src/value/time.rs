@@ -162,8 +162,12 @@ impl Instant {
         Ok(ZonedInstant { at: Self::new(at).with_decimals(decimals), in_utc: offset_s == 0 })
     }
 
-    /// Reads a date and time as [`Instant::parse`] does; without an offset it is meant in UTC.
+    /// Reads a date and time as [`Instant::parse`] does, but with seconds; without an offset it is meant in UTC.
     pub fn parse_utc(text: &str) -> Option<Self> {
+        let (_, time) = text.split_once(['T', 't', ' '])?;
+        if time.as_bytes().get(5) != Some(&b':') {
+            return None;
+        }
         match Self::parse(text) {
             Err(TimeError::NoOffset) => Self::parse(&format!("{text}Z")).ok(),
             read => read.ok(),

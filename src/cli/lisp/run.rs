@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ptc_core::lisp::boundary::check_written;
 use ptc_core::lisp::case::Case;
 use ptc_core::lisp::{CallAddress, Outcome, Signal};
 use ptc_core::value::json::Node;
@@ -24,8 +23,7 @@ pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
     ]);
     let members = [("program", Json::str(text)), ("context", data(flags.context.as_deref())?), ("opts", options)];
     let case = Case::read(&Json::object(members)).map_err(|error| UsageError(error.message()))?;
-    let mut outcome = perform(&case, flags.timeout);
-    outcome.result = outcome.result.and_then(|end| check_written(&end.1).map(|()| end));
+    let outcome = perform(&case, flags.timeout);
     if flags.json {
         out(&json::printable(&case.record(&outcome)));
     } else {

@@ -101,6 +101,9 @@ impl Analyser<'_> {
         let [target, source] = parts.as_slice() else {
             return Err(broken_with(Reason::InvalidForm, op, "needs one name and one value", &hint, bind.span));
         };
+        if !matches!(target.shape, Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_)) {
+            return Err(broken_with(Reason::InvalidForm, op, "a name or a pattern is needed", &hint, target.span));
+        }
         let mut source = self.expr(source, Tail::No)?;
         if test == Test::First {
             source = self.builtin_call("seq", vec![source], bind.span);

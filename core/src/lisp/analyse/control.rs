@@ -69,7 +69,8 @@ impl Analyser<'_> {
         if nodes.len() == wanted {
             return Ok(Node::new(Expr::Recur(nodes), form.span));
         }
-        let problem = format!("expected {wanted} values as the loop or function binds, got {}", nodes.len());
+        let values = if wanted == 1 { "value" } else { "values" };
+        let problem = format!("expected {wanted} {values} as the loop or function binds, got {}", nodes.len());
         let error = Error::new(Reason::ArityMismatch, problem).within("recur").at(form.span);
         nodes.push(Node::new(Expr::Raise(Box::new(error)), form.span));
         Ok(Node::new(Expr::Do(nodes), form.span))

@@ -1,6 +1,6 @@
 //! The table of forms: which function analyses which. A test holds it against the rows of the builtins' table.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::OnceLock;
 
 use super::{A, Analyser, Tail};

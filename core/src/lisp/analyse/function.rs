@@ -48,16 +48,16 @@ impl Analyser<'_> {
     /// A function from its parameters and body.
     fn lambda(&mut self, op: &str, name: SelfName<'_>, parts: &[Form], span: Span) -> A {
         let hint = format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" });
-        let Some((params, body)) = parts.split_first() else {
+        let Some((form, body)) = parts.split_first() else {
             return Err(broken_with(Reason::InvalidForm, op, "the parameters are missing", &hint, span));
         };
-        let Shape::Vector(params) = &params.shape else {
-            let (problem, hint) = if is_multiple(params) {
+        let Shape::Vector(params) = &form.shape else {
+            let (problem, hint) = if is_multiple(form) {
                 ("a function has one list of parameters", "Use & rest, or several functions")
             } else {
                 ("the parameters must be a vector", hint.as_str())
             };
-            return Err(broken_with(Reason::InvalidForm, op, problem, hint, params.span));
+            return Err(broken_with(Reason::InvalidForm, op, problem, hint, form.span));
         };
         self.functions.push(Scope::default());
         let shown_name = match name {
@@ -68,7 +68,7 @@ impl Analyser<'_> {
             }
             SelfName::Global(name) => Some(name),
         };
-        let (positions, rest) = parameters(op, params, span)?;
+        let (positions, rest) = parameters(op, params, form.span)?;
         let shown = shown(positions, rest);
         let slots: Vec<u32> = positions.iter().chain(rest).map(|_| self.scope().slot()).collect();
         let mut patterns = Vec::with_capacity(slots.len());

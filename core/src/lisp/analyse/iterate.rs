@@ -52,7 +52,7 @@ impl Analyser<'_> {
             } else if is_keyword(key, "while") {
                 Modifier::While(self.expr(value, Tail::No)?)
             } else if is_keyword(key, "let") {
-                Modifier::Let(self.binds(op, value)?)
+                Modifier::Let(self.binds("let", value)?)
             } else {
                 return wrong("the modifiers are :when, :while and :let", key.span);
             };

@@ -1,6 +1,6 @@
 //! Collections, regular expressions and quoted names as they are written.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 use std::sync::Arc;
 
 use super::{A, Analyser, Tail};

@@ -23,7 +23,7 @@ mod thread;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 pub(super) use form::is_form;
 

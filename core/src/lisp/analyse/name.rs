@@ -87,6 +87,7 @@ const ABSENT: &[(&str, &str)] = &[
     ("shuffle", "There is no chance in programs: equal inputs give equal results"),
     ("sorted-map", "Maps are always read in the order of their keys: use {…}"),
     ("sorted-set", "Sets are always read in order: use #{…}"),
+    ("*4", "There are *1, *2 and *3"),
     ("data", "Write data/name"),
     ("tool", "Write (tool/name {…})"),
 ];
@@ -179,7 +180,7 @@ impl Analyser<'_> {
             return Some(Expr::Global { global: self.global(name), unbound });
         }
         if let Some(builtin) = builtin {
-            return Some(Expr::Const(function(Function::Builtin(builtin))));
+            return Some(Expr::Const(builtins::value(builtin)));
         }
         match (0..).zip(HISTORY).find(|(_, known)| *known == name) {
             Some((back, _)) => Some(Expr::History(back)),
@@ -189,7 +190,9 @@ impl Analyser<'_> {
 
     /// Does the name live in memory, or will it?
     pub(super) fn is_global(&self, name: &str) -> bool {
-        self.defined.contains(name) || Keyword::known(name).is_some_and(|name| self.names.memory.contains_key(&name))
+        let memory = self.names.memory;
+        self.defined.contains(name)
+            || !memory.is_empty() && Keyword::known(name).is_some_and(|name| memory.contains_key(&name))
     }
 
     /// Notes an unknown name; the node is never run.
@@ -219,6 +222,10 @@ impl Analyser<'_> {
                 Ok(Node::constant(function(Function::Tool(member.into())), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
+            "budget" => {
+                let problem = format!("`budget` has no `{member}`");
+                Err(Box::new(Error::new(Reason::InvalidForm, problem).hint("Write (budget/remaining)").at(span)))
+            }
             _ => match namespaces::find(namespace, member) {
                 Ok(value) => Ok(Node::constant(value, span)),
                 Err(error) => Err(Box::new(error.at(span))),

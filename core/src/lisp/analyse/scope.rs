@@ -2,7 +2,9 @@
 //!
 //! It must never give a slot to two locals that can be read at the same time.
 
-use std::collections::HashMap;
+use std::rc::Rc;
+
+use hashbrown::HashMap;
 
 use super::Analyser;
 use crate::lisp::ir::{Capture, Local};
@@ -10,9 +12,9 @@ use crate::lisp::ir::{Capture, Local};
 /// A function that is being analysed.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    locals: HashMap<Box<str>, Vec<Bound>>,
-    /// The names in the order they were declared.
-    declared: Vec<Box<str>>,
+    locals: HashMap<Rc<str>, Bound>,
+    /// The names in the order they were declared, each with what it stood for before.
+    declared: Vec<(Rc<str>, Option<Bound>)>,
     next: u32,
     /// Slots the frame needs.
     pub(super) size: u32,
@@ -59,10 +61,11 @@ impl Scope {
 
     /// Forgets the names declared since, but keeps their slots.
     pub(super) fn forget(&mut self, mark: Mark) {
-        for name in self.declared.drain(mark.declared..) {
-            if let Some(bound) = self.locals.get_mut(&name) {
-                bound.pop();
-            }
+        for (name, before) in self.declared.drain(mark.declared..).rev() {
+            match before {
+                Some(before) => self.locals.insert(name, before),
+                None => self.locals.remove(&name),
+            };
         }
     }
 
@@ -85,12 +88,13 @@ impl Scope {
     }
 
     fn bind(&mut self, name: &str, bound: Bound) {
-        self.locals.entry(name.into()).or_default().push(bound);
-        self.declared.push(name.into());
+        let name: Rc<str> = name.into();
+        let before = self.locals.insert(Rc::clone(&name), bound);
+        self.declared.push((name, before));
     }
 
     fn find(&self, name: &str) -> Option<Place> {
-        self.locals.get(name)?.last().map(|bound| match bound {
+        self.locals.get(name).map(|bound| match bound {
             Bound::Slot(slot) => Place::Slot(*slot),
             Bound::Myself => Place::Myself,
         })
@@ -98,7 +102,7 @@ impl Scope {
 
     /// The names that can be seen.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.locals.iter().filter(|(_, bound)| !bound.is_empty()).map(|(name, _)| &**name)
+        self.locals.keys().map(|name| &**name)
     }
 
     /// The capture that brings in what the maker of this function finds at `place`.

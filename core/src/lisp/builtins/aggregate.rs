@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::collection::each_record;
+use super::collection::{each_record, inside};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::{Callee, Machine};
@@ -186,7 +186,7 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R
     let mut best: Option<(Value, Value)> = None;
     for item in items {
         machine.tick()?;
-        let value = key.of_item(machine, &item)?;
+        let value = key.of_item(machine, &item).map_err(inside)?;
         if !value.is_nil() && best.as_ref().is_none_or(|(_, have)| value.compare(have) == Some(better)) {
             best = Some((item, value));
         }
@@ -216,7 +216,7 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
     let mut best: Option<(usize, Value)> = None;
     for (at, item) in items.iter().enumerate() {
         machine.tick()?;
-        let value = callee.call1(machine, item.clone())?;
+        let value = callee.call1(machine, item.clone()).map_err(inside)?;
         if best.as_ref().is_none_or(|(_, have)| value.compare(have) == Some(better)) {
             best = Some((at, value));
         }

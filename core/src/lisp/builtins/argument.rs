@@ -4,7 +4,8 @@
 //! In: arguments of a call. Out: what they must be, or the `type_error` that says so.
 
 use crate::lisp::machine::Callee;
-use crate::lisp::{Halt, R, wrong};
+use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::reasons::Reason;
 use crate::value::Value;
 
 /// Which collections a function goes through; nil is one that has no items.
@@ -49,6 +50,14 @@ impl Sources {
         };
         hinted(wrong(position, expected, value), hint)
     }
+}
+
+/// A keyword, date or duration where a collection is needed. Some functions take them for records, whose entries they
+/// then do not find (as the suite shows): a `runtime_error`.
+#[cold]
+pub(super) fn no_entries(position: usize, expected: &str, value: &Value) -> Box<Halt> {
+    let problem = format!("argument {position} must be {expected}, got {}", described(value));
+    Error::new(Reason::RuntimeError, problem).into()
 }
 
 /// The arguments by value; nil for those that were not given.

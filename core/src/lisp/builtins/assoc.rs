@@ -6,13 +6,13 @@ use super::argument::swapped;
 use super::collection::{inside, own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, described, wrong};
+use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    Builtin::new("assoc", Arity::from(2), assoc)
+    Builtin::new("assoc", Arity::from(0), assoc)
         .doc(
             &["(assoc m key value …)"],
             "The map with each value under its key, or the vector with each value at its index; the index after the \
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Builtin] = &[
             ("(update-in {} [:a :b] (fnil inc 0))", "{:a {:b 1}}"),
         ])
         .cost(Cost::Logarithmic),
-    Builtin::new("dissoc", Arity::from(1), dissoc)
+    Builtin::new("dissoc", Arity::from(0), dissoc)
         .doc(&["(dissoc m key …)"], "The map without exactly these keys.")
         .examples(&[
             ("(dissoc {:a 1 :b 2} :a)", "{:b 2}"),
@@ -87,12 +87,13 @@ pub(super) const ROWS: &[Builtin] = &[
 const NIL: Clojure = Clojure::Differs("nil gives nil.");
 
 fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let Some((root, pairs)) = args.split_first_mut() else { return Ok(Value::Nil) };
-    if pairs.len() % 2 == 1 {
-        return Error::new(Reason::RuntimeError, format!("the last key has no value: {} arguments", pairs.len() + 1))
+    // Every wrong count is one error, without an arity of its own (as the suite shows).
+    let Some((root, pairs)) = args.split_first_mut().filter(|(_, pairs)| !pairs.is_empty() && pairs.len() % 2 == 0)
+    else {
+        return Error::new(Reason::RuntimeError, format!("needs keys with their values, got {} arguments", args.len()))
             .hint("Write (assoc m key value …)")
             .halt();
-    }
+    };
     let mut root = std::mem::take(root);
     for pair in pairs.chunks_exact_mut(2) {
         machine.tick()?;
@@ -222,7 +223,7 @@ fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
 
 /// Puts `(f value a …)` in the place of a value.
 fn apply(machine: &mut Machine<'_>, place: &mut Value, function: &Value, rest: &mut [Value]) -> R<()> {
-    let callee = Callee::of(3, function)?;
+    let callee = changer(function)?;
     let old = std::mem::take(place);
     let new = match rest {
         [] => callee.call1(machine, old),
@@ -232,13 +233,36 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, function: &Value, rest: &
             callee.call(machine, &mut all)
         }
     };
-    *place = new.map_err(inside)?;
+    *place = new.map_err(counted)?;
     Ok(())
+}
+
+/// The function of `update` and `update-in`; a set is none here.
+fn changer(function: &Value) -> R<Callee<'_>> {
+    match function {
+        Value::Set(_) => Err(wrong(3, "a function", function)),
+        _ => Callee::of(3, function),
+    }
+}
+
+/// What the function of `update` failed with: a wrong count of arguments is an `arity_error`, whatever kind of function
+/// got them.
+#[cold]
+fn counted(mut halt: Box<Halt>) -> Box<Halt> {
+    match &mut *halt {
+        Halt::Error(error)
+            if error.span.is_none() && matches!(error.reason, Reason::ArityMismatch | Reason::ArityError) =>
+        {
+            error.reason = Reason::ArityError;
+            halt
+        }
+        _ => inside(halt),
+    }
 }
 
 fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, key, function, rest) = change(args)?;
-    Callee::of(3, function)?;
+    changer(function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
@@ -250,14 +274,16 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, path, function, rest) = change(args)?;
-    Callee::of(3, function)?;
+    changer(function)?;
     let value = place_in(machine, &mut root, path, Change::Update)?;
     apply(machine, value, function, rest)?;
     Ok(root)
 }
 
 fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let Some((root, keys)) = args.split_first_mut() else { return Ok(Value::Nil) };
+    let Some((root, keys)) = args.split_first_mut() else {
+        return Error::new(Reason::TypeError, "needs a map").hint("Write (dissoc m key …)").halt();
+    };
     match std::mem::take(root) {
         Value::Nil => Ok(Value::Nil),
         Value::Map(mut map) => {
@@ -273,7 +299,18 @@ fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
+/// The only argument of a merge that is neither nil nor false: it is given back, whatever it is.
+fn single(maps: &mut [Value]) -> Option<Value> {
+    match maps {
+        [one] if one.is_truthy() => Some(std::mem::take(one)),
+        _ => None,
+    }
+}
+
 fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if let Some(one) = single(args) {
+        return Ok(one);
+    }
     join(machine, args, 1, |_, old, new| {
         *old = new;
         Ok(())
@@ -283,7 +320,14 @@ fn merge(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some((function, maps)) = args.split_first_mut() else { return Ok(Value::Nil) };
     let callee = Callee::of(1, function)?;
+    if let Some(one) = single(maps) {
+        return Ok(one);
+    }
+    let field = matches!(function, Value::Keyword(_));
     join(machine, maps, 2, |machine, old, new| {
+        if field && !matches!(old, Value::Map(_) | Value::Nil) {
+            return Err(wrong(1, "a function of two values", function));
+        }
         *old = callee.call2(machine, std::mem::take(old), new).map_err(inside)?;
         Ok(())
     })

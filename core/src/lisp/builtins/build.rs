@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::ORDERED;
-use super::argument::{Sources, hinted, integer, length, taken};
+use super::argument::{Sources, hinted, integer, length, no_entries, taken};
 use super::collection::{own_list, own_map};
 use super::sort::{is_leaf, members_of};
 use super::view::collect;
@@ -107,6 +107,9 @@ fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [item, coll] = taken(args);
+    if let Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) = coll {
+        return Err(no_entries(2, "a list, string, map or set", &coll));
+    }
     Sources::All.check(2, &coll)?;
     let mut items = collect(machine, coll)?;
     machine.ticks(items.len() / 4)?;
@@ -342,7 +345,7 @@ fn interleave(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn interpose(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [separator, coll] = taken(args);
-    Sources::All.check(2, &coll)?;
+    Sources::Ordered.check(2, &coll)?;
     let items = collect(machine, coll)?;
     let total = (2 * items.len()).saturating_sub(1);
     machine.reserve(total.saturating_mul(size_of::<Value>()))?;

@@ -52,7 +52,8 @@ impl<'v> Each<'v> {
 #[inline]
 fn field(machine: &mut Machine<'_>, word: Keyword, item: &Value) -> R {
     match item {
-        Value::Map(_) | Value::Nil => Ok(machine.keyword_get(word, item)),
+        Value::Map(_) => Ok(machine.keyword_get(word, item)),
+        Value::Nil | Value::List(_) | Value::Set(_) | Value::Keyword(_) => Ok(Value::Nil),
         other => Err(no_fields(word, other)),
     }
 }
@@ -71,6 +72,12 @@ pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Ca
     }
 }
 
+/// Is this a keyword with a string to go through? `map`, `filter`, `remove`, `keep` and `split-with` find nothing in its
+/// characters; the others refuse them.
+pub(super) fn nothing_found(function: &Value, coll: &Value) -> bool {
+    matches!((function, coll), (Value::Keyword(_), Value::Str(_)))
+}
+
 /// What a function passed to a builtin of several arities failed with. A value that a builtin cannot compute with and a
 /// wrong count of arguments are a `runtime_error` there (as the suite shows); errors from a closure's body, which have a
 /// place, stay what they are.
@@ -78,7 +85,7 @@ pub(super) fn several<'v>(function: &'v Value, coll: &Value, call: &str) -> R<Ca
 pub(super) fn inside(mut halt: Box<Halt>) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt
         && error.span.is_none()
-        && matches!(error.reason, Reason::ArithmeticError | Reason::ArityMismatch)
+        && matches!(error.reason, Reason::ArithmeticError | Reason::ArityMismatch | Reason::ArityError)
     {
         error.reason = Reason::RuntimeError;
     }

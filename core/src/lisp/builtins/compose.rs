@@ -3,7 +3,7 @@
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::function::Function;
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R};
+use crate::lisp::{Error, R, wrong};
 use crate::reasons::Reason;
 use crate::value::Value;
 
@@ -171,7 +171,9 @@ fn some_fn(_: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Callee::of(1, &args[0])?;
+    if !matches!(args[0], Value::Function(_) | Value::Var(_)) {
+        return Err(wrong(1, "a function", &args[0]));
+    }
     Ok(Function::bound("fnil", parts(args), |machine, parts, args| {
         let Some((function, defaults)) = parts.split_first() else { return Ok(Value::Nil) };
         for (arg, default) in args.iter_mut().zip(defaults) {

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R, items, wrong};
+use crate::lisp::{Error, Halt, R, wrong};
 use crate::reasons::Reason;
 use crate::value::{Bounds, Value};
 
@@ -49,7 +50,7 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (function, args) = args.split_at_mut(1);
     let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
     let spread = match std::mem::take(last) {
-        list @ (Value::List(_) | Value::Set(_) | Value::Map(_)) => items(list).unwrap_or_default(),
+        list @ (Value::List(_) | Value::Set(_) | Value::Map(_)) => collect(machine, list)?,
         other => return Err(wrong(position, "a list, set or map", &other)),
     };
     machine.ticks(spread.len())?;
@@ -110,13 +111,16 @@ impl Write for Entry<'_, '_> {
     }
 }
 
+/// Bytes shown of the value a branch failed with.
+const BRIEF: usize = 200;
+
 fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (function, colls) = args.split_at_mut(1);
     let function = &function[0];
     let is_map = matches!(colls, [Value::Map(_)]);
     let mut lists = Vec::with_capacity(colls.len());
     for (place, coll) in colls.iter_mut().enumerate() {
-        match items(std::mem::take(coll)) {
+        match items(machine, std::mem::take(coll))? {
             Ok(list) => lists.push(list),
             Err(other) => {
                 let Err(halt) = R::<()>::Err(wrong(place + 2, "a collection", &other)) else { continue };
@@ -152,7 +156,7 @@ fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R 
     let problem = match &*halt {
         Halt::Return(_) => "`return` ends a program and cannot be used in a branch".to_owned(),
         Halt::Fail(value) => {
-            format!("the branch failed: {}", value.print(Bounds { items: Some(10), chars: Some(200) }).text)
+            format!("the branch failed: {}", value.brief(BRIEF))
         }
         Halt::Error(error) => match error.reason {
             Reason::Timeout | Reason::Cancelled | Reason::MemoryExceeded | Reason::SymbolLimitExceeded => {

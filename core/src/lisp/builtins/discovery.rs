@@ -4,7 +4,7 @@
 use super::{Arity, Builtin, Clojure, Run, SECTIONS, find, rows};
 use crate::lisp::function::Function;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Binding, Error, R, ToolInfo, namespaces, wrong};
+use crate::lisp::{Binding, Error, R, ToolInfo, described, namespaces, wrong};
 use crate::reasons::Reason;
 use crate::text::nearest::nearest;
 use crate::value::{Keyword, Value};
@@ -321,7 +321,11 @@ fn servers(_: &mut Machine<'_>, _: &mut [Value]) -> R {
 
 fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let limit = option(args, "limit", 1, APROPOS_LINES)?;
-    let wanted = named(&args[0])?.to_lowercase();
+    let wanted = named(&args[0]).unwrap_or_default().to_lowercase();
+    if wanted.trim().is_empty() {
+        let problem = format!("the text to search for must be a string that is not blank, got {}", described(&args[0]));
+        return Error::new(Reason::RuntimeError, problem).halt();
+    }
     let tools = machine.tools().iter().map(Subject::Tool);
     let names = machine.names();
     machine.ticks(names.len() + 1_000)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::argument::Sources;
-use super::collection::{Each, each_item, several};
+use super::collection::{Each, each_item, nothing_found, several};
 use super::view::collect;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::R;
@@ -69,12 +69,18 @@ const FILTER: Builtin = Builtin::new("filter", Arity::exactly(2), filter)
 
 fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [pred, coll] = args else { return Ok(Value::Nil) };
+    if nothing_found(pred, coll) {
+        return Ok(Vec::new().into());
+    }
     let pred = Each::of(pred, coll, "(filter pred coll)")?;
     choose(machine, std::mem::take(coll), |machine, item| Ok(pred.of_item(machine, item)?.is_truthy()))
 }
 
 fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [pred, coll] = args else { return Ok(Value::Nil) };
+    if nothing_found(pred, coll) {
+        return Ok(collect(machine, std::mem::take(coll))?.into());
+    }
     let pred = Each::of(pred, coll, "(remove pred coll)")?;
     choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.of_item(machine, item)?.is_truthy()))
 }
@@ -109,6 +115,9 @@ fn choose<'h>(machine: &mut Machine<'h>, coll: Value, wanted: impl Fn(&mut Machi
 
 fn keep(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [function, coll] = args else { return Ok(Value::Nil) };
+    if nothing_found(function, coll) {
+        return Ok(Vec::new().into());
+    }
     let each = Each::of(function, coll, "(keep f coll)")?;
     let mut kept = Vec::new();
     for item in each_item(2, std::mem::take(coll))? {

@@ -53,6 +53,9 @@ impl<'t> Directive<'t> {
         if let Some(after) = rest.strip_prefix('.') {
             let precision;
             (precision, rest) = digits(after);
+            if precision.is_none() {
+                return Err(fault("a precision needs digits after the dot").hint("Write %.2f").into());
+            }
             directive.precision = precision;
         }
         let mut chars = rest.chars();
@@ -156,6 +159,7 @@ fn whole(directive: &Directive<'_>, value: &Value) -> R<String> {
     match value {
         Value::Int(number) => Ok(number.to_string()),
         Value::Big(number) => Ok(number.to_string()),
+        Value::Float(number) if number.fract() == 0.0 => Ok(format!("{number:.0}")),
         Value::Float(_) => {
             let hint = "Convert it with int, round or floor, or write %.0f";
             Err(fault("%d needs an integer, got a float").hint(hint).into())

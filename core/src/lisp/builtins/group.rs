@@ -162,9 +162,11 @@ fn windows(
             Incomplete::Dropped if missing > 0 => break,
             Incomplete::Padded(pad) if missing > 0 => {
                 groups.push(group.iter().chain(pad.iter().take(missing)).cloned().collect::<Vec<_>>().into());
-                break;
             }
             _ => groups.push(group.to_vec().into()),
+        }
+        if missing > 0 {
+            break;
         }
         start = start.saturating_add(step);
     }
@@ -239,16 +241,16 @@ const HASH_STEPS: usize = 6;
 
 fn combinations(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [coll, n] = taken(args);
-    Sources::All.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
-        (Value::Int(_), Ok(())) => swapped(halt, "(combinations coll n)"),
-        _ => halt,
-    })?;
+    if let (Value::Int(_), Value::List(_) | Value::Str(_) | Value::Set(_)) = (&coll, &n) {
+        return Err(swapped(wrong(1, "a list, string, map or set", &coll), "(combinations coll n)"));
+    }
+    // There is no way to choose a number of items that is none, whatever there is to choose from.
+    let Some(n) = clamped(&n).and_then(|n| usize::try_from(n).ok()) else { return Ok(Vec::new().into()) };
+    Sources::All.check(1, &coll)?;
     let items = collect(machine, coll)?;
-    // In the reference whatever is no integer is more than any size, and there is no way to choose that many.
-    let n = match clamped(&n) {
-        Some(n) if n >= 0 && length(n) <= items.len() => length(n),
-        _ => return Ok(Vec::new().into()),
-    };
+    if n > items.len() {
+        return Ok(Vec::new().into());
+    }
     machine.reserve(ways(items.len(), n).saturating_mul(GROUP_BYTES + n.saturating_mul(size_of::<Value>())))?;
     let mut chosen: Vec<usize> = (0..n).collect();
     let mut all = Vec::new();

@@ -10,6 +10,7 @@ use crate::lisp::machine::Machine;
 use crate::lisp::{Error, R};
 use crate::reasons::Reason;
 use crate::value::Value;
+use crate::value::number::{Rounding, whole};
 
 const JAVA: Clojure = Clojure::Differs("Only for strings, and places count characters as people see them.");
 
@@ -91,10 +92,18 @@ fn java_length(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     Ok(number(place::length(s)))
 }
 
+/// The place in argument `position`, of a float its whole part.
+fn rough_place(position: usize, value: &Value) -> R<Place> {
+    match value {
+        Value::Float(float) if float.is_finite() => place(position, &whole(value, Rounding::Trunc).unwrap_or_default()),
+        other => place(position, other),
+    }
+}
+
 fn substring(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let s = text(1, &args[0])?;
-    let start = place(2, &args[1])?;
-    let end = args.get(2).map(|end| place(3, end)).transpose()?;
+    let start = rough_place(2, &args[1])?;
+    let end = args.get(2).map(|end| rough_place(3, end)).transpose()?;
     pass(machine, s)?;
     let within = || -> Option<&str> {
         let Place::At(start) = start else { return None };

@@ -59,7 +59,7 @@ fn parse_string(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn parse_lines(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some(text) = args[0].as_str() else { return Ok(Value::Nil) };
     let mut values = Vec::new();
-    for line in text.split('\n') {
+    for line in text.split(['\n', '\r']) {
         pass(machine, line)?;
         if !line.trim().is_empty() {
             values.push(parse(machine, line)?);
@@ -137,8 +137,7 @@ impl Generator<'_, '_> {
                 // A string key of the same name wins, as wherever values leave a program.
                 Value::Keyword(word) if map.get_str(word.name()).is_some() => continue,
                 Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
-                Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "\"{key}\""),
-                Value::Float(number) if number.is_finite() => _ = write!(self.leaf, "\"{key}\""),
+                Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "\"{key}\""),
                 _ => return Ok(false),
             }
             self.out.push(self.machine, if first { "" } else { "," })?;

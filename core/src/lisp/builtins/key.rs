@@ -4,7 +4,8 @@
 //! value under it. It must never fail on an item that lacks the field: that is nil.
 
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{R, wrong};
+use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::reasons::Reason;
 use crate::value::Value;
 
 /// A key as an argument of `sort-by`, `group-by`, `sum-by` and their like, looked at once.
@@ -35,7 +36,13 @@ impl<'v> Key<'v> {
         match self {
             // Many items alike are asked for one keyword: the machine remembers where it was found.
             Self::Field(Value::Keyword(word)) => Ok(machine.keyword_get(*word, item)),
-            Self::Field(field) => Ok(under(item, field).cloned().unwrap_or_default()),
+            Self::Field(field) => match item {
+                Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil => {
+                    Ok(under(item, field).cloned().unwrap_or_default())
+                }
+                // A keyword finds nothing there, a string or nil is refused (as the suite shows).
+                other => Err(no_field(field, other)),
+            },
             Self::Path(path) => {
                 machine.ticks(path.len())?;
                 Ok(path.iter().try_fold(item, |at, step| under(at, step)).cloned().unwrap_or_default())
@@ -43,6 +50,12 @@ impl<'v> Key<'v> {
             Self::Function(function) => function.call1(machine, item.clone()),
         }
     }
+}
+
+#[cold]
+fn no_field(field: &Value, item: &Value) -> Box<Halt> {
+    let problem = format!("the items must be maps to have {}, one is {}", described(field), described(item));
+    Error::new(Reason::TypeError, problem).hint("Use a function as the key").into()
 }
 
 /// What lies under one step of a path: a map's value (flexibly) or a list's item.

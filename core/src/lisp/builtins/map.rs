@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::argument::{Sources, callee};
-use super::collection::{Each, each_item, inside, several};
-use super::view::collect;
+use super::collection::{Each, each_item, inside, nothing_found, several};
+use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Items, R, items, wrong};
+use crate::lisp::{Items, R, wrong};
 use crate::value::{List, Value};
 
 /// The rows of this file.
@@ -50,6 +50,11 @@ const MAP: Builtin = Builtin::new("map", Arity::from(2), map)
 
 fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match args {
+        [function, coll] if nothing_found(function, coll) => {
+            let mut list = collect(machine, std::mem::take(coll))?;
+            list.fill(Value::Nil);
+            Ok(list.into())
+        }
         [function, coll] => {
             let each = Each::of(function, coll, "(map f coll)")?;
             map_one(machine, each, std::mem::take(coll))
@@ -82,7 +87,8 @@ fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
     let mut list = owned(machine, coll)?;
     for item in &mut list {
         machine.tick()?;
-        *item = each.of_owned(machine, std::mem::take(item))?;
+        let value = each.of_owned(machine, std::mem::take(item))?;
+        item.put(value);
     }
     Ok(list.into())
 }
@@ -94,20 +100,23 @@ fn owned(machine: &mut Machine<'_>, coll: Value) -> R<Vec<Value>> {
 }
 
 fn map_rows(machine: &mut Machine<'_>, callee: Callee<'_>, rows: &mut [Items]) -> R {
-    let count = rows.iter().map(ExactSizeIterator::len).min().unwrap_or_default();
+    let count = rows.iter().map(|row| row.size_hint().0).min().unwrap_or_default();
     let mut made = Vec::with_capacity(count);
     if let [one, two] = rows {
-        for (one, two) in one.zip(two).take(count) {
+        for (one, two) in one.zip(two) {
             machine.tick()?;
             made.push(callee.call2(machine, one, two)?);
         }
         return Ok(made.into());
     }
     let mut args = Vec::with_capacity(rows.len());
-    for _ in 0..count {
+    loop {
         machine.ticks(rows.len())?;
         args.clear();
-        args.extend(rows.iter_mut().filter_map(Iterator::next));
+        args.extend(rows.iter_mut().map_while(Iterator::next));
+        if args.len() < rows.len() {
+            break;
+        }
         made.push(callee.call(machine, &mut args)?);
     }
     Ok(made.into())
@@ -126,6 +135,8 @@ fn map_indexed(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [function, coll] = args else { return Ok(Value::Nil) };
+    // A field that is no list counts as a list of one (as the reference has it); what a function gives must be one.
+    let scalars = matches!((&*function, &*coll), (Value::Keyword(_), Value::List(_)));
     let each = Each::of(function, coll, "(mapcat f coll)")?;
     let mut joined = Vec::new();
     for item in each_item(2, std::mem::take(coll))? {
@@ -139,8 +150,10 @@ fn mapcat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                     Err(list) => joined.extend_from_slice(&list),
                 }
             }
+            other if scalars && !other.is_nil() => joined.push(other),
             other => joined.extend(
-                items(other).map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
+                items(machine, other)?
+                    .map_err(|other| wrong(1, "a function that gives a collection for each item", &other))?,
             ),
         }
     }

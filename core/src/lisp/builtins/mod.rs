@@ -49,8 +49,11 @@ mod view;
 mod walk;
 mod written;
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+use hashbrown::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use super::function::Function;
+use crate::value::Value;
 
 pub use reference::{card, reference};
 pub use row::{Arity, Builtin, Clojure, Cost, Run};
@@ -113,8 +116,20 @@ pub fn rows() -> impl Iterator<Item = &'static Builtin> {
 
 /// The builtin of this name, without a namespace.
 pub fn find(name: &str) -> Option<&'static Builtin> {
-    static BY_NAME: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
-    BY_NAME.get_or_init(|| rows().map(|row| (row.name, row)).collect()).get(name).copied()
+    by_name().get(name).map(|(row, _)| *row)
+}
+
+/// A builtin as a value.
+pub(crate) fn value(row: &'static Builtin) -> Value {
+    let known = by_name().get(row.name).filter(|(known, _)| std::ptr::eq(*known, row));
+    known.map_or_else(|| Value::Function(Arc::new(Function::Builtin(row))), |(_, value)| value.clone())
+}
+
+fn by_name() -> &'static HashMap<&'static str, (&'static Builtin, Value)> {
+    static BY_NAME: OnceLock<HashMap<&'static str, (&'static Builtin, Value)>> = OnceLock::new();
+    BY_NAME.get_or_init(|| {
+        rows().map(|row| (row.name, (row, Value::Function(Arc::new(Function::Builtin(row)))))).collect()
+    })
 }
 
 #[cfg(test)]

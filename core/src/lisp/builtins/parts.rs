@@ -4,10 +4,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::regex::{self, Texts};
 use super::strings::{pass, text};
+use super::view::items;
 use super::written::Written;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, R, items, wrong};
+use crate::lisp::{Error, R, wrong};
 use crate::reasons::Reason;
 use crate::value::{Found, Pattern, Value};
 
@@ -103,7 +104,7 @@ fn join(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let position = args.len();
     let coll = match std::mem::take(&mut args[position - 1]) {
         Value::Map(map) => Err(Value::Map(map)),
-        coll => items(coll),
+        coll => items(machine, coll)?,
     };
     let separator = if position == 2 { text(1, &args[0])? } else { "" };
     let coll = coll.map_err(|other| wrong(position, "a list or set", &other))?;
@@ -136,10 +137,10 @@ fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         (Value::List(list), Value::Int(place)) => usize::try_from(*place).ok().and_then(|place| list.get(place)),
         _ => None,
     };
-    if !matches!(args[0], Value::Map(_) | Value::List(_)) {
+    if !matches!(args[0], Value::Nil | Value::Map(_) | Value::List(_) | Value::Set(_)) {
         return Err(wrong(1, "a map", &args[0]));
     }
-    let mut coll = items(coll).map_err(|other| wrong(2, "a collection", &other))?;
+    let mut coll = items(machine, coll)?.map_err(|other| wrong(2, "a collection", &other))?;
     for item in &mut coll {
         machine.tick()?;
         if let Some(value) = instead(item) {

@@ -104,7 +104,11 @@ fn subs(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 /// The number of the cluster where `part` begins first, at cluster `from` or after it.
+/// The empty text begins everywhere, beyond the end at the end.
 pub(super) fn first(s: &str, part: &str, from: usize) -> Option<usize> {
+    if part.is_empty() {
+        return Some(from.min(length(s)));
+    }
     let start = offset(s, from)?;
     let at = s[start..].find(part)?;
     Some(from + length(&s[start..start + at]))

@@ -90,8 +90,26 @@ fn number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Big(_) | Value::Float(_))
 }
 
+/// Items made between two looks at the limits.
+const RUN: i64 = 1_024;
+
 /// From an integer by an integer step; the end may be a float.
 fn integers(machine: &mut Machine<'_>, start: &Value, end: &Value, step: &Value) -> R {
+    if let (&Value::Int(start), &Value::Int(end), Value::Int(1)) = (start, end, step)
+        && let Some(count) = end.checked_sub(start)
+    {
+        let count = length(count);
+        machine.reserve(count.saturating_mul(size_of::<Value>()))?;
+        let mut items = Vec::with_capacity(count);
+        let mut from = start;
+        while from < end {
+            let to = end.min(from.saturating_add(RUN));
+            machine.ticks(length(to - from))?;
+            items.extend((from..to).map(Value::Int));
+            from = to;
+        }
+        return Ok(items.into());
+    }
     let (start, step) = (whole(start, true), whole(step, true));
     let end = whole(end, step.is_positive());
     let steps: BigInt = (end - &start + &step - step.signum()) / &step;

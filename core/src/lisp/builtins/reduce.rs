@@ -82,7 +82,8 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some(mut result) = first else { return Ok(Value::Nil) };
     for item in items {
         machine.tick()?;
-        result = callee.call2(machine, result, item).map_err(inside)?;
+        let next = callee.call2(machine, std::mem::take(&mut result), item).map_err(inside)?;
+        result.put(next);
         if let Some(last) = ended(&result) {
             return Ok(last);
         }
@@ -92,7 +93,7 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (callee, first, items) = fold(args, "(reductions f init coll)")?;
-    let mut results = Vec::with_capacity(items.len() + 1);
+    let mut results = Vec::with_capacity(items.size_hint().0 + 1);
     results.extend(first);
     for item in items {
         machine.tick()?;

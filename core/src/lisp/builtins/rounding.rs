@@ -74,7 +74,10 @@ fn of_float(value: &Value, compute: fn(f64) -> f64) -> R {
 }
 
 fn pow(_: &mut Machine<'_>, args: &mut [Value]) -> R {
-    Ok(Value::Float(float(&args[0], 1)?.powf(float(&args[1], 2)?)))
+    let (base, exponent) = (float(&args[0], 1)?, float(&args[1], 2)?);
+    // Java's rules, where IEEE gives 1 for a base of 1.
+    let unknown = (exponent.is_infinite() && base.abs() == 1.0) || (base == 1.0 && exponent.is_nan());
+    Ok(Value::Float(if unknown { f64::NAN } else { base.powf(exponent) }))
 }
 
 fn float(value: &Value, position: u8) -> R<f64> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::sort::members_of;
+use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, R, described, items, wrong};
+use crate::lisp::{Error, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Set, Value};
 
@@ -44,7 +46,7 @@ fn set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match std::mem::take(&mut args[0]) {
         set @ Value::Set(_) => Ok(set),
         coll => {
-            let members = items(coll).map_err(|other| wrong(1, "a list, map, set or string", &other))?;
+            let members = items(machine, coll)?.map_err(|other| wrong(1, "a list, map, set or string", &other))?;
             Ok(Value::Set(sorted(machine, members)?))
         }
     }
@@ -52,8 +54,7 @@ fn set(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 /// A set of values in any order.
 fn sorted(machine: &mut Machine<'_>, members: Vec<Value>) -> R<Arc<Set>> {
-    machine.ticks(sorting(members.len()))?;
-    Ok(Arc::new(members.into_iter().collect()))
+    members_of(machine, members).map(Arc::new)
 }
 
 /// Steps that sorting takes.
@@ -67,7 +68,7 @@ fn take_set(machine: &mut Machine<'_>, position: usize, arg: &mut Value) -> R<Ar
         Value::Set(set) => Ok(set),
         Value::Nil => Ok(Arc::default()),
         list @ Value::List(_) => {
-            let members = items(list).map_err(|other| wrong(position, "a set", &other))?;
+            let members = collect(machine, list)?;
             sorted(machine, members)
         }
         other => no_set(position, &other),
@@ -107,7 +108,7 @@ fn union(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             // Sorting two sorted runs is merging them.
             let mut all = members(whole);
             all.extend(members(set));
-            whole = Arc::new(all.into_iter().collect());
+            whole = sorted(machine, all)?;
         }
     }
     Ok(Value::Set(whole))

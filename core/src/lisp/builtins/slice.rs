@@ -2,7 +2,7 @@
 
 use super::access::{ORDERED, after};
 use super::argument::{Sources, clamped, integer, length, swapped, taken};
-use super::collection::Each;
+use super::collection::{Each, nothing_found};
 use super::view::{count, slice, split, view};
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::machine::Machine;
@@ -37,21 +37,19 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[("(drop 1 [1 2])", "[2]"), ("(drop -1 [1 2])", "[1]"), ("(drop 1 \"abc\")", "[\"b\" \"c\"]")])
         .clojure(Clojure::Differs("a negative n counts from the end; sets have no order and are refused")),
     Builtin::new("take-last", Arity::exactly(2), take_last)
-        .doc(&["(take-last n coll)"], "The last n items; nil of nil.")
-        .examples(&[("(take-last 2 [1 2 3])", "[2 3]"), ("(take-last 0 [1])", "[]"), ("(take-last 2 nil)", "nil")])
-        .clojure(Clojure::Differs("an empty result is [] and not nil; sets have no order and are refused")),
+        .doc(&["(take-last n coll)"], "The last n items; nil when there are no items, [] when n is 0 or less.")
+        .examples(&[("(take-last 2 [1 2 3])", "[2 3]"), ("(take-last 0 [1])", "[]"), ("(take-last 2 [])", "nil")])
+        .clojure(Clojure::Differs("a count of 0 gives [] and not nil; sets have no order and are refused")),
     Builtin::new("drop-last", Arity::between(1, 2), drop_last)
         .doc(&["(drop-last coll)", "(drop-last n coll)"], "All but the last n items; n is 1 when not given.")
         .examples(&[("(drop-last [1 2 3])", "[1 2]"), ("(drop-last 2 [1 2 3])", "[1]"), ("(drop-last -1 [1])", "[1]")])
         .clojure(Clojure::Differs("sets have no order and are refused")),
     Builtin::new("nthrest", Arity::exactly(2), nthrest)
         .doc(&["(nthrest coll n)"], "All but the first n items; [] when nothing is left.")
-        .examples(&[("(nthrest [1 2 3] 1)", "[2 3]"), ("(nthrest [1] 5)", "[]"), ("(nthrest [1 2] -1)", "[1 2]")])
-        .clojure(Clojure::Differs("sets have no order and are refused")),
+        .examples(&[("(nthrest [1 2 3] 1)", "[2 3]"), ("(nthrest [1] 5)", "[]"), ("(nthrest [1 2] -1)", "[1 2]")]),
     Builtin::new("nthnext", Arity::exactly(2), nthnext)
         .doc(&["(nthnext coll n)"], "All but the first n items; nil when nothing is left.")
-        .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")])
-        .clojure(Clojure::Differs("sets have no order and are refused")),
+        .examples(&[("(nthnext [1 2 3] 1)", "[2 3]"), ("(nthnext [1 2 3] 3)", "nil")]),
     Builtin::new("take-while", Arity::exactly(2), take_while)
         .doc(&["(take-while pred coll)"], "The items before the first one for which pred is false.")
         .examples(&[("(take-while odd? [1 3 4 5])", "[1 3]"), ("(take-while odd? nil)", "[]")]),
@@ -142,17 +140,17 @@ fn distance(n: i64) -> usize {
 }
 
 /// The count of `take-last` and `drop-last`. The reference counts from the end by negating it, so that what is no
-/// number is an `arithmetic_error` there.
-fn from_end(n: &Value) -> R<usize> {
+/// number has a `reason` of its own there.
+fn from_end(n: &Value, reason: Reason) -> R<usize> {
     match n {
         Value::Float(_) => Err(wrong(1, "an integer", n)),
-        _ => clamped(n).map(length).ok_or_else(|| not_a_number(n)),
+        _ => clamped(n).map(length).ok_or_else(|| not_a_number(n, reason)),
     }
 }
 
 #[cold]
-fn not_a_number(n: &Value) -> Box<Halt> {
-    Error::new(Reason::ArithmeticError, format!("argument 1 must be an integer, got {}", described(n))).into()
+fn not_a_number(n: &Value, reason: Reason) -> Box<Halt> {
+    Error::new(reason, format!("argument 1 must be an integer, got {}", described(n))).into()
 }
 
 fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -160,8 +158,11 @@ fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if coll.is_nil() {
         return Ok(Value::Nil);
     }
-    let n = from_end(&n)?;
+    let n = from_end(&n, Reason::ArithmeticError)?;
     let total = count(machine, &coll)?;
+    if n > 0 && total == 0 {
+        return Ok(Value::Nil);
+    }
     slice(machine, coll, total.saturating_sub(n)..total)
 }
 
@@ -173,7 +174,7 @@ fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         let [n, coll] = counted(args, Sources::NotSets, "(drop-last n coll)")?;
         (n, coll)
     };
-    let n = from_end(&n)?;
+    let n = from_end(&n, Reason::RuntimeError)?;
     let total = count(machine, &coll)?;
     slice(machine, coll, 0..total.saturating_sub(n))
 }
@@ -181,7 +182,7 @@ fn drop_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 /// The collection of `(f coll n)`, and where its part begins and ends.
 fn tail(machine: &mut Machine<'_>, args: &mut [Value], call: &str) -> R<(Value, usize, usize)> {
     let [coll, n] = taken(args);
-    Sources::NotSets.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
+    Sources::All.check(1, &coll).map_err(|halt| match (&coll, Sources::All.check(2, &n)) {
         (Value::Int(_), Ok(())) => swapped(halt, call),
         _ => halt,
     })?;
@@ -228,6 +229,9 @@ fn drop_while(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn split_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if nothing_found(&args[0], &args[1]) {
+        return split(machine, std::mem::take(&mut args[1]), 0);
+    }
     let (coll, leading) = led(machine, args, "(split-with pred coll)")?;
     split(machine, coll, leading)
 }

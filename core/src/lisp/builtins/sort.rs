@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use super::argument::{Sources, hinted, swapped};
+use super::collection::inside;
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -82,11 +83,11 @@ impl<'v> Comparator<'v> {
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
             Self::Function(function) => {
                 machine.tick()?;
-                match function.call2(machine, first.clone(), second.clone())? {
+                match function.call2(machine, first.clone(), second.clone()).map_err(inside)? {
                     Value::Bool(true) => Ok(false),
                     // Only the other way round tells a tie.
                     Value::Bool(false) | Value::Nil => {
-                        Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy())
+                        Ok(function.call2(machine, second.clone(), first.clone()).map_err(inside)?.is_truthy())
                     }
                     Value::Int(sign) => Ok(sign > 0),
                     Value::Float(sign) => Ok(sign > 0.0),
@@ -136,19 +137,31 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if !matches!(coll, Value::Set(_)) && Sources::All.check(1, &key).is_ok() && Callee::of(position, &coll).is_ok() {
         return Err(swapped(wrong(position, "a list, string, map or set", &coll), call));
     }
+    if key.is_nil() {
+        return Err(wrong(1, "a keyword, string, key path or function", &key));
+    }
     let key = Key::of(1, &key)?;
     let comparator = Comparator::of(2, &comparator)?;
     Sources::All.check(position, &coll)?;
-    let items = collect(machine, coll)?;
-    machine.reserve(items.len().saturating_mul(size_of::<(Value, Value)>()))?;
-    let mut keyed = Vec::with_capacity(items.len());
-    for item in items {
+    // The characters of a string have no fields, and nothing is said about it.
+    let lenient = matches!((&coll, &key), (Value::Str(_), Key::Field(Value::Keyword(_))));
+    let mut items = collect(machine, coll)?;
+    machine.reserve(items.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
+    let mut keys = Vec::with_capacity(items.len());
+    for item in &items {
         machine.tick()?;
-        if let (Key::Field(field), false) = (&key, matches!(item, Value::Map(_) | Value::List(_) | Value::Nil)) {
-            return Err(no_fields(field, &item));
+        let fields =
+            matches!(item, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil) || lenient;
+        if let (Key::Field(field), false) = (&key, fields) {
+            return Err(no_fields(field, item));
         }
-        keyed.push((key.of_item(machine, &item)?, item));
+        keys.push(key.of_item(machine, item).map_err(inside)?);
     }
+    if let Some(places) = integer_order(&keys, &comparator) {
+        machine.ticks((QUICK_STEPS + 1) * keys.len())?;
+        return Ok(Value::list(places.into_iter().filter_map(|(_, at)| items.get_mut(at as usize).map(std::mem::take))));
+    }
+    let keyed = keys.into_iter().zip(items).collect();
     let keyed = sorted(machine, keyed, &comparator, |(key, _)| key)?;
     machine.ticks(keyed.len())?;
     Ok(Value::list(keyed.into_iter().map(|(_, item)| item)))
@@ -203,6 +216,21 @@ fn sorted<T>(
     merge_sort(machine, items, at_once, &|machine, a, b| comparator.swaps(machine, key(a), key(b)))
 }
 
+/// The keys in order, each with its place, when all are small integers and there are not too many to sort at once.
+fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64, u32)>> {
+    if keys.len() > MOST_INTEGERS || matches!(comparator, Comparator::Function(_)) {
+        return None;
+    }
+    let integer = |(key, at): (&Value, u32)| if let Value::Int(int) = key { Some((*int, at)) } else { None };
+    let mut order: Vec<(i64, u32)> = keys.iter().zip(0..).map(integer).collect::<Option<_>>()?;
+    if let Comparator::Descending = comparator {
+        order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    } else {
+        order.sort_unstable();
+    }
+    Some(order)
+}
+
 /// Does it hold no other values, so that comparing it is quick?
 pub(super) fn is_leaf(value: &Value) -> bool {
     !matches!(value, Value::List(_) | Value::Map(_) | Value::Set(_))
@@ -219,6 +247,8 @@ fn leaf_order(a: &Value, b: &Value) -> Ordering {
 
 /// Items sorted at once when comparing them is quick; about half a millisecond of work.
 const QUICK_RUN: usize = 8_192;
+/// Integers sorted at once; about two milliseconds of work.
+const MOST_INTEGERS: usize = 65_536;
 /// Items sorted by insertion when it is not.
 const RUN: usize = 8;
 /// Steps per item of a run that is sorted at once.

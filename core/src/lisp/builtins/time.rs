@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Builtin] = &[
         .clojure(Clojure::Named("java.time.Duration/between")),
     Builtin::new("System/currentTimeMillis", Arity::exactly(0), now)
         .doc(&["(System/currentTimeMillis)"], "Milliseconds since 1970.")
-        .examples(&[("(integer? (System/currentTimeMillis))", "true"), ("(pos? (System/currentTimeMillis))", "true")])
+        .examples(&[("(integer? (System/currentTimeMillis))", "true"), ("(nat-int? (System/currentTimeMillis))", "true")])
         .cost(Cost::Constant),
     Builtin::new(".getTime", Arity::exactly(1), get_time)
         .doc(&["(.getTime datetime)"], "Milliseconds since 1970 of a point in time.")
@@ -135,7 +135,8 @@ fn new_date(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 .or_else(|| Instant::parse_mail(text));
             return read.map(Value::Instant).ok_or_else(|| unreadable(text, "a date and time").into());
         }
-        Some(value @ (Value::Date(_) | Value::Instant(_))) => return Ok(value.clone()),
+        Some(Value::Date(date)) => Some(date.midnight()),
+        Some(value @ Value::Instant(_)) => return Ok(value.clone()),
         Some(other) => return Err(wrong(1, "an integer or string", other)),
     };
     at.map(Value::Instant).ok_or_else(|| outside("the point in time").into())

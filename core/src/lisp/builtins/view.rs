@@ -83,6 +83,14 @@ pub(super) fn collect(machine: &mut Machine<'_>, value: Value) -> R<Vec<Value>> 
     }
 }
 
+/// The items of a collection as [`collect`] gives them; `Err` gives back a value that has none.
+pub(super) fn items(machine: &mut Machine<'_>, value: Value) -> R<Result<Vec<Value>, Value>> {
+    match value {
+        Value::Nil | Value::List(_) | Value::Set(_) | Value::Map(_) | Value::Str(_) => collect(machine, value).map(Ok),
+        other => Ok(Err(other)),
+    }
+}
+
 /// Copies items.
 pub(super) fn copy(machine: &mut Machine<'_>, items: &[Value]) -> R<Vec<Value>> {
     machine.reserve(size_of_val(items))?;

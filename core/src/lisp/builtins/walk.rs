@@ -101,10 +101,12 @@ fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
 
 fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [inner, outer, form] = taken(args);
-    let (inner, outer) = (Callee::of(1, &inner)?, Callee::of(2, &outer)?);
+    let outer = Callee::of(2, &outer)?;
     let form = match Level::open(machine, form)? {
+        // Nothing is inside, so that nothing is asked of the inner function.
         Err(leaf) => leaf,
         Ok(mut level) => {
+            let inner = Callee::of(1, &inner)?;
             while let Some(item) = level.next() {
                 machine.tick()?;
                 level.put(inner.call1(machine, item)?);

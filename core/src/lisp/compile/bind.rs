@@ -55,7 +55,7 @@ impl Bind {
     ) -> R<()> {
         match self {
             Self::Slot(slot) => {
-                slots[*slot as usize] = value;
+                slots[*slot as usize].put(value);
                 Ok(())
             }
             _ => self.take_apart(machine, slots, closed, value),
@@ -64,28 +64,28 @@ impl Bind {
 
     fn take_apart(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, value: Value) -> R<()> {
         match self {
-            Self::Slot(slot) => slots[*slot as usize] = value,
+            Self::Slot(slot) => slots[*slot as usize].put(value),
             Self::Ignore => {}
             Self::List { items, rest, whole, place } => {
+                if let Some(slot) = whole {
+                    slots[*slot as usize] = value.clone();
+                }
                 let list = match value {
                     Value::Nil => Arc::default(),
                     Value::List(list) => list,
                     other => return Err(mismatch(machine, "a list", &other, place)),
                 };
-                if let Some(slot) = whole {
-                    slots[*slot as usize] = Value::List(Arc::clone(&list));
-                }
                 bind_items(items, rest.as_deref(), list, machine, slots, closed)?;
             }
             Self::Map { fields, whole, place } => {
+                if let Some(slot) = whole {
+                    slots[*slot as usize] = value.clone();
+                }
                 let map = match value {
                     Value::Nil => Arc::default(),
                     Value::Map(map) => map,
                     other => return Err(mismatch(machine, "a map", &other, place)),
                 };
-                if let Some(slot) = whole {
-                    slots[*slot as usize] = Value::Map(Arc::clone(&map));
-                }
                 for field in fields {
                     let found = field.find(&map);
                     let value = match (found, &field.default) {
@@ -147,7 +147,7 @@ impl Field {
 fn pairs(rest: Value) -> R {
     let Value::List(list) = &rest else { return Ok(rest) };
     match list.as_slice() {
-        [] => Ok(Value::Nil),
+        [] => Ok(Map::default().into()),
         [map @ Value::Map(_)] => Ok(map.clone()),
         items if items.len() % 2 == 0 => {
             let mut map = Map::default();

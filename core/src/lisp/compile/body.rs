@@ -5,12 +5,15 @@
 use super::Compiler;
 use super::bind::Bind;
 use super::condition::Cd;
-use super::expression::{Ex, code};
+use super::expression::{Ex, code_into};
 use crate::lisp::ir::{Expr, Node, Pattern};
-use crate::lisp::machine::{Closed, Machine, Place};
+use crate::lisp::machine::{Closed, Frame, Machine, Place};
 use crate::lisp::{Error, Halt, R};
 use crate::reasons::Reason;
 use crate::value::Value;
+
+/// Most values of `recur` that are kept on the native stack.
+const FEW: usize = 4;
 
 /// A compiled body. `recur` in it begins it again.
 pub(crate) struct Body {
@@ -51,18 +54,21 @@ enum Targets<'p> {
 }
 
 impl Body {
-    /// Runs it on a frame.
-    pub(crate) fn run(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+    /// Runs it on a frame and puts its value there.
+    pub(crate) fn run(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        out: &mut Value,
+    ) -> R<()> {
         let mut jumps = 0;
         loop {
             for (slot, bind) in &self.prologue {
                 let value = std::mem::take(&mut slots[*slot as usize]);
                 bind.bind(machine, slots, closed, value)?;
             }
-            let place = match self.tail.run(machine, slots, closed)? {
-                Next::Done(value) => return Ok(value),
-                Next::Again(place) => place,
-            };
+            let Some(place) = self.tail.run(machine, slots, closed, out)? else { return Ok(()) };
             jumps += 1;
             if jumps > machine.limits().loop_jumps {
                 return Err(too_many_jumps(machine, place));
@@ -72,32 +78,49 @@ impl Body {
     }
 }
 
-enum Next<'t> {
-    Done(Value),
-    Again(&'t Place),
-}
-
 impl Tail {
+    /// Puts the value there; or where it jumps from, when it is to begin again.
     #[inline(always)]
-    fn run<'t>(&'t self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<Next<'t>> {
+    fn run<'t>(
+        &'t self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        out: &mut Value,
+    ) -> R<Option<&'t Place>> {
         let mut at = self;
         loop {
             match at {
-                Self::Value(ex) => return Ok(Next::Done(ex.eval(machine, slots, closed)?)),
+                Self::Value(ex) => {
+                    ex.eval_into(machine, slots, closed, out)?;
+                    return Ok(None);
+                }
                 Self::If(condition, branches) => {
                     let [then, other] = &**branches;
                     at = if condition.test(machine, slots, closed)? { then } else { other };
                 }
                 Self::Recur1(target, value, place) => {
-                    slots[*target as usize] = value.eval(machine, slots, closed)?;
-                    return Ok(Next::Again(place));
+                    match value.int(slots, closed) {
+                        Some(int) => slots[*target as usize].put(Value::Int(int)),
+                        None => {
+                            let value = value.eval(machine, slots, closed)?;
+                            slots[*target as usize].put(value);
+                        }
+                    }
+                    return Ok(Some(place));
                 }
                 Self::Recur2([a, b], values, place) => {
-                    let one = values[0].eval(machine, slots, closed)?;
-                    let two = values[1].eval(machine, slots, closed)?;
-                    slots[*a as usize] = one;
-                    slots[*b as usize] = two;
-                    return Ok(Next::Again(place));
+                    let [one, two] = &**values;
+                    if let (Some(one), Some(two)) = (one.int(slots, closed), two.int(slots, closed)) {
+                        slots[*a as usize].put(Value::Int(one));
+                        slots[*b as usize].put(Value::Int(two));
+                    } else {
+                        let one = one.eval(machine, slots, closed)?;
+                        let two = two.eval(machine, slots, closed)?;
+                        slots[*a as usize].put(one);
+                        slots[*b as usize].put(two);
+                    }
+                    return Ok(Some(place));
                 }
                 Self::Let(binds, then) => {
                     for (bind, value) in binds {
@@ -122,46 +145,77 @@ impl Tail {
                     }
                     match chosen {
                         Some(then) => at = then,
-                        None => return Ok(Next::Done(Value::Nil)),
+                        None => {
+                            out.put(Value::Nil);
+                            return Ok(None);
+                        }
                     }
                 }
                 Self::And(parts, then) => {
                     for part in parts {
-                        let value = part.eval(machine, slots, closed)?;
-                        if !value.is_truthy() {
-                            return Ok(Next::Done(value));
+                        part.eval_into(machine, slots, closed, out)?;
+                        if !out.is_truthy() {
+                            return Ok(None);
                         }
+                        // What comes next may want to change the value in place.
+                        out.put(Value::Nil);
                     }
                     at = then;
                 }
                 Self::Or(parts, then) => {
                     for part in parts {
-                        let value = part.eval(machine, slots, closed)?;
-                        if value.is_truthy() {
-                            return Ok(Next::Done(value));
+                        part.eval_into(machine, slots, closed, out)?;
+                        if out.is_truthy() {
+                            return Ok(None);
                         }
                     }
                     at = then;
                 }
-                Self::Case(case) => {
-                    let subject = case.subject.eval(machine, slots, closed)?;
-                    let is_it = |constants: &[Value]| constants.iter().any(|constant| constant.same(&subject));
-                    let found = case.clauses.iter().find(|(constants, _)| is_it(constants));
-                    at = found.map_or(&case.default, |(_, then)| then);
-                }
+                Self::Case(case) => at = case.choose(machine, slots, closed)?,
                 Self::Recur(targets, values, place) => {
-                    let mut ready = Vec::with_capacity(values.len());
-                    for value in values {
-                        ready.push(value.eval(machine, slots, closed)?);
-                    }
-                    for (target, value) in targets.iter().zip(ready) {
-                        target.bind(machine, slots, closed, value)?;
-                    }
-                    return Ok(Next::Again(place));
+                    again(targets, values, machine, slots, closed)?;
+                    return Ok(Some(place));
                 }
             }
         }
     }
+}
+
+impl Case {
+    #[inline(never)]
+    fn choose(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<&Tail> {
+        let subject = self.subject.eval(machine, slots, closed)?;
+        let is_it = |constants: &[Value]| constants.iter().any(|constant| constant.same(&subject));
+        let found = self.clauses.iter().find(|(constants, _)| is_it(constants));
+        Ok(found.map_or(&self.default, |(_, then)| then))
+    }
+}
+
+/// Binds the values of `recur`, after all of them are there.
+#[inline(never)]
+fn again(
+    targets: &[Bind],
+    values: &[Ex],
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: Closed<'_>,
+) -> R<()> {
+    let mut few = Frame::<FEW>::new();
+    let mut many = Vec::new();
+    let ready = match few.get_mut(..values.len()) {
+        Some(few) => few,
+        None => {
+            many.resize(values.len(), Value::Nil);
+            &mut many[..]
+        }
+    };
+    for (place, value) in ready.iter_mut().zip(values) {
+        value.eval_into(machine, slots, closed, place)?;
+    }
+    for (target, value) in targets.iter().zip(ready) {
+        target.bind(machine, slots, closed, std::mem::take(value))?;
+    }
+    Ok(())
 }
 
 #[cold]
@@ -187,12 +241,12 @@ impl Compiler<'_> {
         let first: Box<[(Bind, Ex)]> = self.binds(binds);
         let targets = Targets::Patterns(binds.iter().map(|(pattern, _)| pattern).collect());
         let body = Body { prologue: Box::default(), tail: self.tail(body, &targets) };
-        code(move |machine, slots, closed| {
+        code_into(move |machine, slots, closed, out| {
             for (bind, value) in &first {
                 let value = value.eval(machine, slots, closed)?;
                 bind.bind(machine, slots, closed, value)?;
             }
-            body.run(machine, slots, closed)
+            body.run(machine, slots, closed, out)
         })
     }
 

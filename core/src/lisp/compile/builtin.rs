@@ -1,13 +1,18 @@
 //! Calls of builtins known by name: arguments on the native stack, the usual cases of small ones in place.
 
+use std::sync::OnceLock;
+
 use super::Compiler;
-use super::expression::{Ex, code, copy};
+use super::expression::{Ex, code, code_into, copy};
 use crate::lisp::R;
 use crate::lisp::builtins::{Builtin, Run};
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Code, Machine, Place};
+use crate::lisp::machine::{Code, Frame, Machine, Place};
 use crate::text::Span;
 use crate::value::Value;
+
+/// Builtins that make functions of their arguments and do nothing else.
+const MAKERS: &[&str] = &["fnil", "partial", "comp", "complement", "constantly", "juxt", "every-pred", "some-fn"];
 
 /// A builtin and where it is called.
 #[derive(Clone, Copy)]
@@ -40,11 +45,27 @@ impl Compiler<'_> {
         if let Some(condition) = self.predicate(builtin, args, span) {
             return Self::truth(condition);
         }
+        if MAKERS.contains(&builtin.name) && args.iter().all(|arg| matches!(arg.expr, Expr::Const(_))) {
+            return self.once(builtin, args, span);
+        }
         match args {
             [arg] => self.unary(builtin, arg, span),
             [a, b] => self.binary(builtin, [a, b], span),
             _ => self.plain(builtin, args, span),
         }
+    }
+
+    /// A call that always gives the same: its first value is kept.
+    fn once(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+        let made = self.plain(builtin, args, span);
+        let kept = OnceLock::new();
+        code(move |machine, slots, closed| match kept.get() {
+            Some(value) => Ok(Value::clone(value)),
+            None => {
+                let value = made.eval(machine, slots, closed)?;
+                Ok(kept.get_or_init(|| value).clone())
+            }
+        })
     }
 
     /// A call like any other.
@@ -80,10 +101,11 @@ impl Compiler<'_> {
     pub(super) fn plain_code(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Code {
         let site = self.site(builtin, span);
         let (a, b) = (self.ex(args[0]), self.ex(args[1]));
-        Box::new(move |machine, slots, closed| {
+        Box::new(move |machine, slots, closed, out| {
             let a = a.eval(machine, slots, closed)?;
             let b = b.eval(machine, slots, closed)?;
-            site.run(machine, &mut [a, b])
+            out.put(site.run(machine, &mut [a, b])?);
+            Ok(())
         })
     }
 
@@ -114,9 +136,10 @@ impl Compiler<'_> {
         match self.ex(arg) {
             Ex::Local(local) | Ex::Take(local) => {
                 let arg = self.ex(arg);
-                let slow: Code = Box::new(move |machine, slots, closed| {
+                let slow: Code = Box::new(move |machine, slots, closed, out| {
                     let value = arg.eval(machine, slots, closed)?;
-                    site.run(machine, &mut [value])
+                    out.put(site.run(machine, &mut [value])?);
+                    Ok(())
                 });
                 Ex::AddConst { local, add: step, slow: Box::new(slow) }
             }
@@ -211,19 +234,31 @@ impl Compiler<'_> {
     ) -> Ex {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
-        code(move |machine, slots, closed| {
-            let a = a.eval(machine, slots, closed)?;
-            let b = b.eval(machine, slots, closed)?;
-            match (&a, &b) {
-                (&Value::Int(a), &Value::Int(b)) => {
+        code_into(move |machine, slots, closed, out| {
+            if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed))
+                && let Some(int) = int(a, b)
+            {
+                out.put(Value::Int(int));
+                return Ok(());
+            }
+            let mut pair = Frame::<2>::new();
+            a.eval_into(machine, slots, closed, &mut pair[0])?;
+            b.eval_into(machine, slots, closed, &mut pair[1])?;
+            match *pair {
+                [Value::Int(a), Value::Int(b)] => {
                     if let Some(int) = int(a, b) {
-                        return Ok(Value::Int(int));
+                        out.put(Value::Int(int));
+                        return Ok(());
                     }
                 }
-                (&Value::Float(a), &Value::Float(b)) => return Ok(Value::Float(float(a, b))),
+                [Value::Float(a), Value::Float(b)] => {
+                    out.put(Value::Float(float(a, b)));
+                    return Ok(());
+                }
                 _ => {}
             }
-            site.run(machine, &mut [a, b])
+            out.put(site.run(machine, &mut *pair)?);
+            Ok(())
         })
     }
 
@@ -236,15 +271,24 @@ impl Compiler<'_> {
     ) -> Ex {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
-        code(move |machine, slots, closed| {
-            let a = a.eval(machine, slots, closed)?;
-            let b = b.eval(machine, slots, closed)?;
-            if let (&Value::Int(a), &Value::Int(b)) = (&a, &b)
+        code_into(move |machine, slots, closed, out| {
+            if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed))
                 && let Some(int) = int(a, b)
             {
-                return Ok(Value::Int(int));
+                out.put(Value::Int(int));
+                return Ok(());
             }
-            site.run(machine, &mut [a, b])
+            let mut pair = Frame::<2>::new();
+            a.eval_into(machine, slots, closed, &mut pair[0])?;
+            b.eval_into(machine, slots, closed, &mut pair[1])?;
+            if let [Value::Int(a), Value::Int(b)] = *pair
+                && let Some(int) = int(a, b)
+            {
+                out.put(Value::Int(int));
+                return Ok(());
+            }
+            out.put(site.run(machine, &mut *pair)?);
+            Ok(())
         })
     }
 
@@ -278,11 +322,12 @@ impl Compiler<'_> {
 
 /// A call with its arguments in an array.
 fn fixed<const N: usize>(site: Site, args: [Ex; N]) -> Ex {
-    code(move |machine, slots, closed| {
-        let mut values = [const { Value::Nil }; N];
+    code_into(move |machine, slots, closed, out| {
+        let mut values = Frame::<N>::new();
         for (value, arg) in values.iter_mut().zip(&args) {
-            *value = arg.eval(machine, slots, closed)?;
+            arg.eval_into(machine, slots, closed, value)?;
         }
-        site.run(machine, &mut values)
+        out.put(site.run(machine, &mut *values)?);
+        Ok(())
     })
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use super::Compiler;
-use super::expression::{Ex, code, field};
+use super::expression::{Ex, code, code_into, field};
 use crate::lisp::R;
 use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
-use crate::lisp::machine::{Closed, Machine, Place, not_callable, unbound};
+use crate::lisp::machine::{Closed, Frame, Machine, Place, not_callable, unbound};
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
@@ -120,38 +120,38 @@ fn sized<const A: usize>(who: Who, args: [Ex; A], frame: u32, place: Place) -> E
 }
 
 fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -> Ex {
-    code(move |machine, slots, closed| {
+    code_into(move |machine, slots, closed, out| {
         let computed = match &who {
             Who::Computed(ex) => ex.eval(machine, slots, closed)?,
             _ => Value::Nil,
         };
-        let mut frame = [const { Value::Nil }; N];
+        let mut frame = Frame::<N>::new();
         for (slot, arg) in frame.iter_mut().zip(&args) {
-            *slot = arg.eval(machine, slots, closed)?;
+            arg.eval_into(machine, slots, closed, slot)?;
         }
         let result = match &who {
             Who::Global { at, name, unit } => {
                 match (*unit == machine.world.unit).then(|| machine.globals.target(*at)).flatten() {
-                    Some(function) => enter::<N>(machine, function, &mut frame, A),
+                    Some(function) => enter::<N>(machine, function, &mut frame, A, out),
                     None => match global(machine, *at, *name, *unit) {
-                        Ok(value) => machine.apply(&value, &mut frame[..A]),
+                        Ok(value) => machine.apply(&value, &mut frame[..A]).map(|value| out.put(value)),
                         Err(halt) => Err(halt),
                     },
                 }
             }
-            Who::Local(at) => enter_value::<N>(machine, &slots[*at as usize], &mut frame, A),
+            Who::Local(at) => enter_value::<N>(machine, &slots[*at as usize], &mut frame, A, out),
             Who::Capture(at) => match closed.and_then(|closure| closure.captures.get(*at as usize)) {
-                Some(value) => enter_value::<N>(machine, value, &mut frame, A),
+                Some(value) => enter_value::<N>(machine, value, &mut frame, A, out),
                 None => Err(not_callable(&Value::Nil)),
             },
             Who::Myself => match closed {
-                Some(closure) => enter_closure::<N>(machine, closure, &mut frame, A),
+                Some(closure) => enter_closure::<N>(machine, closure, &mut frame, A, out),
                 None => Err(not_callable(&Value::Nil)),
             },
-            Who::Computed(_) => enter_value::<N>(machine, &computed, &mut frame, A),
+            Who::Computed(_) => enter_value::<N>(machine, &computed, &mut frame, A, out),
         };
         match result {
-            Ok(value) => Ok(value),
+            Ok(()) => Ok(()),
             Err(halt) => Err(machine.blame(halt, &place)),
         }
     })
@@ -163,28 +163,41 @@ fn enter_closure<const N: usize>(
     closure: &Closure,
     frame: &mut [Value; N],
     count: usize,
-) -> R {
+    out: &mut Value,
+) -> R<()> {
     let lambda = &*closure.lambda;
     if lambda.takes(count) && lambda.slots as usize <= N {
-        machine.run(closure, frame)
+        machine.run(closure, frame, out)
     } else {
-        machine.call_closure(closure, &mut frame[..count])
+        machine.call_closure(closure, &mut frame[..count]).map(|value| out.put(value))
     }
 }
 
 #[inline(always)]
-fn enter<const N: usize>(machine: &mut Machine<'_>, function: &Function, frame: &mut [Value; N], count: usize) -> R {
+fn enter<const N: usize>(
+    machine: &mut Machine<'_>,
+    function: &Function,
+    frame: &mut [Value; N],
+    count: usize,
+    out: &mut Value,
+) -> R<()> {
     match function {
-        Function::Closure(closure) => enter_closure::<N>(machine, closure, frame, count),
-        other => machine.call_function(other, &mut frame[..count]),
+        Function::Closure(closure) => enter_closure::<N>(machine, closure, frame, count, out),
+        other => machine.call_function(other, &mut frame[..count]).map(|value| out.put(value)),
     }
 }
 
 #[inline(always)]
-fn enter_value<const N: usize>(machine: &mut Machine<'_>, value: &Value, frame: &mut [Value; N], count: usize) -> R {
+fn enter_value<const N: usize>(
+    machine: &mut Machine<'_>,
+    value: &Value,
+    frame: &mut [Value; N],
+    count: usize,
+    out: &mut Value,
+) -> R<()> {
     match value {
-        Value::Function(function) => enter::<N>(machine, function, frame, count),
-        other => machine.apply(other, &mut frame[..count]),
+        Value::Function(function) => enter::<N>(machine, function, frame, count, out),
+        other => machine.apply(other, &mut frame[..count]).map(|value| out.put(value)),
     }
 }
 

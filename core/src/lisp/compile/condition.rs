@@ -13,7 +13,8 @@ use crate::lisp::machine::{Closed, Code, Machine};
 use crate::text::Span;
 use crate::value::Value;
 
-pub(super) type Test = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync>;
+/// A test: 1 when it holds. A number comes back in registers together with the error, a `bool` would not.
+pub(super) type Test = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<usize> + Send + Sync>;
 
 /// A compiled condition.
 pub(super) enum Cd {
@@ -105,7 +106,7 @@ impl Cd {
                 if let Value::Int(int) = slots[*local as usize] {
                     return Ok(when.holds(int.cmp(with)));
                 }
-                Ok(slow(machine, slots, closed)?.is_truthy())
+                Ok(truth(slow, machine, slots, closed)? != 0)
             }
             Self::Truth(ex) => match ex.peek(slots, closed) {
                 Some(value) => Ok(value.is_truthy()),
@@ -115,39 +116,46 @@ impl Cd {
                 if let (Value::Int(a), Value::Int(b)) = (&slots[*a as usize], &slots[*b as usize]) {
                     return Ok(when.holds(a.cmp(b)));
                 }
-                Ok(slow(machine, slots, closed)?.is_truthy())
+                Ok(truth(slow, machine, slots, closed)? != 0)
             }
-            Self::Test(test) => test(machine, slots, closed),
-            Self::Not(_) | Self::All(_) | Self::Any(_) => self.test_parts(machine, slots, closed),
+            Self::Test(test) => Ok(test(machine, slots, closed)? != 0),
+            Self::Not(_) | Self::All(_) | Self::Any(_) => Ok(self.test_parts(machine, slots, closed)? != 0),
         }
     }
 
-    fn test_parts(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+    fn test_parts(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
         match self {
-            Self::Not(part) => Ok(!part.test(machine, slots, closed)?),
+            Self::Not(part) => Ok(usize::from(!part.test(machine, slots, closed)?)),
             Self::All(parts) => {
                 for part in parts {
                     if !part.test(machine, slots, closed)? {
-                        return Ok(false);
+                        return Ok(0);
                     }
                 }
-                Ok(true)
+                Ok(1)
             }
             Self::Any(parts) => {
                 for part in parts {
                     if part.test(machine, slots, closed)? {
-                        return Ok(true);
+                        return Ok(1);
                     }
                 }
-                Ok(false)
+                Ok(0)
             }
-            whole => whole.test(machine, slots, closed),
+            whole => whole.test(machine, slots, closed).map(usize::from),
         }
     }
 }
 
+#[cold]
+fn truth(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+    let mut value = Value::Nil;
+    code(machine, slots, closed, &mut value)?;
+    Ok(usize::from(value.is_truthy()))
+}
+
 fn test(run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static) -> Cd {
-    Cd::Test(Box::new(run))
+    Cd::Test(Box::new(move |machine, slots, closed| run(machine, slots, closed).map(usize::from)))
 }
 
 impl Compiler<'_> {
@@ -194,9 +202,22 @@ impl Compiler<'_> {
                     }
                 })
             }
+            (Ex::Const(with), b) => {
+                let call = self.site(builtin, span);
+                test(move |machine, slots, closed| {
+                    let b = b.eval(machine, slots, closed)?;
+                    match when.quick(&with, &b) {
+                        Some(holds) => Ok(holds),
+                        None => Ok(call.run(machine, &mut [with.clone(), b])?.is_truthy()),
+                    }
+                })
+            }
             (a, b) => {
                 let call = self.site(builtin, span);
                 test(move |machine, slots, closed| {
+                    if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed)) {
+                        return Ok(when.holds(a.cmp(&b)));
+                    }
                     let a = a.eval(machine, slots, closed)?;
                     let b = b.eval(machine, slots, closed)?;
                     match when.quick(&a, &b) {

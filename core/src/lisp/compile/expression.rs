@@ -32,39 +32,75 @@ pub(super) enum Ex {
 }
 
 impl Ex {
-    #[inline(always)]
+    /// Its value.
+    #[inline]
     pub(super) fn eval(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
+        let mut value = Value::Nil;
+        self.eval_into(machine, slots, closed, &mut value)?;
+        Ok(value)
+    }
+
+    /// Puts its value there.
+    #[inline(always)]
+    pub(super) fn eval_into(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        out: &mut Value,
+    ) -> R<()> {
         match self {
-            Self::Code(code) => code(machine, slots, closed),
-            Self::Local(at) => Ok(copy(&slots[*at as usize])),
-            Self::Take(at) => Ok(std::mem::take(&mut slots[*at as usize])),
-            Self::Const(value) => Ok(copy(value)),
-            Self::AddConst { local, add, slow } => {
-                if let Value::Int(int) = slots[*local as usize]
-                    && let Some(sum) = int.checked_add(*add)
-                {
-                    return Ok(Value::Int(sum));
-                }
-                slow(machine, slots, closed)
-            }
-            Self::AddLocals { locals: [a, b], slow } => {
-                if let (&Value::Int(a), &Value::Int(b)) = (&slots[*a as usize], &slots[*b as usize])
-                    && let Some(sum) = a.checked_add(b)
-                {
-                    return Ok(Value::Int(sum));
-                }
-                slow(machine, slots, closed)
-            }
+            Self::Code(code) => return code(machine, slots, closed, out),
+            Self::Local(at) => out.put(copy(&slots[*at as usize])),
+            Self::Take(at) => out.put(std::mem::take(&mut slots[*at as usize])),
+            Self::Const(value) => out.put(copy(value)),
+            Self::AddConst { slow, .. } | Self::AddLocals { slow, .. } => match self.int(slots, closed) {
+                Some(sum) => out.put(Value::Int(sum)),
+                None => return slow(machine, slots, closed, out),
+            },
+            Self::Field { .. } | Self::Capture(_) => self.eval_held(slots, closed, out),
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn eval_held(&self, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) {
+        match self {
             Self::Field { word, local, near, last } => {
-                let found = field(*word, &slots[*local as usize], near);
+                out.put(field(*word, &slots[*local as usize], near));
                 if *last {
-                    slots[*local as usize] = Value::Nil;
+                    slots[*local as usize].put(Value::Nil);
                 }
-                Ok(found)
             }
             Self::Capture(at) => {
-                Ok(closed.and_then(|closure| closure.captures.get(*at as usize)).map_or(Value::Nil, copy))
+                out.put(closed.and_then(|closure| closure.captures.get(*at as usize)).map_or(Value::Nil, copy));
             }
+            _ => {}
+        }
+    }
+
+    /// Its value when it is an integer that is there, or that needs no more than a sum.
+    #[inline(always)]
+    pub(super) fn int(&self, slots: &[Value], closed: Closed<'_>) -> Option<i64> {
+        match self {
+            Self::AddConst { local, add, .. } => match slots[*local as usize] {
+                Value::Int(int) => int.checked_add(*add),
+                _ => None,
+            },
+            Self::AddLocals { locals: [a, b], .. } => match (&slots[*a as usize], &slots[*b as usize]) {
+                (Value::Int(a), Value::Int(b)) => a.checked_add(*b),
+                _ => None,
+            },
+            Self::Local(at) | Self::Take(at) => match slots[*at as usize] {
+                Value::Int(int) => Some(int),
+                _ => None,
+            },
+            Self::Const(Value::Int(int)) => Some(*int),
+            Self::Capture(at) => match closed?.captures.get(*at as usize) {
+                Some(Value::Int(int)) => Some(*int),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -140,7 +176,7 @@ impl Compiler<'_> {
             | Expr::Let { .. }
             | Expr::Recur(_) => {
                 let body = self.body(node);
-                code(move |machine, slots, closed| body.run(machine, slots, closed))
+                code_into(move |machine, slots, closed, out| body.run(machine, slots, closed, out))
             }
             Expr::Loop { binds, body } => self.repeated(binds, body),
             Expr::For { levels, body, gives } => self.iteration(levels, body, *gives),
@@ -172,6 +208,16 @@ pub(super) fn leaf(local: Local) -> Ex {
 /// Code as an expression.
 pub(super) fn code(
     run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync + 'static,
+) -> Ex {
+    code_into(move |machine, slots, closed, out| {
+        out.put(run(machine, slots, closed)?);
+        Ok(())
+    })
+}
+
+/// Code that puts its value where it is needed, as an expression.
+pub(super) fn code_into(
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> R<()> + Send + Sync + 'static,
 ) -> Ex {
     Ex::Code(Box::new(run))
 }

@@ -41,13 +41,8 @@ impl Iteration {
         closed: Closed<'_>,
         made: &mut Vec<Value>,
     ) -> R<()> {
-        let Some(stage) = self.stages.get(level) else {
-            let value = self.body.eval(machine, slots, closed)?;
-            if self.gives == Gives::List {
-                made.push(value);
-            }
-            return Ok(());
-        };
+        let Some(stage) = self.stages.get(level) else { return Ok(()) };
+        let innermost = level + 1 == self.stages.len();
         let items = match Items::of(stage.source.eval(machine, slots, closed)?) {
             Ok(items) => items,
             Err(other) => {
@@ -80,7 +75,15 @@ impl Iteration {
                     }
                 }
             }
-            self.run(level + 1, machine, slots, closed, made)?;
+            if !innermost {
+                self.run(level + 1, machine, slots, closed, made)?;
+                continue;
+            }
+            let mut value = Value::Nil;
+            self.body.eval_into(machine, slots, closed, &mut value)?;
+            if self.gives == Gives::List {
+                made.push(value);
+            }
         }
         Ok(())
     }

@@ -12,9 +12,10 @@ impl Compiler<'_> {
             return Ex::Const(Value::from(values));
         }
         code(move |machine, slots, closed| {
-            let mut values = Vec::with_capacity(items.len());
-            for item in &items {
-                values.push(item.eval(machine, slots, closed)?);
+            let mut values = Vec::new();
+            values.resize_with(items.len(), Value::default);
+            for (value, item) in values.iter_mut().zip(&items) {
+                item.eval_into(machine, slots, closed, value)?;
             }
             Ok(Value::from(values))
         })
@@ -55,7 +56,7 @@ impl Compiler<'_> {
         code(move |machine, slots, closed| {
             let mut made: Vec<(Value, Value)> = keys.iter().map(|key| (key.clone(), Value::Nil)).collect();
             for (place, value) in &values {
-                made[*place].1 = value.eval(machine, slots, closed)?;
+                value.eval_into(machine, slots, closed, &mut made[*place].1)?;
             }
             Ok(Value::from(Map::from_sorted(made)))
         })

@@ -17,7 +17,7 @@ mod expression;
 mod iterate;
 mod literal;
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -14,7 +14,7 @@ use super::{Globals, Limits, Machine, Target, World};
 use crate::heap;
 use crate::lisp::run::Stack;
 use crate::lisp::{Call, Halt, R};
-use crate::value::{Keyword, Map, Value};
+use crate::value::{Keyword, Map, Value, take_owed};
 
 /// What a branch does: its machine and its number in, its value out.
 type Work<'w> = &'w (dyn Fn(&mut Machine<'_>, usize) -> R + Sync);
@@ -42,6 +42,8 @@ struct Fork<'f> {
     /// The first branch known to have ended with an error; later ones need not begin.
     failed: AtomicUsize,
     ended: Mutex<Vec<Ended>>,
+    /// Bytes that branches on the caller's thread left.
+    own: AtomicI64,
 }
 
 /// What came of a branch.
@@ -67,6 +69,8 @@ impl Machine<'_> {
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
     pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
         self.hold(0)?;
+        // What was compared so far is not the branches'.
+        self.ticks(0)?;
         self.forms += 1;
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
         let fork = Fork {
@@ -86,9 +90,12 @@ impl Machine<'_> {
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
             failed: AtomicUsize::new(usize::MAX),
-            ended: Mutex::default(),
+            // Made at its full size here: what grows on another thread is counted there.
+            ended: Mutex::new(Vec::with_capacity(count)),
+            own: AtomicI64::new(0),
         };
         let here = Stack::until(self.stack_end);
+        let before = heap::live();
         thread::scope(|scope| {
             for _ in 1..count {
                 if !self.world.shared.hire(self.limits.parallel_workers) {
@@ -106,6 +113,8 @@ impl Machine<'_> {
             }
             fork.help(&here);
         });
+        // What threads need for themselves is made on one thread and freed on another: it is not the program's.
+        heap::adopt(before + fork.own.load(Ordering::Relaxed) - heap::live());
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
         self.join(ended)
@@ -113,10 +122,13 @@ impl Machine<'_> {
 
     /// Takes over what branches made, up to the first that failed.
     fn join(&mut self, ended: Vec<Ended>) -> R<Joined> {
-        let mut values = Vec::with_capacity(ended.len());
+        let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
             self.world.shared.hold(-branch.reported);
+            if failed.is_some() {
+                continue;
+            }
             self.calls.extend(branch.calls);
             self.warnings.extend(branch.warnings);
             self.keywords.extend(branch.keywords);
@@ -124,11 +136,11 @@ impl Machine<'_> {
             self.peak = self.peak.max(branch.peak);
             match branch.result {
                 Ok(value) => values.push(value),
-                Err(halt) => return Ok(Err((branch.branch, halt))),
+                Err(halt) => failed = Some((branch.branch, halt)),
             }
         }
         self.tick()?;
-        Ok(Ok(values))
+        Ok(failed.map_or(Ok(values), Err))
     }
 }
 
@@ -145,7 +157,7 @@ impl Fork<'_> {
             let mut ended = self.run(branch, stack, &targets);
             if !helper {
                 // Counted on the caller's thread already.
-                ended.bytes = 0;
+                self.own.fetch_add(std::mem::take(&mut ended.bytes), Ordering::Relaxed);
             }
             if ended.result.is_err() {
                 self.failed.fetch_min(branch, Ordering::Relaxed);
@@ -167,7 +179,8 @@ impl Fork<'_> {
         machine.depth = self.depth;
         machine.deadline_ms = Some(self.deadline_ms);
         let result = (self.work)(&mut machine, branch);
-        let (steps, peak, reported) = (machine.steps() - self.steps, machine.peak, machine.reported);
+        let steps = (machine.steps() - self.steps).saturating_add(take_owed() as u64);
+        let (peak, reported) = (machine.peak, machine.reported);
         let (calls, warnings, keywords) = (
             std::mem::take(&mut machine.calls),
             std::mem::take(&mut machine.warnings),

@@ -1,6 +1,6 @@
 //! Calling values: what each kind of value does in call position, frames, and the guards against calling too deep.
 
-use super::{Machine, Place};
+use super::{Frame, Machine, Place};
 use crate::lisp::builtins::{Builtin, Run};
 use crate::lisp::function::{Closure, Function};
 use crate::lisp::{Error, Halt, R, described};
@@ -26,6 +26,38 @@ impl Machine<'_> {
     pub(crate) fn call_fleeting(&mut self, closure: &Closure, args: &mut [Value]) -> R {
         let mark = self.globals.enter();
         let value = self.call_closure(closure, args)?;
+        self.globals.leave(mark);
+        Ok(value)
+    }
+
+    /// The same with one argument, which is put into the frame at once.
+    #[inline]
+    pub(crate) fn call_fleeting1(&mut self, closure: &Closure, arg: Value) -> R {
+        if !closure.lambda.takes(1) {
+            return self.call_fleeting(closure, &mut [arg]);
+        }
+        let mark = self.globals.enter();
+        let value = match closure.lambda.slots {
+            0..=4 => framed1::<4>(self, closure, arg),
+            5..=8 => framed1::<8>(self, closure, arg),
+            _ => self.call_closure(closure, &mut [arg]),
+        }?;
+        self.globals.leave(mark);
+        Ok(value)
+    }
+
+    /// The same with two arguments.
+    #[inline]
+    pub(crate) fn call_fleeting2(&mut self, closure: &Closure, one: Value, two: Value) -> R {
+        if !closure.lambda.takes(2) {
+            return self.call_fleeting(closure, &mut [one, two]);
+        }
+        let mark = self.globals.enter();
+        let value = match closure.lambda.slots {
+            0..=4 => framed2::<4>(self, closure, one, two),
+            5..=8 => framed2::<8>(self, closure, one, two),
+            _ => self.call_closure(closure, &mut [one, two]),
+        }?;
         self.globals.leave(mark);
         Ok(value)
     }
@@ -82,7 +114,7 @@ impl Machine<'_> {
             return Err(arity_error(builtin, args.len()));
         }
         match builtin.run {
-            Run::Function(run) => run(self, args).map_err(|halt| within(halt, builtin.name)),
+            Run::Function(run) => run(self, args).map_err(|halt| counted(halt, builtin)),
             Run::Form => {
                 let problem = format!("`{}` is a form, not a function", builtin.name);
                 Error::new(Reason::NotCallable, problem).halt()
@@ -112,7 +144,7 @@ impl Machine<'_> {
         let fixed = lambda.fixed as usize;
         if lambda.takes(args.len()) {
             for (slot, arg) in frame.iter_mut().zip(args) {
-                *slot = std::mem::take(arg);
+                slot.put(std::mem::take(arg));
             }
         } else {
             if args.len() < fixed || !lambda.rest {
@@ -125,16 +157,18 @@ impl Machine<'_> {
                 *slot = arg;
             }
         }
-        self.run(closure, frame)
+        let mut value = Value::Nil;
+        self.run(closure, frame, &mut value)?;
+        Ok(value)
     }
 
     /// Runs a closure on its frame: the arguments are in their slots, their number has been checked.
     #[inline]
-    pub(crate) fn run(&mut self, closure: &Closure, frame: &mut [Value]) -> R {
+    pub(crate) fn run(&mut self, closure: &Closure, frame: &mut [Value], out: &mut Value) -> R<()> {
         self.enter()?;
-        let value = closure.lambda.body.run(self, frame, Some(closure))?;
+        closure.lambda.body.run(self, frame, Some(closure), out)?;
         self.exit();
-        Ok(value)
+        Ok(())
     }
 
     /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so only
@@ -196,14 +230,32 @@ impl Machine<'_> {
     /// Adds name and place of a builtin's call to its error.
     #[cold]
     pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
-        self.blame(within(halt, builtin.name), place)
+        self.blame(counted(halt, builtin), place)
     }
 }
 
 #[inline(never)]
 fn framed<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, args: &mut [Value]) -> R {
-    let mut frame = [const { Value::Nil }; N];
-    machine.run_framed(closure, args, &mut frame)
+    machine.run_framed(closure, args, &mut *Frame::<N>::new())
+}
+
+#[inline(never)]
+fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Value) -> R {
+    let mut frame = Frame::<N>::new();
+    frame[0].put(arg);
+    let mut value = Value::Nil;
+    machine.run(closure, &mut *frame, &mut value)?;
+    Ok(value)
+}
+
+#[inline(never)]
+fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Value, two: Value) -> R {
+    let mut frame = Frame::<N>::new();
+    frame[0].put(one);
+    frame[1].put(two);
+    let mut value = Value::Nil;
+    machine.run(closure, &mut *frame, &mut value)?;
+    Ok(value)
 }
 
 fn call_map(map: &Map, args: &mut [Value]) -> R {
@@ -233,6 +285,20 @@ pub(crate) fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
         error.op.get_or_insert(name.into());
     }
     halt
+}
+
+/// Names the builtin that complains. A function that it called with a wrong count of arguments is an `arity_error`, also
+/// when that is a closure; `apply` calls as the program itself would.
+#[cold]
+fn counted(mut halt: Box<Halt>, builtin: &'static Builtin) -> Box<Halt> {
+    if let Halt::Error(error) = &mut *halt
+        && error.span.is_none()
+        && error.reason == Reason::ArityMismatch
+        && builtin.name != "apply"
+    {
+        error.reason = Reason::ArityError;
+    }
+    within(halt, builtin.name)
 }
 
 /// `not_callable`

@@ -13,9 +13,27 @@ pub struct Callee<'v>(Target<'v>);
 #[derive(Clone, Copy)]
 enum Target<'v> {
     Closure(&'v Closure),
+    /// `inc` and `dec`.
+    Step(i64, &'static Builtin),
+    /// `+`
+    Sum(&'static Builtin),
+    /// `*`
+    Product(&'static Builtin),
     Builtin(&'static Builtin),
     Keyword(Keyword),
     Other(&'v Value),
+}
+
+impl Target<'_> {
+    fn of(builtin: &'static Builtin) -> Self {
+        match builtin.name {
+            "+" => Self::Sum(builtin),
+            "*" => Self::Product(builtin),
+            "inc" => Self::Step(1, builtin),
+            "dec" => Self::Step(-1, builtin),
+            _ => Self::Builtin(builtin),
+        }
+    }
 }
 
 impl<'v> Callee<'v> {
@@ -25,7 +43,7 @@ impl<'v> Callee<'v> {
         match function {
             Value::Function(shared) => Ok(Self(match &**shared {
                 Function::Closure(closure) => Target::Closure(closure),
-                Function::Builtin(builtin) => Target::Builtin(builtin),
+                Function::Builtin(builtin) => Target::of(builtin),
                 Function::Tool(_) | Function::Bound(_) => Target::Other(function),
             })),
             Value::Keyword(word) => Ok(Self(Target::Keyword(*word))),
@@ -39,6 +57,11 @@ impl<'v> Callee<'v> {
     pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> R {
         match self.0 {
             Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
+            Target::Closure(closure) => machine.call_fleeting1(closure, arg),
+            Target::Step(step, builtin) => match arg {
+                Value::Int(int) if int.checked_add(step).is_some() => Ok(Value::Int(int + step)),
+                arg => machine.call_builtin(builtin, &mut [arg]),
+            },
             _ => self.call(machine, &mut [arg]),
         }
     }
@@ -46,7 +69,13 @@ impl<'v> Callee<'v> {
     /// Calls it with two arguments.
     #[inline]
     pub fn call2(&self, machine: &mut Machine<'_>, one: Value, two: Value) -> R {
-        self.call(machine, &mut [one, two])
+        match (self.0, &one, &two) {
+            (Target::Closure(closure), ..) => machine.call_fleeting2(closure, one, two),
+            (Target::Sum(_), &Value::Int(a), &Value::Int(b)) if a.checked_add(b).is_some() => Ok(Value::Int(a + b)),
+            (Target::Product(_), &Value::Int(a), &Value::Int(b)) if a.checked_mul(b).is_some() => Ok(Value::Int(a * b)),
+            (Target::Sum(_), &Value::Float(a), &Value::Float(b)) => Ok(Value::Float(a + b)),
+            _ => self.call(machine, &mut [one, two]),
+        }
     }
 
     /// Calls it with any number of arguments, which may be moved out.
@@ -54,7 +83,10 @@ impl<'v> Callee<'v> {
     pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         match self.0 {
             Target::Closure(closure) => machine.call_fleeting(closure, args),
-            Target::Builtin(builtin) => machine.call_builtin(builtin, args),
+            Target::Builtin(builtin)
+            | Target::Step(_, builtin)
+            | Target::Sum(builtin)
+            | Target::Product(builtin) => machine.call_builtin(builtin, args),
             Target::Keyword(word) => machine.call_keyword(word, args),
             Target::Other(function) => machine.call(function, args),
         }

@@ -1,5 +1,7 @@
 //! Compiled code: closures over what was known when compiling, run on a frame of values.
 
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::Machine;
@@ -8,11 +10,49 @@ use crate::lisp::compile::Body;
 use crate::lisp::function::Closure;
 use crate::value::{Keyword, Value};
 
-/// Compiled code. Gets the locals of the running function by slot, and the closure that is running.
-pub type Code = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync>;
+/// Compiled code. Gets the locals of the running function by slot, the closure that is running, and where to put the
+/// value: so it is written once, where it is needed.
+pub type Code = Box<dyn for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> R<()> + Send + Sync>;
 
 /// The running closure: its captures and itself. `None` outside of functions.
 pub type Closed<'f> = Option<&'f Closure>;
+
+/// Values on the native stack: arguments, or the locals of a running function.
+pub(crate) struct Frame<const N: usize>(ManuallyDrop<[Value; N]>);
+
+impl<const N: usize> Frame<N> {
+    /// All nil.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        Self(ManuallyDrop::new([const { Value::Nil }; N]))
+    }
+}
+
+impl<const N: usize> Drop for Frame<N> {
+    /// Most slots hold small values, or have been moved out of.
+    #[inline]
+    fn drop(&mut self) {
+        for slot in self.0.iter_mut().filter(|slot| slot.is_shared()) {
+            slot.clear();
+        }
+    }
+}
+
+impl<const N: usize> Deref for Frame<N> {
+    type Target = [Value; N];
+
+    #[inline]
+    fn deref(&self) -> &[Value; N] {
+        &self.0
+    }
+}
+
+impl<const N: usize> DerefMut for Frame<N> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Value; N] {
+        &mut self.0
+    }
+}
 
 /// A compiled function.
 pub struct Lambda {

@@ -197,6 +197,11 @@ impl<'h> Globals<'h> {
         slots.chain(self.others.iter().map(|(name, global)| (*name, global))).filter(|(_, global)| global.changed)
     }
 
+    /// The values this run has defined.
+    pub(super) fn defined<'g>(&'g self, world: &'g World<'_>) -> impl Iterator<Item = &'g Value> {
+        self.changed(world).filter_map(|(_, global)| global.value.as_ref())
+    }
+
     /// The memory after the run.
     pub(crate) fn memory(&self, world: &World<'_>) -> Memory {
         let mut memory = world.memory.clone();

@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 
 pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
+pub(crate) use code::Frame;
 pub use code::{Closed, Code, Lambda};
 pub(crate) use globals::{Globals, Target};
 pub use limits::Limits;
@@ -31,7 +32,7 @@ use super::{Call, Error, Halt, Host, R, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Map};
+use crate::value::{Keyword, Map, Value, is_owed, take_owed};
 
 /// Steps between two looks at the clock, the memory and the stop sign.
 const STEPS_PER_LOOK: u64 = 1_024;
@@ -122,6 +123,8 @@ impl<'h> Machine<'h> {
 
     /// Begins to run on this stack.
     pub(crate) fn begin(&mut self, stack: &Stack, serial: u64, journal: Option<Map>) {
+        // What was compared before is not this program's.
+        take_owed();
         self.stack_end = stack.end;
         self.serial = serial;
         self.journal = journal;
@@ -138,6 +141,17 @@ impl<'h> Machine<'h> {
     #[inline]
     pub fn ticks(&mut self, steps: usize) -> R<()> {
         let steps = steps as u64;
+        if self.fuel > steps && !is_owed() {
+            self.fuel -= steps;
+            return Ok(());
+        }
+        self.settle(steps)
+    }
+
+    /// Counts steps together with what comparing and hashing large values has cost.
+    #[cold]
+    fn settle(&mut self, steps: u64) -> R<()> {
+        let steps = steps.saturating_add(take_owed() as u64);
         if self.fuel > steps {
             self.fuel -= steps;
             return Ok(());
@@ -192,6 +206,33 @@ impl<'h> Machine<'h> {
         Error::new(Reason::MemoryExceeded, format!("the program needs {needed} bytes, and may hold {limit}"))
             .hint("Keep less at a time: filter, count or sum instead of collecting")
             .halt()
+    }
+
+    /// Fails when a value that leaves the program would be larger than a program may be, written out: its parts may be
+    /// shared so often that nobody could print or send it. What the program was given may leave it again.
+    pub(crate) fn check_leaving(&self, value: &Value) -> R<()> {
+        let (bytes, limit) = (value.extent().bytes, self.limits.memory_bytes);
+        if bytes <= limit {
+            return Ok(());
+        }
+        let given = [self.world.context].into_iter().chain(self.world.history);
+        let given = given.chain(self.world.memory.values().map(|binding| &binding.value));
+        let given = given.fold(0_u64, |sum, value| sum.saturating_add(value.extent().bytes));
+        if bytes <= limit.saturating_add(given) {
+            return Ok(());
+        }
+        Error::new(Reason::MemoryExceeded, format!("a value would take {bytes} bytes written out, and may take {limit}"))
+            .hint("It holds the same parts many times; keep or return less")
+            .halt()
+    }
+
+    /// The same for all that a finished program leaves behind: its value, what it defined, and its journal.
+    pub(crate) fn check_all_leaving(&self, value: &Value) -> R<()> {
+        self.check_leaving(value)?;
+        for kept in self.globals.defined(&self.world) {
+            self.check_leaving(kept)?;
+        }
+        self.journal.iter().flat_map(Map::values).try_for_each(|result| self.check_leaving(result))
     }
 
     /// Adds one printed entry, cut at the limit.

@@ -9,6 +9,7 @@ use crate::value::{Map, Value};
 impl Machine<'_> {
     /// Calls a tool with one map of arguments and records the call.
     pub(crate) fn call_tool(&mut self, tool: &str, args: &Value) -> R {
+        self.check_leaving(args).map_err(|halt| named(halt, tool))?;
         let (args, warnings) = tool_args(self, args).map_err(|halt| named(halt, tool))?;
         self.warnings.extend(warnings.into_iter().map(|warning| format!("tool/{tool}: {warning}")));
         if !self.world.shared.begin_call(self.limits().tool_calls) {
@@ -69,6 +70,9 @@ fn bad_args(tool: &str, problem: &str) -> Box<Halt> {
 fn named(mut halt: Box<Halt>, tool: &str) -> Box<Halt> {
     if let Halt::Error(error) = &mut *halt {
         error.op.get_or_insert_with(|| format!("tool/{tool}").into());
+        if error.reason == Reason::InvalidToolArgs {
+            error.hint.get_or_insert_with(|| format!("Write (tool/{tool} {{:name value}})"));
+        }
     }
     halt
 }

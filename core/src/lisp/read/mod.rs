@@ -8,7 +8,7 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use super::{Error, Form, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
@@ -50,13 +50,15 @@ struct Level {
     opener: Opener,
     /// Of the opening bracket.
     span: Span,
-    forms: Vec<Form>,
+    /// How many forms had been read before it.
+    before: usize,
 }
 
 struct Reader<'a> {
     source: &'a str,
     levels: Vec<Level>,
-    top: Vec<Form>,
+    /// Finished forms of all open levels, outermost first.
+    forms: Vec<Form>,
     names: Names<'a>,
     /// Where the last token ends, when it ends in a quote and is no character.
     quote: Option<usize>,
@@ -64,7 +66,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(source: &'a str, budget: Budget) -> Self {
-        Self { source, levels: Vec::new(), top: Vec::new(), names: Names::new(source, budget.symbols), quote: None }
+        Self { source, levels: Vec::new(), forms: Vec::new(), names: Names::new(source, budget.symbols), quote: None }
     }
 
     fn take(&mut self, span: Span, lexeme: Lexeme) -> Result<(), Error> {
@@ -106,20 +108,15 @@ impl<'a> Reader<'a> {
             Lexeme::Unknown => return Err(fault::unknown(self.source, span)),
         };
         self.quote = (lexeme != Lexeme::Char && text.ends_with('\'')).then_some(span.end);
-        self.forms().push(Form { shape, span });
+        self.forms.push(Form { shape, span });
         Ok(())
-    }
-
-    /// The forms of the innermost open bracket.
-    fn forms(&mut self) -> &mut Vec<Form> {
-        self.levels.last_mut().map_or(&mut self.top, |level| &mut level.forms)
     }
 
     fn open(&mut self, opener: Opener, span: Span, quote: Option<usize>) -> Result<(), Error> {
         if quote == Some(span.start) && !matches!(opener, Opener::Set | Opener::Short) {
             return Err(fault::quoted_bracket(Span::new(span.start - 1, span.end)));
         }
-        self.levels.push(Level { opener, span, forms: Vec::new() });
+        self.levels.push(Level { opener, span, before: self.forms.len() });
         Ok(())
     }
 
@@ -129,15 +126,16 @@ impl<'a> Reader<'a> {
             return Err(fault::mismatch(self.source, level.opener, level.span, bracket, span));
         }
         let whole = Span::new(level.span.start, span.end);
+        let forms: Vec<Form> = self.forms.drain(level.before..).collect();
         let shape = match level.opener {
-            Opener::List => Shape::List(level.forms),
-            Opener::Vector => Shape::Vector(level.forms),
-            Opener::Map if level.forms.len() % 2 == 1 => return Err(fault::odd_map(level.forms.len(), whole)),
-            Opener::Map => Shape::Map(level.forms),
-            Opener::Set => Shape::Set(level.forms),
-            Opener::Short => Shape::Short(level.forms),
+            Opener::List => Shape::List(forms),
+            Opener::Vector => Shape::Vector(forms),
+            Opener::Map if forms.len() % 2 == 1 => return Err(fault::odd_map(forms.len(), whole)),
+            Opener::Map => Shape::Map(forms),
+            Opener::Set => Shape::Set(forms),
+            Opener::Short => Shape::Short(forms),
         };
-        self.forms().push(Form { shape, span: whole });
+        self.forms.push(Form { shape, span: whole });
         Ok(())
     }
 
@@ -149,7 +147,7 @@ impl<'a> Reader<'a> {
         if self.names.too_many() {
             return Err(fault::too_many_names(self.names.most));
         }
-        Ok(self.top)
+        Ok(self.forms)
     }
 }
 

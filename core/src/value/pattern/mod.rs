@@ -5,6 +5,7 @@
 
 mod class;
 mod emit;
+mod perl;
 mod program;
 mod search;
 

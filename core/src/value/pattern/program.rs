@@ -4,6 +4,7 @@ use fancy_regex::{Error, Expr, ParseError};
 
 use super::class::Class;
 use super::emit::Emitter;
+use super::perl;
 
 /// Most instructions of one program. Counted repetitions are written out, so that short sources can be large.
 pub(super) const MOST_INSNS: usize = 20_000;
@@ -111,18 +112,25 @@ pub(crate) struct Program {
     names: Vec<(Box<str>, usize)>,
     /// What the first character of every match passes, if that can be said.
     pub(super) first: Option<Test>,
+    /// A character that every match holds, if that can be said.
+    pub(super) held: Option<char>,
 }
 
 impl Program {
     pub(super) fn new(source: &str) -> Result<Self, BadPattern> {
-        let tree = Expr::parse_tree(source).map_err(|error| explain(source, &error))?;
-        let mut emitter = Emitter::new(source, &tree.expr);
+        let spelled = perl::respelled(source)?;
+        let tree = Expr::parse_tree(&spelled).map_err(|error| {
+            let problem = explain(&spelled, &error);
+            // Places in another text would mislead.
+            if *spelled == *source { problem } else { BadPattern { offset: None, ..problem } }
+        })?;
+        let mut emitter = Emitter::new(&spelled, &tree.expr);
         emitter.emit(&tree.expr)?;
         let (mut insns, groups, slots) = emitter.finish();
         insns.push(Insn::Accept);
         let names = tree.named_groups.iter().map(|(name, group)| (name.as_str().into(), *group)).collect();
-        let first = first(&insns);
-        Ok(Self { insns, slots, groups, names, first })
+        let (first, held) = (first(&insns), held(&insns));
+        Ok(Self { insns, slots, groups, names, first, held })
     }
 
     /// Groups, the whole match included.
@@ -146,6 +154,20 @@ fn first(insns: &[Insn]) -> Option<Test> {
         Insn::One(test) | Insn::Run { test, min: 1.., .. } => Some(test.clone()),
         _ => None,
     })
+}
+
+/// The last character of those that stand before the first choice.
+fn held(insns: &[Insn]) -> Option<char> {
+    let certain = insns.iter().take_while(|insn| {
+        matches!(insn, Insn::One(_) | Insn::Run { .. } | Insn::Save(_))
+            || matches!(insn, Insn::At(place) if *place != Place::SearchStart)
+    });
+    certain
+        .filter_map(|insn| match insn {
+            Insn::One(Test::Char(c)) | Insn::Run { test: Test::Char(c), min: 1.., .. } => Some(*c),
+            _ => None,
+        })
+        .last()
 }
 
 fn explain(source: &str, error: &Error) -> BadPattern {

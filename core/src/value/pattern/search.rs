@@ -10,6 +10,9 @@ use crate::limits::REGEX_STEPS;
 const REPORT: usize = 256;
 /// Most choices that may be open at a time.
 const MOST_CHOICES: usize = 200_000;
+/// Most steps back of one search from all the places where a match could start: what grows with the square of the text
+/// ends as too complex, and not at the program's deadline.
+const MOST_STEPS: u64 = 50 * REGEX_STEPS.max;
 /// The value of a slot that holds no place.
 const UNSET: usize = usize::MAX;
 
@@ -35,7 +38,9 @@ pub(crate) struct Search<'p, 't, F> {
     /// Where the search began: `\G`.
     begin: usize,
     work: usize,
+    /// Steps back from the current start, and from all starts.
     steps: u64,
+    all: u64,
 }
 
 /// What is left to be tried, or has to be undone on the way back to it.
@@ -67,7 +72,7 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
     /// A search that reports its work, in steps of about 10 ns.
     pub(crate) fn new(program: &'p Program, text: &'t str, report: F) -> Self {
         let slots = vec![UNSET; program.slots];
-        Self { program, text, report, slots, choices: Vec::new(), begin: 0, work: 0, steps: 0 }
+        Self { program, text, report, slots, choices: Vec::new(), begin: 0, work: 0, steps: 0, all: 0 }
     }
 
     /// The first match that begins at `from` or after it; only one of at least one character if it begins right
@@ -79,6 +84,13 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
             self.program.insns.iter().find(|insn| !matches!(insn, Insn::Save(_))),
             Some(Insn::At(Place::TextStart))
         );
+        if let Some(held) = self.program.held {
+            let rest = &self.text[from..];
+            self.count(rest.len() / 64)?;
+            if !rest.contains(held) {
+                return Ok(None);
+            }
+        }
         loop {
             if let Some(first) = &self.program.first {
                 let rest = &self.text[at..];
@@ -208,7 +220,8 @@ impl<'p, 't, E, F: FnMut(usize) -> Result<(), E>> Search<'p, 't, F> {
                 continue;
             }
             self.steps += 1;
-            if self.steps > REGEX_STEPS.max {
+            self.all += 1;
+            if self.steps > REGEX_STEPS.max || self.all > MOST_STEPS {
                 return Err(Stuck::TooComplex);
             }
             self.count(1)?;

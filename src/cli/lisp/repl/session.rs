@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ptc_core::lisp::boundary::check_written;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{AbsentData, Binding, Dialect, Input, Memory, Signal};
 use ptc_core::value::Value;
@@ -98,7 +97,7 @@ impl Session {
             (":doc", name) if !name.is_empty() => return self.doc(name),
             (":memory", _) => self.memory.iter().for_each(|(name, binding)| self.show(name.name(), binding)),
             (":all", _) => match self.results.back() {
-                Some(value) => self.show_all(value),
+                Some(value) => out(&self.face.whole(value)),
                 None => tell("there is no result yet"),
             },
             (":reset", _) => {
@@ -165,20 +164,12 @@ impl Session {
     /// A result, cut where a person reads it.
     fn show_result(&self, value: &Value) {
         if self.face == Face::Stream {
-            return self.show_all(value);
+            return out(&self.face.whole(value));
         }
         let (text, is_cut) = self.face.glimpse(value);
         out(&text);
         if is_cut {
             tell("(cut; :all shows it whole)");
-        }
-    }
-
-    /// A value, or why it cannot be written out.
-    fn show_all(&self, value: &Value) {
-        match check_written(value) {
-            Ok(()) => out(&self.face.whole(value)),
-            Err(error) => tell(&format!("{}: {}", error.reason, error.message())),
         }
     }
 

@@ -23,7 +23,7 @@ fn malformed_programs_are_refused_with_their_reason() {
         ("(condp f 1 :d)", "invalid_form"),
         ("(condp f [1] 2 :>> g)", "invalid_form"),
         ("(->)", "invalid_thread_form"),
-        ("(-> 1 ())", "invalid_thread_form"),
+        ("(-> 1 ())", "invalid_form"),
         ("(as-> 1)", "invalid_thread_form"),
         ("(as-> xs {:keys [a]} a)", "invalid_thread_form"),
         ("(cond-> 1 true)", "invalid_thread_form"),

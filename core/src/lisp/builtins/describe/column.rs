@@ -1,12 +1,14 @@
 //! What the values under one key look like: types, range, distinct values, examples.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use super::{counts, record, type_name};
 use crate::lisp::R;
-use crate::lisp::builtins::place::{number, offset};
+use crate::lisp::builtins::place::{length, number, offset};
 use crate::lisp::machine::Machine;
+use crate::value::number::parse_double;
 use crate::value::{Bounds, Value};
 
 /// Characters of an example.
@@ -16,13 +18,30 @@ const MOST_DISTINCT: usize = 50;
 /// Bytes of a collection that are written to make an example of it.
 const EXAMPLE_BYTES: usize = 2_048;
 
+/// Bytes of a text that is tried as a number.
+const NUMBER_BYTES: usize = 64;
+
+/// Where the latest values stand among the examples.
+#[derive(Clone, Copy)]
+pub(super) enum Latest {
+    /// The examples of keys.
+    First,
+    /// The examples of paths.
+    Last,
+}
+
 /// What was seen under one key.
 #[derive(Default)]
 pub(super) struct Column {
+    values: usize,
+    /// Rows with a value, and the last one.
     present: usize,
+    row: Option<usize>,
     types: BTreeMap<&'static str, usize>,
-    /// The latest ones first.
-    examples: Vec<Value>,
+    /// The latest different ones, the last first.
+    latest: Vec<Value>,
+    /// The first different ones.
+    earliest: Vec<Value>,
     distinct: BTreeSet<Value>,
     distinct_capped: bool,
     range: Option<(Value, Value)>,
@@ -31,15 +50,20 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Looks at one more value, keeping the latest `sample` different ones as examples.
-    pub(super) fn add(&mut self, machine: &mut Machine<'_>, value: &Value, sample: usize) -> R<()> {
-        self.present += 1;
+    /// Looks at one more value, which is in a `row`, keeping `sample` different ones as examples.
+    pub(super) fn add(&mut self, machine: &mut Machine<'_>, row: usize, value: &Value, sample: usize) -> R<()> {
+        self.values += 1;
+        if self.row.replace(row) != Some(row) {
+            self.present += 1;
+        }
         *self.types.entry(type_name(value)).or_default() += 1;
         let shown = example(machine, value)?;
-        if !self.examples.contains(&shown) {
-            self.examples.insert(0, shown);
-            self.examples.truncate(sample);
+        if self.earliest.len() < sample && !self.earliest.contains(&shown) {
+            self.earliest.push(shown.clone());
         }
+        self.latest.retain(|example| *example != shown);
+        self.latest.insert(0, shown);
+        self.latest.truncate(sample);
         if is_scalar(value) && !self.distinct.contains(value) {
             if self.distinct.len() < MOST_DISTINCT {
                 self.distinct.insert(value.clone());
@@ -49,15 +73,16 @@ impl Column {
         }
         match value {
             Value::Float(float) if !float.is_finite() => {}
-            Value::Int(_) | Value::Big(_) | Value::Float(_) => {
-                let (min, max) = self.range.get_or_insert_with(|| (value.clone(), value.clone()));
-                if value < &*min {
-                    *min = value.clone();
-                } else if value > &*max {
-                    *max = value.clone();
+            Value::Int(_) | Value::Big(_) | Value::Float(_) => self.measure(value.clone()),
+            Value::Str(text) => {
+                self.holds(!text.is_empty());
+                if text.len() <= NUMBER_BYTES
+                    && let Some(Value::Float(float)) = parse_double(text)
+                    && float.is_finite()
+                {
+                    self.measure(Value::Float(float));
                 }
             }
-            Value::Str(text) => self.holds(!text.is_empty()),
             Value::List(items) => self.holds(!items.is_empty()),
             Value::Set(members) => self.holds(!members.is_empty()),
             Value::Map(map) => self.holds(!map.is_empty()),
@@ -66,19 +91,37 @@ impl Column {
         Ok(())
     }
 
+    fn measure(&mut self, number: Value) {
+        let (min, max) = self.range.get_or_insert_with(|| (number.clone(), number.clone()));
+        if number < *min {
+            *min = number;
+        } else if number > *max {
+            *max = number;
+        }
+    }
+
     fn holds(&mut self, something: bool) {
         *self.non_empty.get_or_insert(0) += usize::from(something);
     }
 
     /// How many values there were.
+    pub(super) fn values(&self) -> usize {
+        self.values
+    }
+
+    /// In how many rows there was one.
     pub(super) fn present(&self) -> usize {
         self.present
     }
 
     /// The description, without what depends on other values.
-    pub(super) fn entries(&self) -> Vec<(&'static str, Value)> {
+    pub(super) fn entries(&self, latest: Latest) -> Vec<(&'static str, Value)> {
+        let examples = match latest {
+            Latest::First => &self.latest,
+            Latest::Last => &self.earliest,
+        };
         let mut entries =
-            vec![("types", counts(self.types.clone())), ("examples", Value::list(self.examples.iter().cloned()))];
+            vec![("types", counts(self.types.clone())), ("examples", Value::list(examples.iter().cloned()))];
         if !self.distinct.is_empty() {
             entries.push(("distinct_count", number(self.distinct.len())));
         }
@@ -95,41 +138,41 @@ impl Column {
     }
 }
 
+/// A value of which different ones are counted; special floats are not.
 fn is_scalar(value: &Value) -> bool {
-    matches!(
-        value,
-        Value::Nil
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Big(_)
-            | Value::Float(_)
-            | Value::Keyword(_)
-            | Value::Str(_)
-    )
+    if let Value::Float(float) = value {
+        return float.is_finite();
+    }
+    matches!(value, Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Keyword(_) | Value::Str(_))
 }
 
 /// A value as an example: scalars as they are, others as text, both cut.
 pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
     match value {
         Value::Str(text) => {
-            machine.ticks(1 + text.len().min(EXAMPLE_BYTES) / 16)?;
-            let start = &text[..text.floor_char_boundary(EXAMPLE_BYTES)];
-            Ok(offset(start, EXAMPLE_CHARS).map_or_else(|| value.clone(), |end| cut(value, start, end)))
+            machine.ticks(1 + text.len() / 16)?;
+            Ok(match cut(text) {
+                Cow::Borrowed(_) => value.clone(),
+                Cow::Owned(text) => text.into(),
+            })
         }
+        Value::Float(_) => Ok(value.clone()),
         scalar if is_scalar(scalar) => Ok(scalar.clone()),
         other => {
             let mut text = Start::default();
-            _ = other.write(&mut text, Bounds::default());
+            _ = other.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
             machine.ticks(1 + text.0.len() / 16)?;
-            let end = offset(&text.0, EXAMPLE_CHARS).unwrap_or(text.0.len());
-            Ok(Value::from(&text.0[..end]))
+            Ok(Value::from(&*cut(&text.0)))
         }
     }
 }
 
-fn cut(value: &Value, start: &str, end: usize) -> Value {
-    let whole = value.as_str().is_some_and(|text| text.len() == end);
-    if whole { value.clone() } else { Value::from(&start[..end]) }
+/// A text, or its start and how long it is.
+fn cut(text: &str) -> Cow<'_, str> {
+    match offset(text, EXAMPLE_CHARS) {
+        Some(end) if end < text.len() => format!("{}...({} chars)", &text[..end], length(text)).into(),
+        _ => text.into(),
+    }
 }
 
 /// A key as it is shown: strings as they are, everything else in readable form.
@@ -139,9 +182,7 @@ pub(super) fn label(key: &Value) -> String {
         Value::Str(name) => _ = text.write_str(name),
         other => _ = other.write(&mut text, Bounds::default()),
     }
-    let end = offset(&text.0, EXAMPLE_CHARS).unwrap_or(text.0.len());
-    text.0.truncate(end);
-    text.0
+    cut(&text.0).into_owned()
 }
 
 /// The start of a text; writing more fails.

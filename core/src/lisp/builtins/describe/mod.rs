@@ -6,13 +6,15 @@
 mod column;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use column::Column;
+use column::{Column, Latest};
 
+use super::argument::length;
 use super::place::number;
 use super::{Arity, Builtin, Clojure};
+use crate::lisp::R;
 use crate::lisp::machine::Machine;
-use crate::lisp::{R, wrong};
 use crate::value::{Kind, Map, Value};
 
 /// Items that are looked at.
@@ -23,6 +25,9 @@ const MOST_KEYS: usize = 100;
 const MOST_PATHS: usize = 300;
 /// Values that are looked at under paths.
 const MOST_PATH_VALUES: usize = 10_000;
+
+/// Levels of paths, and of lists in one, that are looked into.
+const MOST_DEPTH: i64 = 5;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[Builtin::new("describe", Arity::between(1, 2), describe)
@@ -51,51 +56,52 @@ struct Options {
 }
 
 impl Options {
-    fn read(value: Option<&Value>) -> R<Self> {
-        let Some(value) = value.filter(|value| !value.is_nil()) else { return Ok(Self { depth: 0, sample: 3 }) };
-        let Value::Map(map) = value else { return Err(wrong(2, "a map of options", value)) };
+    /// What is no option, or out of bounds, counts as the nearest that is one.
+    fn read(value: Option<&Value>) -> Self {
+        let Some(Value::Map(map)) = value else { return Self::default() };
         let within = |name: &str, most: i64, usual: usize| match map.lookup(name) {
-            None | Some(Value::Nil) => Ok(usual),
-            Some(Value::Int(number)) => Ok(usize::try_from((*number).clamp(1, most)).unwrap_or(usual)),
-            Some(other) => Err(wrong(2, &format!("a map with an integer from 1 to {most} under :{name}"), other)),
+            Some(Value::Int(number)) => length((*number).clamp(1, most)),
+            _ => usual,
         };
-        let (depth, sample) = (within("depth", 5, 3)?, within("sample", 3, 3)?);
         let paths = map.lookup("paths").is_some_and(Value::is_truthy);
-        Ok(Self { depth: if paths { depth } else { 0 }, sample })
+        Self { depth: if paths { within("depth", MOST_DEPTH, 1) } else { 0 }, sample: within("sample", 3, 3) }
     }
 }
 
 fn describe(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    let options = Options::read(args.get(1))?;
+    let options = Options::read(args.get(1));
     let value = &args[0];
-    let items: Vec<&Value> = match value {
-        Value::List(items) => items.iter().collect(),
-        Value::Set(members) => members.iter().collect(),
-        Value::Map(_) => vec![value],
+    let (items, count): (Vec<&Value>, usize) = match value {
+        Value::List(items) => (items.iter().take(MOST_ITEMS).collect(), items.len()),
+        Value::Set(members) => (members.iter().take(MOST_ITEMS).collect(), members.len()),
+        Value::Map(_) => (vec![value], 1),
         scalar => return alone(machine, scalar, options),
     };
     let mut survey = Survey { options, ..Survey::default() };
-    let scanned = items.len().min(MOST_ITEMS);
-    if items.len() > MOST_ITEMS {
-        survey.caps.insert("items");
+    if count > MOST_ITEMS {
+        survey.caps.insert("max_items");
     }
-    for item in &items[..scanned] {
+    let records = !matches!(value, Value::Set(_));
+    for (row, item) in items.iter().enumerate() {
         machine.tick()?;
         *survey.item_types.entry(type_name(item)).or_default() += 1;
-        if let Value::Map(map) = item {
+        if let (Value::Map(map), true) = (item, records) {
             survey.maps += 1;
-            survey.keys(machine, map)?;
-            survey.paths(machine, map, &mut String::new(), 1)?;
+            survey.keys(machine, row, map)?;
+            survey.paths(machine, row, map, &mut String::new(), 1)?;
         }
     }
-    Ok(survey.finish(value, items.len(), scanned))
+    Ok(survey.finish(value, count, items.len()))
 }
 
 /// A value that holds no others.
 fn alone(machine: &mut Machine<'_>, value: &Value, options: Options) -> R {
     let mut column = Column::default();
-    column.add(machine, value, options.sample)?;
-    let mut entries = column.entries();
+    column.add(machine, 0, value, options.sample)?;
+    let mut entries = column.entries(Latest::First);
+    if options.depth > 0 {
+        entries.push(("paths", Map::default().into()));
+    }
     entries.push(("type", type_name(value).into()));
     entries.push(("sample", column::example(machine, value)?));
     Ok(record(entries))
@@ -121,62 +127,94 @@ impl Default for Options {
 }
 
 impl Survey {
-    fn keys(&mut self, machine: &mut Machine<'_>, map: &Map) -> R<()> {
+    fn keys(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map) -> R<()> {
         for (key, value) in map {
             machine.tick()?;
-            *self.key_types.entry(type_name(key)).or_default() += 1;
             let name = column::label(key);
             if !self.keys.contains_key(&name) && self.keys.len() >= MOST_KEYS {
-                self.caps.insert("keys");
+                self.caps.insert("max_keys");
                 continue;
             }
-            self.keys.entry(name).or_default().add(machine, value, self.options.sample)?;
+            *self.key_types.entry(type_name(key)).or_default() += 1;
+            self.keys.entry(name).or_default().add(machine, row, value, self.options.sample)?;
         }
         Ok(())
     }
 
-    /// Describes what lies under each path of keys, `depth` levels down.
-    fn paths(&mut self, machine: &mut Machine<'_>, map: &Map, path: &mut String, depth: usize) -> R<()> {
+    /// Describes what lies under each path of keys, `depth` levels down; the items of lists lie under the list's path.
+    fn paths(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map, path: &mut String, depth: usize) -> R<()> {
         if depth > self.options.depth {
             return Ok(());
         }
         for (key, value) in map {
             machine.tick()?;
             if self.path_values >= MOST_PATH_VALUES {
-                self.caps.insert("path_values");
+                self.caps.insert("max_path_values");
                 return Ok(());
             }
             let length = path.len();
             path.push_str(if depth > 1 { "." } else { "" });
-            path.push_str(&column::label(key));
+            path.push_str(&column::label(key).replace('\\', "\\\\").replace('.', "\\."));
             if self.paths.contains_key(path.as_str()) || self.paths.len() < MOST_PATHS {
                 self.path_values += 1;
-                self.paths.entry(path.clone()).or_default().add(machine, value, self.options.sample)?;
-                if let Value::Map(inner) = value {
-                    self.paths(machine, inner, path, depth + 1)?;
-                }
+                self.paths.entry(path.clone()).or_default().add(machine, row, value, self.options.sample)?;
+                self.below(machine, row, value, path, depth, MOST_DEPTH)?;
             } else {
-                self.caps.insert("paths");
+                self.caps.insert("max_paths");
             }
             path.truncate(length);
         }
         Ok(())
     }
 
+    /// What lies in the value of a path: a map's keys, or those of the maps in lists at most `lists` deep.
+    fn below(
+        &mut self,
+        machine: &mut Machine<'_>,
+        row: usize,
+        value: &Value,
+        path: &mut String,
+        depth: usize,
+        lists: i64,
+    ) -> R<()> {
+        match value {
+            Value::Map(inner) => self.paths(machine, row, inner, path, depth + 1),
+            Value::List(items) if depth < self.options.depth && !items.is_empty() => {
+                if lists == 0 {
+                    self.caps.insert("max_depth");
+                    return Ok(());
+                }
+                if items.len() > MOST_ITEMS {
+                    self.caps.insert("max_items");
+                }
+                for item in items.iter().take(MOST_ITEMS) {
+                    machine.tick()?;
+                    self.below(machine, row, item, path, depth, lists - 1)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn finish(self, value: &Value, count: usize, scanned: usize) -> Value {
         let maps = self.maps;
         let whole = matches!(value, Value::Map(_));
-        let of_rows = |column: Column| {
-            let mut entries = column.entries();
+        let of_rows = |column: &Column, latest: Latest| {
+            let mut entries = column.entries(latest);
             entries.push(("present", number(column.present())));
-            entries.push(("pct", percent(column.present(), maps)));
+            entries.push(("pct", percent(column.present(), scanned)));
             record(entries)
         };
         let mut entries = vec![("type", type_name(value).into())];
         if let Value::Map(map) = value {
             entries.push(("count", number(map.len())));
         } else {
-            entries.push(("count", number(count)));
+            let capped = matches!(value, Value::List(_)) && count > scanned;
+            entries.push(("count", number(if capped { scanned } else { count })));
+            if capped {
+                entries.push(("count_capped", Value::Bool(true)));
+            }
             entries.push(("scanned", number(scanned)));
             entries.push(("item_types", counts(self.item_types)));
         }
@@ -185,11 +223,21 @@ impl Survey {
             let keys = self.keys.into_iter();
             entries.push((
                 "keys",
-                named(keys.map(|(key, column)| (key, if whole { record(column.entries()) } else { of_rows(column) }))),
+                named(keys.map(|(key, column)| {
+                    let latest = Latest::First;
+                    (key, if whole { record(column.entries(latest)) } else { of_rows(&column, latest) })
+                })),
             ));
         }
-        if self.options.depth > 0 && maps > 0 {
-            entries.push(("paths", named(self.paths.into_iter().map(|(path, column)| (path, of_rows(column))))));
+        if self.options.depth > 0 {
+            let described = self.paths.into_iter().map(|(path, column)| {
+                let mut found = of_rows(&column, Latest::Last);
+                if let (Value::Map(found), true) = (&mut found, column.values() > column.present()) {
+                    Arc::make_mut(found).insert(Value::keyword("value_count"), number(column.values()));
+                }
+                (path, found)
+            });
+            entries.push(("paths", named(described)));
         }
         if !self.caps.is_empty() {
             entries.push(("truncated", Value::Bool(true)));
@@ -218,8 +266,11 @@ fn counts(counts: BTreeMap<&'static str, usize>) -> Value {
     Value::map(counts.into_iter().map(|(name, count)| (Value::from(name), number(count))))
 }
 
+/// The reference's words: it tells special floats from the others, and times are records there.
 fn type_name(value: &Value) -> &'static str {
     match value.kind() {
+        Kind::Float if matches!(value, Value::Float(float) if float.is_nan()) => "nan",
+        Kind::Float if matches!(value, Value::Float(float) if float.is_infinite()) => "infinity",
         Kind::Nil => "nil",
         Kind::Bool => "boolean",
         Kind::Int => "integer",
@@ -227,10 +278,9 @@ fn type_name(value: &Value) -> &'static str {
         Kind::Keyword => "keyword",
         Kind::String => "string",
         Kind::List => "vector",
-        Kind::Map => "map",
         Kind::Set => "set",
         Kind::Function => "function",
-        Kind::Regex => "regex",
-        Kind::Datetime | Kind::Date | Kind::Duration | Kind::Var | Kind::Symbol => "unknown",
+        Kind::Map | Kind::Datetime | Kind::Date | Kind::Duration => "map",
+        Kind::Regex | Kind::Var | Kind::Symbol => "unknown",
     }
 }

@@ -1,0 +1,155 @@
+//! The language from source to outcome, as data: each file of `tests/` holds programs and what they come to.
+//!
+//! In a `.txt` file a line is `program  =>  outcome`: the readable form of the value, or `!reason line:column place`,
+//! where the place is the text that the error points at as far as it fits on the line. `;;` begins a comment. The programs
+//! have the tools `echo` and `bad`, and as data `{"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}`. In a
+//! `.jsonl` file a line is a case as `lisp batch` reads it, with what its record must hold as `gives`; null is absent.
+
+use super::case::Case;
+use super::{Binding, CallAddress, Error, Failure, Host, Memory, Outcome, run};
+use crate::value::json::Node;
+use crate::value::{Json, Keyword, Value, json};
+
+/// Tools that answer as the case says; no time passes.
+struct Answers<'c>(&'c Case);
+
+impl Host for Answers<'_> {
+    fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
+        self.0.answer(tool, args)
+    }
+
+    fn interrupt(&self) -> Option<Error> {
+        None
+    }
+
+    fn now_ms(&self) -> i64 {
+        1_700_000_000_000
+    }
+}
+
+const SURROUNDINGS: &str = r#""tools": {"echo": "echo", "bad": {"error": "no luck"}},
+    "context": {"n": 7, "rows": [{"id": 1, "user_name": "Ann"}], "nil": null}"#;
+
+fn outcome(case: &Case) -> Outcome {
+    run(&case.input(), &Answers(case))
+}
+
+/// What a program in the usual surroundings comes to, in the notation of the text files.
+fn shown(program: &str) -> String {
+    let program_json = Json::str(program).to_text();
+    let case = json::parse(&format!("{{\"program\": {program_json}, {SURROUNDINGS}}}")).expect("JSON");
+    let case = Case::read(&case).expect("a case");
+    match outcome(&case).result {
+        Ok((_, value)) => value.to_string(),
+        Err(error) => {
+            let text = error.span.map_or("-", |span| span.text(program));
+            format!("!{} {}", error.reason, text.lines().next().unwrap_or_default())
+        }
+    }
+}
+
+fn check_text(file: &str) {
+    let broken: Vec<String> = file
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with(";;"))
+        .filter_map(|line| {
+            let (program, wanted) = line.split_once("  =>  ").expect("program  =>  outcome");
+            let got = shown(program);
+            (got != wanted).then(|| format!("{program}\n  wanted {wanted}\n  got    {got}"))
+        })
+        .collect();
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+fn check_cases(file: &str) {
+    let mut broken = Vec::new();
+    for line in file.lines().filter(|line| !line.is_empty()) {
+        let given = json::parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let case = Case::read(&given).expect("a case");
+        let record = case.record(&outcome(&case));
+        for member in given.get("gives").and_then(Json::members).expect("what it gives") {
+            let got = record.get(&member.key);
+            let same = got.map_or(member.value.node == Node::Null, |got| got.to_text() == member.value.to_text());
+            if !same {
+                let got = got.map(Json::to_text).unwrap_or_default();
+                broken.push(format!("{}\n  {} got {got}", given.to_text(), member.key));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn forms_do_what_the_contract_says() {
+    check_text(include_str!("tests/forms.txt"));
+}
+
+#[test]
+fn patterns_and_flexible_keys_do_what_the_contract_says() {
+    check_text(include_str!("tests/patterns.txt"));
+}
+
+#[test]
+fn errors_have_their_reason_and_point_at_the_offending_form() {
+    check_text(include_str!("tests/errors.txt"));
+}
+
+#[test]
+fn programs_of_older_versions_run_in_their_dialect() {
+    check_cases(include_str!("tests/legacy.jsonl"));
+}
+
+#[test]
+fn memory_journal_history_and_budget_reach_the_program_and_come_back() {
+    check_cases(include_str!("tests/turns.jsonl"));
+}
+
+/// Runs programs one after the other, each on the memory that the one before left; the readable results.
+fn turns(programs: &[&str]) -> Vec<String> {
+    let mut memory = Memory::new();
+    let run_one = |program: &&str| {
+        let case = json::parse(&format!("{{\"program\": {}}}", Json::str(*program).to_text())).expect("JSON");
+        let case = Case::read(&case).expect("a case");
+        let mut input = case.input();
+        input.memory = &memory;
+        let outcome = run(&input, &Answers(&case));
+        memory = outcome.memory;
+        match outcome.result {
+            Ok((_, value)) => value.to_string(),
+            Err(error) => format!("!{}", error.reason),
+        }
+    };
+    programs.iter().map(run_one).collect()
+}
+
+#[test]
+fn functions_in_memory_keep_what_they_closed_over() {
+    let table: &[(&[&str], &[&str])] = &[
+        (&["(def add (let [n 5] (fn [x] (+ x n))))", "(map add [1 2])"], &["#'add", "[6 7]"]),
+        (&["(defn f [x] (* k x))  (def k 2)", "(def k 10)", "(f 3)"], &["#'k", "#'k", "30"]),
+        (&["(defn fact [n] (if (< n 2) 1 (* n (fact (dec n)))))", "(fact 5)"], &["#'fact", "120"]),
+        (&["(def k {:a 1 \"b\" :c})", "[(:a k) (k \"b\") (keyword? (k \"b\"))]"], &["#'k", "[1 :c true]"]),
+        (&["(def a 1)", "(def a 2) (/ 1 0)", "a"], &["#'a", "!arithmetic_error", "1"]),
+        (&["(defonce a 1)", "(defonce a (/ 1 0))", "a"], &["#'a", "#'a", "1"]),
+        (&["(def map 5)", "(+ map 1)", "(map inc [1])"], &["#'map", "6", "!not_callable"]),
+        (&["(def f (comp inc inc)) (def g (partial + 1))", "(f (g 1))"], &["#'g", "4"]),
+        (&["(def a 1) (return a)", "a"], &["1", "1"]),
+        (&["(def a 1) (fail a)", "a"], &["1", "1"]),
+        (&["(map (fn [x] (def seen x)) [1 2])", "(or seen :none)"], &["[#'seen #'seen]", ":none"]),
+        (&["(defn note [x] (def noted x)) (note 3)", "noted"], &["#'noted", "3"]),
+    ];
+    for (programs, wanted) in table {
+        assert_eq!(turns(programs), *wanted, "{programs:?}");
+    }
+}
+
+#[test]
+fn descriptions_stay_with_their_names() {
+    let case = Case::read(
+        &json::parse(r#"{"program":"(defn f \"doubles\" [x] (* 2 x)) (def c \"a count\" 3)"}"#).expect("JSON"),
+    );
+    let outcome = outcome(&case.expect("a case"));
+    let doc = |name: &str| outcome.memory.get(&Keyword::intern(name)).and_then(|Binding { doc, .. }| doc.clone());
+    assert_eq!(doc("f").as_deref(), Some("doubles"));
+    assert_eq!(doc("c").as_deref(), Some("a count"));
+}

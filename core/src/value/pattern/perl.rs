@@ -1,0 +1,117 @@
+//! Perl's spellings that the parser of regular expressions reads in another way.
+//!
+//! In: a source as programs write it. Out: the same pattern in the parser's words, or why there is none. It must never
+//! change what the parser already reads as Perl does.
+
+use std::borrow::Cow;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::program::BadPattern;
+
+/// Blank characters of a line: what `\h` stands for, inside of a set.
+const BLANK: &str = r" \t\u{a0}\u{1680}\u{180e}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}";
+/// Ends of lines: what `\v` stands for, inside of a set.
+const LINE_ENDS: &str = r"\n\x0b\x0c\r\u{85}\u{2028}\u{2029}";
+
+/// The source in the parser's words.
+pub(super) fn respelled(source: &str) -> Result<Cow<'_, str>, BadPattern> {
+    let special = ["\\h", "\\H", "\\v", "\\V", "\\Q", "\\E", "{,", "(?", "["];
+    if !special.iter().any(|part| source.contains(part)) {
+        return Ok(source.into());
+    }
+    let mut speller = Speller { rest: source.chars().peekable(), out: String::with_capacity(source.len()) };
+    speller.pattern()?;
+    Ok(if speller.out == source { source.into() } else { speller.out.into() })
+}
+
+struct Speller<'s> {
+    rest: Peekable<Chars<'s>>,
+    out: String,
+}
+
+impl Speller<'_> {
+    fn pattern(&mut self) -> Result<(), BadPattern> {
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\\' => self.escape("[", "]"),
+                '[' => self.set(),
+                '{' if self.rest.peek() == Some(&',') => self.out.push_str("\\{"),
+                '(' if self.rest.peek() == Some(&'?') => self.group()?,
+                _ => self.out.push(c),
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows a backslash; `open` and `close` surround a set of characters here.
+    fn escape(&mut self, open: &str, close: &str) {
+        match self.rest.next() {
+            Some('h') => self.out.extend([open, BLANK, close]),
+            Some('v') => self.out.extend([open, LINE_ENDS, close]),
+            Some('H') => self.out.extend(["[^", BLANK, "]"]),
+            Some('V') => self.out.extend(["[^", LINE_ENDS, "]"]),
+            Some('Q') => self.quoted(),
+            Some('E') => {}
+            Some(c) => self.out.extend(['\\', c]),
+            None => self.out.push('\\'),
+        }
+    }
+
+    /// Text that stands for itself, up to `\E`.
+    fn quoted(&mut self) {
+        while let Some(c) = self.rest.next() {
+            if c == '\\' && self.rest.next_if_eq(&'E').is_some() {
+                return;
+            }
+            if c.is_ascii_punctuation() {
+                self.out.push('\\');
+            }
+            self.out.push(c);
+        }
+    }
+
+    /// A set of characters after its bracket: only named classes are nested, and nothing else joins sets.
+    fn set(&mut self) {
+        self.out.push('[');
+        self.out.extend(self.rest.next_if_eq(&'^'));
+        if self.rest.next_if_eq(&']').is_some() {
+            self.out.push_str("\\]");
+        }
+        while let Some(c) = self.rest.next() {
+            match c {
+                ']' => return self.out.push(c),
+                '\\' => self.escape("", ""),
+                '[' if self.rest.peek() == Some(&':') => {
+                    self.out.push(c);
+                    for c in self.rest.by_ref() {
+                        self.out.push(c);
+                        if c == ']' {
+                            break;
+                        }
+                    }
+                }
+                '[' | '&' | '~' => self.out.extend(['\\', c]),
+                _ => self.out.push(c),
+            }
+        }
+    }
+
+    /// A group that is more than its content. Patterns within themselves are not supported.
+    fn group(&mut self) -> Result<(), BadPattern> {
+        let mut ahead = self.rest.clone();
+        ahead.next();
+        let (mark, next) = (ahead.next(), ahead.next());
+        let recursive = match mark {
+            Some('R' | '&' | '0'..='9') => true,
+            Some('+' | '-') => next.is_some_and(|next| next.is_ascii_digit()),
+            Some('P') => next == Some('>'),
+            _ => false,
+        };
+        if recursive {
+            return Err(BadPattern::new("it contains itself, which is not supported"));
+        }
+        self.out.push('(');
+        Ok(())
+    }
+}
