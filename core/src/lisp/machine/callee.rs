@@ -83,10 +83,9 @@ impl<'v> Callee<'v> {
     pub fn call(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         match self.0 {
             Target::Closure(closure) => machine.call_fleeting(closure, args),
-            Target::Builtin(builtin)
-            | Target::Step(_, builtin)
-            | Target::Sum(builtin)
-            | Target::Product(builtin) => machine.call_builtin(builtin, args),
+            Target::Builtin(builtin) | Target::Step(_, builtin) | Target::Sum(builtin) | Target::Product(builtin) => {
+                machine.call_builtin(builtin, args)
+            }
             Target::Keyword(word) => machine.call_keyword(word, args),
             Target::Other(function) => machine.call(function, args),
         }
