@@ -48,7 +48,7 @@ def run(program, **options):
 def main():
     bad = []
     for name, program in ENDLESS.items():
-        took, reason = run(program, timeout=DEADLINE_MS)
+        took, reason = run(program, timeout=DEADLINE_MS, max_memory_bytes=1_000_000_000)
         beyond = took - DEADLINE_MS - START_MS
         print(f"{name:28}{reason:22}{max(beyond, 0):8.0f} ms beyond the deadline")
         if beyond > MOST_MS:

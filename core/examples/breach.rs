@@ -99,7 +99,11 @@ fn main() {
             };
             drop(outcome);
             let looks = host.looks.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let gap = looks.last.get(&thread::current().id()).map_or(Duration::ZERO, |last| ended.saturating_sub(*last)).max(looks.longest);
+            let gap = looks
+                .last
+                .get(&thread::current().id())
+                .map_or(Duration::ZERO, |last| ended.saturating_sub(*last))
+                .max(looks.longest);
             let end = looks.over.map(|over| ended.saturating_sub(over)).unwrap_or_default();
             drop(looks.last);
             let left = heap::live() - before;
@@ -109,7 +113,9 @@ fn main() {
             let ms = |time: Duration| time.as_secs_f64() * 1e3;
             println!(
                 "{:7.1} {:7.1} {:7.1} {left:9}  {shown:.40} {}{}{}",
-                ms(gap), ms(end), ms(all),
+                ms(gap),
+                ms(end),
+                ms(all),
                 if is_late { "LATE " } else { "" },
                 if unexpected { "UNEXPECTED " } else { "" },
                 program.lines().next().unwrap_or_default().chars().take(110).collect::<String>()

@@ -91,6 +91,65 @@ fn doc_describes_a_name_lists_what_fits_and_suggests_the_nearest() {
 }
 
 #[test]
+fn doc_knows_operators_namespaces_surroundings_and_patterns() {
+    let program = Program::new();
+    let says = |word: &str| program.run(["lisp", "doc", word]).exits(0).stdout.clone();
+    assert!(says("->>").starts_with("(->> "));
+    assert!(says("-").starts_with("(- x)"));
+    assert!(says("if-let").contains("[pattern value]"));
+    assert!(says("clojure.string/join").starts_with("(join coll)"));
+    assert!(says("Integer/parseInt").starts_with("(parse-int s)"));
+    assert!(says("clojure.set").lines().any(|line| line.starts_with("union ")));
+    assert!(says("data").contains("context") && says("tool/").contains("named arguments"));
+    let parsers = says("parse-*");
+    assert!(parsers.lines().count() >= 3 && parsers.lines().all(|line| line.starts_with("parse-")), "{parsers}");
+    program.run(["lisp", "doc", "nonsensical-word"]).exits(1).tells("nothing is called `nonsensical-word`");
+    program.run(["lisp", "doc", "str/jion"]).exits(1).tells("`join`");
+}
+
+#[test]
+fn a_result_that_is_endless_when_written_out_is_an_error() {
+    let program = Program::new();
+    let doubling = "(reduce (fn [v _] [v v]) [] (range 60))";
+    program.run(["lisp", "run", "-e", doubling]).exits(1).tells("memory_exceeded");
+    let line = format!(r#"{{"id": 1, "program": "(def m {doubling}) 1"}}"#);
+    let answer = program.fed(["lisp", "batch"], line).exits(0).json();
+    assert_eq!((&answer["id"], &answer["reason"]), (&1.into(), &"memory_exceeded".into()));
+    let done = program.fed(["lisp", "repl"], format!("{doubling}\n(count *1)"));
+    assert_eq!(done.stdout, "2\n");
+    done.tells("memory_exceeded");
+}
+
+#[test]
+fn printed_text_keeps_its_tabs_and_loses_what_acts_on_a_terminal() {
+    let program = Program::new();
+    let context = r#"{"e": "a\tb\u001b[31m!"}"#;
+    let done = program.run(["lisp", "run", "--context", context, "-e", "(println data/e) data/e"]);
+    assert_eq!(done.exits(0).stdout, "a\tb!\n\"a\\tb\\e[31m!\"\n");
+}
+
+#[test]
+fn batch_takes_thousands_of_lines_and_a_reader_that_leaves() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let program = Program::new();
+    let lines: String = (0..10_000).map(|n| format!("{{\"id\":{n},\"program\":\"(+ {n} 1)\"}}\n")).collect();
+    let done = program.fed(["lisp", "batch"], &lines);
+    let ids = done.exits(0).stdout.lines().enumerate();
+    assert!(ids.clone().all(|(n, line)| line.starts_with(&format!("{{\"id\":{n},\"ok\":true,\"value\":{}", n + 1))));
+    assert_eq!(ids.count(), 10_000);
+    assert_eq!(program.run(["lisp", "batch"]).exits(0).stdout, "");
+    let mut child = program.command(["lisp", "batch"]).stdin(std::process::Stdio::piped()).spawn().expect("started");
+    let mut input = child.stdin.take().expect("a pipe");
+    let feeder = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let mut first = String::new();
+    // The pipe closes with its reader.
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
+    assert!(first.contains("\"value\":1"), "{first}");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    drop(feeder.join());
+}
+
+#[test]
 fn bench_gives_times_also_as_json() {
     let program = Program::new();
     let file = program.file("p.clj", "(loop [i 0] (if (< i 20000) (recur (inc i)) i))");

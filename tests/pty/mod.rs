@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod panics;
+mod repl;
 mod terminal;
 
 use std::process::{Command, Stdio};

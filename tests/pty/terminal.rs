@@ -148,6 +148,20 @@ impl Terminal {
         }
     }
 
+    /// Waits until the terminal sends Ctrl-C as a signal: nobody reads keys one by one.
+    pub(crate) fn wait_until_cooked(&self) {
+        let limit = Instant::now() + LIMIT;
+        while settings(&*self.pair.master) != self.before {
+            assert!(Instant::now() < limit, "the program goes on reading keys:\n{}", self.screen());
+            std::thread::yield_now();
+        }
+    }
+
+    /// Everything that the program has written.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.output.0.lock().unwrap().bytes.clone()
+    }
+
     /// The screen as text.
     pub(crate) fn screen(&self) -> String {
         self.output.0.lock().unwrap().parser.screen().contents()

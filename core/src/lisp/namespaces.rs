@@ -141,10 +141,7 @@ pub(super) const NAMESPACES: &[Namespace] = &[
     Namespace { names: &["Integer"], members: Members::Named(&[("parseInt", "parse-int")]) },
     Namespace { names: &["Long"], members: Members::Named(&[("parseLong", "parse-long")]) },
     Namespace { names: &["Double"], members: Members::Named(LIMITS) },
-    Namespace {
-        names: &["Float"],
-        members: Members::Named(&[("parseFloat", "parse-double")]),
-    },
+    Namespace { names: &["Float"], members: Members::Named(&[("parseFloat", "parse-double")]) },
     Namespace {
         names: &["LocalDate", "java.time.LocalDate"],
         members: Members::Named(&[("parse", "LocalDate/parse")]),

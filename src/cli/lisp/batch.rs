@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_core::lisp::case::Case;
 use ptc_core::lisp::{CallAddress, Error};
@@ -28,23 +28,22 @@ pub(super) fn batch() -> Result<u8, UsageError> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let (lines, queue) = sync_channel::<Line>(READ_AHEAD);
     let (answers, done) = channel::<Answer>();
-    let queue = Mutex::new(queue);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            let answers = answers.clone();
-            let queue = &queue;
-            scope.spawn(move || work(queue, &answers));
-        }
-        drop(answers);
-        let reader = scope.spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
-        // Whoever reads our output may have gone: then nothing more is to be done, and that is no error.
-        _ = write_in_order(&done, &mut std::io::stdout().lock());
-        drop(done);
-        match reader.join() {
-            Ok(Err(error)) => Err(UsageError(format!("stdin cannot be read: {error}"))),
-            _ => Ok(exit::OK),
-        }
-    })
+    let queue = Arc::new(Mutex::new(queue));
+    for _ in 0..workers {
+        let (queue, answers) = (Arc::clone(&queue), answers.clone());
+        // The queue ends with its last worker, and then the reader does.
+        std::thread::spawn(move || work(&queue, &answers));
+    }
+    drop((queue, answers));
+    let reader = std::thread::spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
+    if write_in_order(&done, &mut std::io::stdout().lock()).is_err() {
+        // Whoever reads our output has gone. Nothing more is to be done, and nothing waited for: that is no error.
+        return Ok(exit::OK);
+    }
+    match reader.join() {
+        Ok(Err(error)) => Err(UsageError(format!("stdin cannot be read: {error}"))),
+        _ => Ok(exit::OK),
+    }
 }
 
 fn read_lines(input: &mut impl BufRead, lines: &SyncSender<Line>) -> std::io::Result<()> {

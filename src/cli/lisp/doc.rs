@@ -9,12 +9,23 @@ use crate::cli::{exit, out, safe_line, tell};
 /// Columns given to a name in a list.
 const NAME_COLUMNS: usize = 22;
 
+/// Namespaces whose members are the program's surroundings.
+const SURROUNDINGS: &[(&str, &str)] = &[
+    ("data", "data/KEY is an entry of the context; nil when it is absent."),
+    ("tool", "(tool/NAME {:key value}) calls a tool with named arguments."),
+    ("budget", "(budget/remaining) gives the turns that are left and the tokens used so far; {} outside of an agent."),
+];
+
 pub(super) fn doc(word: &str) -> u8 {
     if let Some(row) = namespaces::resolve(word) {
         out(&page(row));
         return exit::OK;
     }
-    let fitting: Vec<&Builtin> = fitting(word).collect();
+    if let Some((_, about)) = SURROUNDINGS.iter().find(|(name, _)| *name == word.trim_end_matches('/')) {
+        out(about);
+        return exit::OK;
+    }
+    let fitting = fitting(word);
     if fitting.is_empty() {
         let plain = word.rsplit_once('/').map_or(word, |(_, plain)| plain);
         let near = nearest(plain, builtins::rows().map(|row| row.name));
@@ -28,13 +39,31 @@ pub(super) fn doc(word: &str) -> u8 {
     exit::OK
 }
 
-/// The rows whose name, or else whose description holds the word.
-fn fitting(word: &str) -> impl Iterator<Item = &'static Builtin> {
+/// What a namespace holds; else the rows whose name, or else whose description holds the word. `*` stands for any text
+/// in a name.
+fn fitting(word: &str) -> Vec<&'static Builtin> {
+    let members = namespaces::members(word.trim_end_matches('/'));
+    if !members.is_empty() {
+        return members.into_iter().filter_map(namespaces::resolve).collect();
+    }
+    if word.contains('*') {
+        return builtins::rows().filter(|row| matches(word, row.name)).collect();
+    }
     let word = word.to_lowercase();
     let (named, described): (Vec<_>, Vec<_>) = builtins::rows()
-        .filter(|row| row.name.contains(&word) || row.about.to_lowercase().contains(&word))
-        .partition(|row| row.name.contains(&word));
-    named.into_iter().chain(described)
+        .filter(|row| row.name.to_lowercase().contains(&word) || row.about.to_lowercase().contains(&word))
+        .partition(|row| row.name.to_lowercase().contains(&word));
+    named.into_iter().chain(described).collect()
+}
+
+/// Does the name fit a pattern in which `*` stands for any text?
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| matches(rest, &name[at..]))
+        }),
+    }
 }
 
 fn line(row: &Builtin) -> String {

@@ -2,6 +2,8 @@
 //!
 //! In: an error, the text and its name. Out: lines for a terminal, made safe.
 
+use std::io::IsTerminal as _;
+
 use ptc_core::lisp::Error;
 use ptc_core::text::{LineCol, Span, width};
 
@@ -9,6 +11,14 @@ use crate::cli::safe_line;
 
 /// `name:line:column: reason: problem`, the line underlined, and what to write instead.
 pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
+    let is_terminal = std::io::stderr().is_terminal();
+    let columns = is_terminal.then(|| crossterm::terminal::size().ok()).flatten();
+    let cells = columns.map_or(CELLS, |(columns, _)| usize::from(columns).saturating_sub(GUTTER + 1));
+    within(cells.max(LEAST_CELLS), error, source, name)
+}
+
+/// The same with so many cells for the line.
+fn within(cells: usize, error: &Error, source: &str, name: &str) -> String {
     let who = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
     let said = safe_line(&format!("{}: {who}{}", error.reason, error.problem));
     let name = safe_line(name);
@@ -17,7 +27,7 @@ pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
         Some(span) => {
             let place = span.line_col(source);
             let mut lines = vec![format!("{name}:{}:{}: {said}", place.line, place.column)];
-            lines.extend(underlined(span, place, source));
+            lines.extend(underlined(cells, span, place, source));
             lines
         }
     };
@@ -25,20 +35,23 @@ pub(super) fn render(error: &Error, source: &str, name: &str) -> String {
     lines.join("\n")
 }
 
-/// Cells of a line that are shown at most, and of those how many before the place.
+/// Cells of a line that are shown where no terminal says how many there are.
 const CELLS: usize = 120;
-const CELLS_BEFORE: usize = 40;
+/// Fewest cells of a line that are of use.
+const LEAST_CELLS: usize = 30;
+/// Cells before the line: its number and a rule.
+const GUTTER: usize = 7;
 
 /// The line of the place and a mark below the part that is meant; a part of several lines is marked to the first's end,
 /// and of a long line only the surroundings are shown.
-fn underlined(span: Span, place: LineCol, source: &str) -> [String; 2] {
+fn underlined(cells: usize, span: Span, place: LineCol, source: &str) -> [String; 2] {
     let line = source.lines().nth(place.line - 1).unwrap_or_default();
     let (before, from) = split_at_char(line, place.column - 1);
     let inside = from.get(..span.end.saturating_sub(span.start).min(from.len())).unwrap_or(from);
     let (before, inside, from) = (safe_line(before), safe_line(inside), safe_line(from));
-    let whole = width::width(&before) + width::width(&from) <= CELLS;
-    let before = if whole { before } else { ending(&before, CELLS_BEFORE) };
-    let from = width::truncate(&from, CELLS.saturating_sub(width::width(&before)));
+    let whole = width::width(&before) + width::width(&from) <= cells;
+    let before = if whole { before } else { ending(&before, cells / 3) };
+    let from = width::truncate(&from, cells.saturating_sub(width::width(&before)));
     let gutter = format!("{:>4} | ", place.line);
     let marks = "^".repeat(width::width(&inside).min(width::width(&from)).max(1));
     let blank = " ".repeat(width::width(&before));
@@ -87,10 +100,10 @@ mod tests {
         let long = format!("(list {}(inc nil) {})", "漢 ".repeat(300), "x ".repeat(300));
         let start = long.find("(inc").unwrap_or_default();
         let error = Error::new(Reason::TypeError, "x").at(Span::new(start, start + 9));
-        let shown = render(&error, &long, "f");
+        let shown = within(60, &error, &long, "f");
         let lines: Vec<&str> = shown.lines().collect();
         assert!(lines[1].starts_with("   1 | …") && lines[1].ends_with('…'), "{shown}");
-        assert!(width::width(lines[1]) <= CELLS + 8, "{shown}");
+        assert!(width::width(lines[1]) <= GUTTER + 60, "{shown}");
         let column = width::width(&lines[2][..lines[2].find('^').unwrap_or_default()]);
         assert_eq!(&lines[1][width::fitting(lines[1], column)..][..9], "(inc nil)", "{shown}");
         assert!(lines[2].ends_with(" ^^^^^^^^^"), "{shown}");

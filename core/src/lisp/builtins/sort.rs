@@ -159,7 +159,9 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
     if let Some(places) = integer_order(&keys, &comparator) {
         machine.ticks((QUICK_STEPS + 1) * keys.len())?;
-        return Ok(Value::list(places.into_iter().filter_map(|(_, at)| items.get_mut(at as usize).map(std::mem::take))));
+        return Ok(Value::list(
+            places.into_iter().filter_map(|(_, at)| items.get_mut(at as usize).map(std::mem::take)),
+        ));
     }
     let keyed = keys.into_iter().zip(items).collect();
     let keyed = sorted(machine, keyed, &comparator, |(key, _)| key)?;

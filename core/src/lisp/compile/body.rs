@@ -190,13 +190,7 @@ impl Case {
 
 /// Binds the values of `recur`, after all of them are there.
 #[inline(never)]
-fn again(
-    targets: &[Bind],
-    values: &[Ex],
-    machine: &mut Machine<'_>,
-    slots: &mut [Value],
-    closed: Closed<'_>,
-) -> R<()> {
+fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<()> {
     let mut few = Frame::<FEW>::new();
     let mut many = Vec::new();
     let ready = if let Some(few) = few.get_mut(..values.len()) {

@@ -221,9 +221,12 @@ impl<'h> Machine<'h> {
         if bytes <= limit.saturating_add(given) {
             return Ok(());
         }
-        Error::new(Reason::MemoryExceeded, format!("a value would take {bytes} bytes written out, and may take {limit}"))
-            .hint("It holds the same parts many times; keep or return less")
-            .halt()
+        Error::new(
+            Reason::MemoryExceeded,
+            format!("a value would take {bytes} bytes written out, and may take {limit}"),
+        )
+        .hint("It holds the same parts many times; keep or return less")
+        .halt()
     }
 
     /// The same for all that a finished program leaves behind: its value, what it defined, and its journal.
