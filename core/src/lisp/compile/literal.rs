@@ -12,7 +12,7 @@ impl Compiler<'_> {
             return Ex::Const(Value::from(values));
         }
         code(move |machine, slots, closed| {
-            let mut values = Vec::new();
+            let mut values = Vec::with_capacity(items.len());
             values.resize_with(items.len(), Value::default);
             for (value, item) in values.iter_mut().zip(&items) {
                 item.eval_into(machine, slots, closed, value)?;
