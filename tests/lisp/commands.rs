@@ -115,7 +115,7 @@ fn a_result_that_is_endless_when_written_out_is_an_error() {
     let line = format!(r#"{{"id": 1, "program": "(def m {doubling}) 1"}}"#);
     let answer = program.fed(["lisp", "batch"], line).exits(0).json();
     assert_eq!((&answer["id"], &answer["reason"]), (&1.into(), &"memory_exceeded".into()));
-    let done = program.fed(["lisp", "repl"], format!("{doubling}\n(count *1)"));
+    let done = program.fed(["lisp", "repl"], format!("{doubling}\n(+ 1 1)"));
     assert_eq!(done.stdout, "2\n");
     done.tells("memory_exceeded");
 }

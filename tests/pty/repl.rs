@@ -28,6 +28,7 @@ fn enter(terminal: &mut Terminal, input: &str, answer: &str) {
 }
 
 fn leave(mut terminal: Terminal) {
+    terminal.wait_for_prompt(PROMPT);
     terminal.send(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
 }
