@@ -504,7 +504,7 @@
 (doseq [i (range 50000)] (pmap inc (range 100)))
 
 ;; timeout | | {"max_steps": 400000}
-(pmap (fn [i] (pmap (fn [j] (pmap (fn [k] (reduce + (range 1000))) (range 10))) (range 10))) (range 10))
+(pmap (fn [i] (pmap (fn [j] (pmap (fn [k] (reduce + (range 1000))) (range 10))) (range 20))) (range 20))
 
 ;; memory_exceeded
 (reduce (fn [e i] [e (pmap identity (range 1000))]) [] (range 1000))
