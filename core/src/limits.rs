@@ -64,10 +64,9 @@ limits! {
     INTEGER_BITS "integer_bits" "bits" Some(300_000), 300_000, 300_000, MemoryExceeded "Size of an integer that a program computes.";
     COMPILE_TIMEOUT "compile_timeout_ms" "ms" Some(5_000), 1, 60_000, CompileTimeout "Time for reading, analysing and compiling a program.";
     PRINT_CHARS "max_print_length" "characters" Some(2_000), 1, 1_000_000, RuntimeError "Characters kept of one println; the rest is cut and counted.";
-    PARALLEL_WORKERS "max_parallel_workers" "threads" Some(8), 1, 64, ParallelCapacityExceeded "Threads that pmap and pcalls of one program use at a time; without a free one the branch runs on the caller's thread.";
+    PARALLEL_WORKERS "max_parallel_workers" "threads" Some(8), 1, 64, PmapError "Threads that pmap and pcalls of one program use at a time; without a free one the branch runs on the caller's thread.";
     PARALLEL_TIMEOUT "pmap_timeout_ms" "ms" Some(5_000), 1, 3_600_000, Timeout "Time for one pmap or pcalls as a whole.";
     TOOL_CALLS "max_tool_calls" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "Tool calls of one program.";
-    LEDGER_RESULT "ledger_result_bytes" "bytes" Some(16_384), 16_384, 16_384, ToolError "Bytes kept of each tool result in the list of calls of a session; the program gets all of it. Nothing is cut before agents have tools.";
     REGEX_BYTES "regex_bytes" "bytes" Some(256), 256, 256, RuntimeError "Length of a regular expression.";
     REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "Part of a text that a regular expression searches; the rest is not looked at.";
     REGEX_STEPS "regex_steps" "steps" Some(100_000), 100_000, 100_000, TypeError "Backtracking steps of one search.";

@@ -67,7 +67,6 @@ reasons! {
     ProgramTooLarge "program_too_large" "The program's text is too long or too deep." "Split it up; bring data in as context.";
     CompileTimeout "compile_timeout" "Reading and compiling the program took too long." "Make it shorter.";
     CompileMemoryExceeded "compile_memory_exceeded" "Reading and compiling the program needed too much memory." "Make it shorter.";
-    CompileError "compile_error" "The program could not be compiled." "The message says what to change.";
     NotCallable "not_callable" "Something that is no function stands in call position." "Call a function, keyword, map or set; write data as a vector.";
     InvalidKeywordCall "invalid_keyword_call" "A keyword was called with a wrong number of arguments." "Write `(:key map)` or `(:key map default)`.";
     InvalidMapCall "invalid_map_call" "A map was called with a wrong number of arguments." "Write `(map key)` or `(map key default)`.";
@@ -81,13 +80,11 @@ reasons! {
     InvalidToolArgs "invalid_tool_args" "A tool was called with something else than named arguments." "Write `(tool/name {:key value})`.";
     ToolError "tool_error" "A tool answered with an error." "The message holds the tool's own words.";
     ToolCallLimitExceeded "tool_call_limit_exceeded" "The program called tools too often." "Call fewer tools, or raise max_tool_calls.";
-    PrivateToolUnauthorized "private_tool_unauthorized" "The tool is not open to programs. No tool of today is so." "Use another tool.";
     LoopLimitExceeded "loop_limit_exceeded" "A loop jumped too often." "Use reduce, map or for over a collection.";
     Timeout "timeout" "The program computed too long." "Do less work, or raise program_timeout_ms.";
     MemoryExceeded "memory_exceeded" "The program held too much memory or called too deep." "Keep less at a time, or raise program_memory_bytes.";
     PmapError "pmap_error" "A branch of pmap failed." "The message says which and why.";
     PcallsError "pcalls_error" "A branch of pcalls failed." "The message says which and why.";
-    ParallelCapacityExceeded "parallel_capacity_exceeded" "No more parallel work may be started." "Use map, or less nesting.";
     InvalidConfig "invalid_config" "A program was to be run with settings that cannot be." "The message names the setting and what it may be.";
     NoCodeInResponse "no_code_in_response" "The reply holds no program." "Reply with one program in a fenced block tagged clojure.";
     MultipleCodeBlocks "multiple_code_blocks" "The reply holds more than one program." "Reply with exactly one program.";

@@ -7,7 +7,6 @@ mod clock;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Outcome, Stack};
 use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
@@ -42,6 +41,8 @@ pub struct Setting<'s> {
     pub tools: &'s dyn Tools,
     /// Milliseconds it may compute.
     pub timeout_ms: u64,
+    /// Milliseconds that reading, analysing and compiling may take.
+    pub compile_timeout_ms: u64,
     /// The time it sees, in milliseconds since 1970.
     pub now_ms: i64,
     /// Raised to stop it.
@@ -97,7 +98,7 @@ impl Host for Surroundings<'_> {
     }
 
     fn compiling(&self) -> Option<Error> {
-        let timeout_ms = u64::from(COMPILE_TIMEOUT.usual());
+        let timeout_ms = self.setting.compile_timeout_ms;
         let elapsed_ms = self.elapsed_ms();
         self.compiled_ms.store(elapsed_ms, Ordering::Relaxed);
         self.stopped().or_else(|| {
@@ -114,5 +115,53 @@ impl Host for Surroundings<'_> {
 
     fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.watch.computed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::limits::{COMPILE_TIMEOUT, PROGRAM_TIMEOUT};
+    use ptc_core::lisp::machine::Limits;
+    use ptc_core::lisp::{AbsentData, Dialect, Memory};
+
+    use super::*;
+
+    /// How a program ends that may jump without end.
+    fn ended(source: &str, timeout_ms: u64, compile_timeout_ms: u64, stop: bool) -> Error {
+        let limits = Limits { loop_jumps: u64::MAX, steps: u64::MAX, ..Limits::default() };
+        let input = Input {
+            source,
+            context: &Value::Nil,
+            memory: &Memory::new(),
+            tools: &[],
+            history: &[],
+            journal: None,
+            budget: &Value::Nil,
+            limits: &limits,
+            dialect: Dialect::Current,
+            absent_data: AbsentData::Nil,
+        };
+        let stop = AtomicBool::new(stop);
+        let setting = Setting { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms: 0, stop: &stop };
+        run(&input, &setting).result.expect_err("it does not end by itself")
+    }
+
+    #[test]
+    fn a_program_without_end_is_ended_by_the_clock() {
+        let error = ended("(loop [i 0] (recur (inc i)))", PROGRAM_TIMEOUT.min, u64::MAX, false);
+        assert_eq!(error.reason, Reason::Timeout);
+        assert!(error.message().contains("1 ms"), "{}", error.message());
+    }
+
+    #[test]
+    fn compiling_has_a_clock_of_its_own() {
+        let long = "(let [a 1 b 2] (str a b)) ".repeat(30_000);
+        let error = ended(&long, u64::MAX, COMPILE_TIMEOUT.min - 1, false);
+        assert_eq!(error.reason, Reason::CompileTimeout);
+    }
+
+    #[test]
+    fn a_stop_ends_any_program() {
+        assert_eq!(ended("(loop [] (recur))", u64::MAX, u64::MAX, true).reason, Reason::Cancelled);
     }
 }

@@ -132,7 +132,8 @@ fn printed_text_keeps_its_tabs_and_loses_what_acts_on_a_terminal() {
 fn batch_takes_thousands_of_lines_and_a_reader_that_leaves() {
     use std::io::{BufRead as _, BufReader, Write as _};
     let program = Program::new();
-    let lines: String = (0..10_000).map(|n| format!("{{\"id\":{n},\"program\":\"(+ {n} 1)\"}}\n")).collect();
+    let lines: Vec<String> = (0..10_000).map(|n| format!("{{\"id\":{n},\"program\":\"(+ {n} 1)\"}}\n")).collect();
+    let lines = lines.concat();
     let done = program.fed(["lisp", "batch"], &lines);
     let ids = done.exits(0).stdout.lines().enumerate();
     assert!(ids.clone().all(|(n, line)| line.starts_with(&format!("{{\"id\":{n},\"ok\":true,\"value\":{}", n + 1))));

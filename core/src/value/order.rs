@@ -239,15 +239,12 @@ struct Frame<'a> {
 }
 
 fn walk(a: &Value, b: &Value, rule: Rule) -> Option<Ordering> {
-    match leaves(a, b, rule) {
-        Ok(decided) => decided,
-        Err(()) => {
-            let mut pairs = 0;
-            let ordering = walk_containers(a, b, rule, &mut pairs);
-            owe(pairs);
-            ordering
-        }
-    }
+    leaves(a, b, rule).unwrap_or_else(|()| {
+        let mut pairs = 0;
+        let ordering = walk_containers(a, b, rule, &mut pairs);
+        owe(pairs);
+        ordering
+    })
 }
 
 /// As [`walk`], with the number of pairs of values that were looked at; long texts are owed.

@@ -12,7 +12,7 @@ use ptc_core::lisp::{CallAddress, Error};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value, json};
 
-use super::{TIMEOUT_MS, now_ms};
+use super::{TIMEOUT_MS, compile_timeout_ms, now_ms};
 use crate::cli::{UsageError, exit};
 use crate::program::{Setting, run};
 
@@ -109,7 +109,13 @@ fn record(json: &Json) -> Json {
     };
     let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
     let timeout_ms = case.timeout_ms.unwrap_or(TIMEOUT_MS);
-    let setting = Setting { tools: &tools, timeout_ms, now_ms: now_ms(), stop: &AtomicBool::new(false) };
+    let setting = Setting {
+        tools: &tools,
+        timeout_ms,
+        compile_timeout_ms: compile_timeout_ms(),
+        now_ms: now_ms(),
+        stop: &AtomicBool::new(false),
+    };
     case.record(&run(&case.input(), &setting))
 }
 

@@ -9,7 +9,7 @@ use ptc_core::lisp::{AbsentData, Dialect, Error, Input, Memory, Stack};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
-use super::{BenchFlags, data, now_ms, program, snippet};
+use super::{BenchFlags, compile_timeout_ms, data, now_ms, program, snippet};
 use crate::cli::{UsageError, exit, json, out, tell};
 use crate::program::{NoTools, Setting, run_on};
 
@@ -77,7 +77,13 @@ fn measure(source: &str, context: &Value, stack: &Stack) -> Result<Vec<Duration>
         absent_data: AbsentData::Nil,
     };
     let stop = AtomicBool::new(false);
-    let setting = Setting { tools: &NoTools, timeout_ms: u64::MAX, now_ms: now_ms(), stop: &stop };
+    let setting = Setting {
+        tools: &NoTools,
+        timeout_ms: u64::MAX,
+        compile_timeout_ms: compile_timeout_ms(),
+        now_ms: now_ms(),
+        stop: &stop,
+    };
     let once = || {
         let started = Instant::now();
         let outcome = run_on(&input, &setting, stack);

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::value::Json;
 
 use super::context::read;
@@ -115,6 +116,11 @@ fn program(file: &Path) -> Result<(String, String), UsageError> {
 /// The data of `--context`; none without it.
 fn data(flag: Option<&str>) -> Result<Json, UsageError> {
     flag.map_or_else(|| Ok(Json::object::<String>([])), |text| super::context::object(text).map(|(_, json)| json))
+}
+
+/// Milliseconds that compiling may take.
+fn compile_timeout_ms() -> u64 {
+    COMPILE_TIMEOUT.usual().into()
 }
 
 /// Milliseconds since 1970.

@@ -8,7 +8,7 @@ use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::face::Face;
-use super::{RunFlags, data, now_ms, program, snippet};
+use super::{RunFlags, compile_timeout_ms, data, now_ms, program, snippet};
 use crate::cli::{UsageError, exit, json, out, safe_line, tell};
 use crate::program::{Setting, run as run_program};
 
@@ -35,7 +35,13 @@ pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
 /// Runs the case on a thread of its own.
 fn perform(case: &Case, timeout_ms: u64) -> Outcome {
     let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
-    let setting = Setting { tools: &tools, timeout_ms, now_ms: now_ms(), stop: &AtomicBool::new(false) };
+    let setting = Setting {
+        tools: &tools,
+        timeout_ms,
+        compile_timeout_ms: compile_timeout_ms(),
+        now_ms: now_ms(),
+        stop: &AtomicBool::new(false),
+    };
     run_program(&case.input(), &setting)
 }
 

@@ -14,7 +14,7 @@ use ptc_core::value::Value;
 use super::complete::Known;
 use crate::cli::lisp::face::Face;
 use crate::cli::lisp::run::report;
-use crate::cli::lisp::{doc, now_ms, program};
+use crate::cli::lisp::{compile_timeout_ms, doc, now_ms, program};
 use crate::cli::{exit, out, safe, tell, tell_error};
 use crate::program::{NoTools, Setting, run};
 
@@ -145,7 +145,13 @@ impl Session {
             dialect: Dialect::Auto,
             absent_data: AbsentData::Nil,
         };
-        let setting = Setting { tools: &NoTools, timeout_ms: self.timeout_ms, now_ms: now_ms(), stop: &self.stop };
+        let setting = Setting {
+            tools: &NoTools,
+            timeout_ms: self.timeout_ms,
+            compile_timeout_ms: compile_timeout_ms(),
+            now_ms: now_ms(),
+            stop: &self.stop,
+        };
         let outcome = run(&input, &setting);
         report(&outcome, source, name, self.face, |value| self.show_result(value));
         self.memory = outcome.memory;
