@@ -179,7 +179,7 @@ mod tests {
     fn a_stream_gets_its_tabs_and_no_colours() {
         assert_eq!(Face::Stream.printed("a\tb\x1b[31m!"), "a\tb!");
         assert_eq!(Face::Stream.whole(&Value::list([Value::Int(1), Value::from("x")])), "[1 \"x\"]");
-        assert_eq!(PLAIN.printed("a\tb"), "a       b");
+        assert_eq!(PLAIN.printed("a\tb"), "a   b");
     }
 
     #[test]

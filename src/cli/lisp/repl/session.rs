@@ -131,7 +131,6 @@ impl Session {
     }
 
     fn run(&mut self, source: &str, name: &str) -> Reply {
-        self.stop.store(false, Ordering::Relaxed);
         let history: Vec<Value> = self.results.iter().cloned().collect();
         let input = Input {
             source,
@@ -153,6 +152,8 @@ impl Session {
             stop: &self.stop,
         };
         let outcome = run(&input, &setting);
+        // Not before the run: Ctrl-C may come as soon as the line is typed.
+        self.stop.store(false, Ordering::Relaxed);
         report(&outcome, source, name, self.face, |value| self.show_result(value));
         self.memory = outcome.memory;
         match outcome.result {
