@@ -3,21 +3,23 @@
 //! In: a session. Out: its end. The history is a file of the user's data folder; without one nothing is kept.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{ColorMode, CompletionType, Config, Editor};
 
-use super::PROMPT;
 use super::assistant::Assistant;
 use super::session::{Reply, Session};
+use super::{PROMPT, stop_on_interrupt};
 use crate::cli::{UsageError, exit, out, tell};
 use crate::config::Folders;
 
 /// Inputs kept in the history file.
 const HISTORY: usize = 2_000;
 
-pub(super) fn converse(mut session: Session) -> Result<u8, UsageError> {
+pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u8, UsageError> {
     // What is typed is always shown by the assistant, which leaves out the colours that are not wanted.
     let settings = Config::builder()
         .max_history_size(HISTORY)?
@@ -26,6 +28,8 @@ pub(super) fn converse(mut session: Session) -> Result<u8, UsageError> {
         .color_mode(ColorMode::Forced)
         .build();
     let mut editor: Editor<Assistant, DefaultHistory> = Editor::with_config(settings)?;
+    // After the editor was made: it takes the signal for itself, and the last who asks gets it.
+    stop_on_interrupt(stop);
     editor.set_helper(Some(Assistant::new(session.face())));
     let file = history_file();
     if let Some(file) = &file {

@@ -11,6 +11,7 @@ mod session;
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use ptc_core::text::lex::lisp::Balance;
 
@@ -26,8 +27,7 @@ pub(super) fn repl(flags: &ReplFlags, face: Face) -> Result<u8, UsageError> {
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::new(data(flags.context.as_deref())?.to_value(), flags.timeout, Arc::clone(&stop), face);
     if std::io::stdin().is_terminal() {
-        stop_on_interrupt(&stop);
-        return edit::converse(session);
+        return edit::converse(session, &stop);
     }
     piped(session, &mut std::io::stdin().lock())
 }
@@ -58,15 +58,31 @@ fn piped(mut session: Session, input: &mut impl BufRead) -> Result<u8, UsageErro
 /// program, which is worth a word and no more.
 fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
+    let (ready, listening) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             tell("note: Ctrl-C will end the program");
             return;
         };
         runtime.block_on(async {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            let mut pressed = Box::pin(tokio::signal::ctrl_c());
+            // Asked once, it listens. The editor puts the listener of now back after each line it has read.
+            let mut asked = futures::poll!(pressed.as_mut());
+            _ = ready.send(());
+            loop {
+                let pressed_well = match asked {
+                    Poll::Ready(result) => result.is_ok(),
+                    Poll::Pending => pressed.await.is_ok(),
+                };
+                if !pressed_well {
+                    return;
+                }
                 stop.store(true, Ordering::Relaxed);
+                pressed = Box::pin(tokio::signal::ctrl_c());
+                asked = Poll::Pending;
             }
         });
     });
+    // An error means that nobody will listen.
+    _ = listening.recv();
 }
