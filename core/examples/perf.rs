@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, Stack, prepare};
+use ptc_core::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Stack, prepare};
 use ptc_core::value::{Value, json};
 
 struct Nobody;
@@ -58,16 +58,9 @@ fn main() {
         for name in &files {
             let source = read(name);
             let input = Input {
-                source: &source,
                 context: if name.contains("500") { &few } else { &many },
                 memory: &memory,
-                tools: &[],
-                history: &[],
-                journal: None,
-                budget: &Value::Nil,
-                limits: &limits,
-                dialect: Dialect::Current,
-                absent_data: AbsentData::Nil,
+                ..Input::new(&source, &limits)
             };
             match prepare(&input, &Nobody, stack) {
                 Err(error) => println!("{name:32} {}", error.message()),

@@ -122,25 +122,13 @@ impl Host for Surroundings<'_> {
 mod tests {
     use ptc_core::limits::{COMPILE_TIMEOUT, PROGRAM_TIMEOUT};
     use ptc_core::lisp::machine::Limits;
-    use ptc_core::lisp::{AbsentData, Dialect, Memory};
 
     use super::*;
 
     /// How a program ends that may jump without end.
     fn ended(source: &str, timeout_ms: u64, compile_timeout_ms: u64, stop: bool) -> Error {
         let limits = Limits { loop_jumps: u64::MAX, steps: u64::MAX, ..Limits::default() };
-        let input = Input {
-            source,
-            context: &Value::Nil,
-            memory: &Memory::new(),
-            tools: &[],
-            history: &[],
-            journal: None,
-            budget: &Value::Nil,
-            limits: &limits,
-            dialect: Dialect::Current,
-            absent_data: AbsentData::Nil,
-        };
+        let input = Input::new(source, &limits);
         let stop = AtomicBool::new(stop);
         let setting = Setting { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms: 0, stop: &stop };
         run(&input, &setting).result.expect_err("it does not end by itself")

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{self, AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory};
+use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Map, Value};
 
@@ -60,18 +60,7 @@ fn rows() -> Value {
 
 fn run(source: &str, context: &Value) -> i64 {
     let limits = Limits { loop_jumps: 2_000_000, memory_bytes: 100_000_000, ..Limits::default() };
-    let input = Input {
-        source,
-        context,
-        memory: &Memory::new(),
-        tools: &[],
-        history: &[],
-        journal: None,
-        budget: &Value::Nil,
-        limits: &limits,
-        dialect: Dialect::Current,
-        absent_data: AbsentData::Nil,
-    };
+    let input = Input { context, ..Input::new(source, &limits) };
     match lisp::run(&input, &Deadline(Instant::now() + Duration::from_secs(60))).result {
         Ok((_, Value::Int(answer))) => answer,
         Ok(_) => 0,

@@ -59,6 +59,27 @@ pub struct Input<'a> {
     pub absent_data: AbsentData,
 }
 
+static NOTHING: Value = Value::Nil;
+static NOTHING_KEPT: Memory = Memory::new();
+
+impl<'a> Input<'a> {
+    /// A program alone: no data, memory, tools or history, in the current dialect.
+    pub fn new(source: &'a str, limits: &'a Limits) -> Self {
+        Self {
+            source,
+            context: &NOTHING,
+            memory: &NOTHING_KEPT,
+            tools: &[],
+            history: &[],
+            journal: None,
+            budget: &NOTHING,
+            limits,
+            dialect: Dialect::default(),
+            absent_data: AbsentData::default(),
+        }
+    }
+}
+
 /// Which forms of older versions are understood (language contract §23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{AbsentData, Dialect, Error, Input, Memory, Stack};
+use ptc_core::lisp::{Error, Input, Stack};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
@@ -64,18 +64,7 @@ fn measure(source: &str, context: &Value, stack: &Stack) -> Result<Vec<Duration>
         symbols: u64::MAX,
         ..Limits::default()
     };
-    let input = Input {
-        source,
-        context,
-        memory: &Memory::new(),
-        tools: &[],
-        history: &[],
-        journal: None,
-        budget: &Value::Nil,
-        limits: &limits,
-        dialect: Dialect::Current,
-        absent_data: AbsentData::Nil,
-    };
+    let input = Input { context, ..Input::new(source, &limits) };
     let stop = AtomicBool::new(false);
     let setting = Setting {
         tools: &NoTools,

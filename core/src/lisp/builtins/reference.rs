@@ -93,7 +93,7 @@ fn own(section: &'static Section) -> impl Iterator<Item = &'static Builtin> {
 mod tests {
     use super::*;
     use crate::lisp::machine::Limits;
-    use crate::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, run};
+    use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, run};
     use crate::text::tokens::estimate_tokens;
     use crate::value::Value;
 
@@ -130,18 +130,7 @@ mod tests {
         for (row, (program, expected)) in
             SECTIONS.iter().flat_map(|section| section.rows).flat_map(|row| row.examples.iter().map(move |e| (row, e)))
         {
-            let input = Input {
-                source: program,
-                context: &nothing,
-                memory: &memory,
-                tools: &[],
-                history: &[],
-                journal: None,
-                budget: &nothing,
-                limits: &limits,
-                dialect: Dialect::Current,
-                absent_data: AbsentData::Nil,
-            };
+            let input = Input { context: &nothing, memory: &memory, budget: &nothing, ..Input::new(program, &limits) };
             let got = match run(&input, &Nobody).result {
                 Ok((_, value)) => value.to_string(),
                 Err(error) => format!("!{} {}", error.reason, error.message()),

@@ -3,7 +3,7 @@
 mod sequence;
 
 use crate::lisp::machine::Limits;
-use crate::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, run};
+use crate::lisp::{CallAddress, Error, Failure, Host, Input, run};
 use crate::value::Value;
 
 /// A world without tools in which no time passes.
@@ -25,19 +25,8 @@ impl Host for Still {
 
 /// The value of a program that reads `data/…` from the context.
 fn value(source: &str, context: &Value) -> Result<Value, Error> {
-    let input = Input {
-        source,
-        context,
-        memory: &Memory::new(),
-        tools: &[],
-        history: &[],
-        journal: None,
-        budget: &Value::Nil,
-        limits: &Limits::default(),
-        dialect: Dialect::Current,
-        absent_data: AbsentData::Nil,
-    };
-    run(&input, &Still).result.map(|(_, value)| value)
+    let limits = Limits::default();
+    run(&Input { context, ..Input::new(source, &limits) }, &Still).result.map(|(_, value)| value)
 }
 
 /// What a program comes to, as text: the readable form of its value, or `!` and the reason of its error.

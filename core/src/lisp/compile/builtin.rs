@@ -182,12 +182,12 @@ impl Compiler<'_> {
                     return sum;
                 }
                 if builtin.name == "+" {
-                    self.arithmetic(builtin, args, span, i64::checked_add, |a, b| a + b)
+                    self.arithmetic(builtin, args, span, i64::checked_add, |a, b| Some(a + b))
                 } else {
-                    self.arithmetic(builtin, args, span, i64::checked_sub, |a, b| a - b)
+                    self.arithmetic(builtin, args, span, i64::checked_sub, |a, b| Some(a - b))
                 }
             }
-            "*" => self.arithmetic(builtin, args, span, i64::checked_mul, |a, b| a * b),
+            "*" => self.arithmetic(builtin, args, span, i64::checked_mul, |a, b| Some(a * b)),
             "quot" => self.integers(builtin, args, span, i64::checked_div),
             "rem" => self.integers(builtin, args, span, i64::checked_rem),
             "mod" => self.integers(builtin, args, span, |a, b| {
@@ -230,7 +230,7 @@ impl Compiler<'_> {
         args: [&Node; 2],
         span: Span,
         int: impl Fn(i64, i64) -> Option<i64> + Send + Sync + 'static,
-        float: impl Fn(f64, f64) -> f64 + Send + Sync + 'static,
+        float: impl Fn(f64, f64) -> Option<f64> + Send + Sync + 'static,
     ) -> Ex {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
@@ -252,8 +252,10 @@ impl Compiler<'_> {
                     }
                 }
                 [Value::Float(a), Value::Float(b)] => {
-                    out.put(Value::Float(float(a, b)));
-                    return Ok(());
+                    if let Some(float) = float(a, b) {
+                        out.put(Value::Float(float));
+                        return Ok(());
+                    }
                 }
                 _ => {}
             }
@@ -269,27 +271,7 @@ impl Compiler<'_> {
         span: Span,
         int: impl Fn(i64, i64) -> Option<i64> + Send + Sync + 'static,
     ) -> Ex {
-        let site = self.site(builtin, span);
-        let [a, b] = args.map(|arg| self.ex(arg));
-        code_into(move |machine, slots, closed, out| {
-            if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed))
-                && let Some(int) = int(a, b)
-            {
-                out.put(Value::Int(int));
-                return Ok(());
-            }
-            let mut pair = Frame::<2>::new();
-            a.eval_into(machine, slots, closed, &mut pair[0])?;
-            b.eval_into(machine, slots, closed, &mut pair[1])?;
-            if let [Value::Int(a), Value::Int(b)] = *pair
-                && let Some(int) = int(a, b)
-            {
-                out.put(Value::Int(int));
-                return Ok(());
-            }
-            out.put(site.run(machine, &mut *pair)?);
-            Ok(())
-        })
+        self.arithmetic(builtin, args, span, int, |_, _| None)
     }
 
     /// A builtin that reaches into its first argument without taking it.

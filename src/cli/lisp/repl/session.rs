@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{AbsentData, Binding, Dialect, Input, Memory, Signal};
+use ptc_core::lisp::{Binding, Dialect, Input, Memory, Signal};
 use ptc_core::value::Value;
 
 use super::complete::Known;
@@ -133,16 +133,11 @@ impl Session {
     fn run(&mut self, source: &str, name: &str) -> Reply {
         let history: Vec<Value> = self.results.iter().cloned().collect();
         let input = Input {
-            source,
             context: &self.context,
             memory: &self.memory,
-            tools: &[],
             history: &history,
-            journal: None,
-            budget: &Value::Nil,
-            limits: &self.limits,
             dialect: Dialect::Auto,
-            absent_data: AbsentData::Nil,
+            ..Input::new(source, &self.limits)
         };
         let setting = Setting {
             tools: &NoTools,

@@ -8,7 +8,7 @@ mod table;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lisp::machine::Limits;
-use crate::lisp::{AbsentData, CallAddress, Dialect, Error, Failure, Host, Input, Memory, Outcome, ToolInfo, run};
+use crate::lisp::{CallAddress, Error, Failure, Host, Input, Memory, Outcome, ToolInfo, run};
 use crate::reasons::Reason;
 use crate::value::{Map, Value};
 
@@ -40,16 +40,12 @@ fn run_with(source: &str, memory: &Memory, limits: &Limits, host: &Echo) -> Outc
     let journal = Map::default();
     let context = Value::record([("n", Value::Int(7))]);
     let input = Input {
-        source,
         context: &context,
         memory,
         tools: &tools,
         history: &[Value::Int(1), Value::Int(2)],
         journal: Some(&journal),
-        budget: &Value::Nil,
-        limits,
-        dialect: Dialect::Current,
-        absent_data: AbsentData::Nil,
+        ..Input::new(source, limits)
     };
     run(&input, host)
 }
