@@ -74,9 +74,9 @@ fn toml(text: &str) -> Vec<Coloured> {
         } else if let Some(equals) = bare.find('=') {
             out.push((from..from + bare[..equals].trim_end().len(), Role::JsonKey));
             let value = from + equals + 1;
-            let parts = lexed(lex::json(&text[value..from + bare.len()]));
             let comment = comment_start(&text[value..from + bare.len()]);
-            out.extend(parts.into_iter().filter(|(range, _)| range.start < comment).map(|(range, role)| {
+            let parts = lexed(lex::json(&text[value..value + comment]));
+            out.extend(parts.into_iter().map(|(range, role)| {
                 let role = if role == Role::JsonKey { Role::JsonString } else { role };
                 (value + range.start..value + range.end, role)
             }));
@@ -127,6 +127,7 @@ mod tests {
                 ("3", Role::JsonNumber)
             ]
         );
+        assert_eq!(parts(Language::Toml, "=//#"), [("", Role::JsonKey), ("//", Role::Dim), ("#", Role::Dim)]);
     }
 
     #[test]
