@@ -94,6 +94,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
             (said, verdict)
         }
         Found::Answer(text) => (vec![MessagePart::Reply { reply: at.clone() }], answered(cycle, work, text).await?),
+        Found::Nothing { record, said } if is_single(cycle.plan) => (said, Verdict::Over(record)),
         Found::Nothing { record, said } => {
             let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
             (said, Verdict::Next(Some(record), parts))
@@ -148,10 +149,7 @@ async fn execute(
         Err(error) => {
             let parts =
                 feedback::error(cycle.plan, error.reason.name(), &error.message(), error.span.map(|s| (program, s)));
-            let mut failure = record(error);
-            if is_single(cycle.plan) && error.reason == Reason::NoCodeInResponse {
-                Reason::NoCodeFound.name().clone_into(&mut failure.reason);
-            }
+            let failure = record(error);
             if is_single(cycle.plan) {
                 return Ok(Verdict::Over(failure));
             }
