@@ -12,9 +12,9 @@ use ptc_core::value::{Json, json};
 
 use super::answer::{self, joined};
 use super::cycle::Cycle;
-use super::json::{cut_record, found, issue_record, withheld};
+use super::json::{complete, issue_record, told, truncated, withheld};
 use super::text::made;
-use super::{Answered, Halt, Input, begin};
+use super::{Answered, Halt, Input, begin, compaction};
 use crate::agent::{Plan, Variant};
 use crate::event::{Address, Check, ErrorRecord, Extract, MessagePart, Role, Source, hex_sha};
 use crate::model::{Finish, Reply};
@@ -24,27 +24,28 @@ use crate::prompt::json_loop as texts;
 const SAME_CALLS: usize = 5;
 
 /// What a run remembers beside its messages.
-#[derive(Default)]
 struct Course {
     /// Replies in a row that broke the protocol.
     failures: u32,
     /// The last call in canonical form, and how often it was made in a row.
     last: Option<(String, usize)>,
+    /// Messages that may still ask for missing refs.
+    ref_retries: u32,
 }
 
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
     let asked = texts::asked(cycle.plan);
-    let mut course = Course::default();
+    let mut course = Course { failures: 0, last: None, ref_retries: cycle.plan.settings.ref_retries };
     loop {
-        let reply = cycle.ask(&at, &asked).await?;
+        let reply = compaction::trimmed(cycle, &at, &asked).await?;
         if let Some(record) = withheld(&reply) {
             cycle.end_turn(&at, reply.usage, Some(&record.reason)).await?;
             return Err(Halt::Fail(record));
         }
         match turn(cycle, &at, &reply, &mut course).await? {
-            Some(answer) => return Ok(answer.into()),
+            Some(answer) => return Ok(answer),
             None => at = cycle.begin_turn().await?,
         }
     }
@@ -60,7 +61,12 @@ fn answers(plan: &Plan) -> Answers {
 }
 
 /// One turn: the answer when the run is done, nothing when another turn follows.
-async fn turn(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply, course: &mut Course) -> Result<Option<Json>, Halt> {
+async fn turn(
+    cycle: &mut Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+    course: &mut Course,
+) -> Result<Option<Answered>, Halt> {
     if !reply.calls.is_empty() && reply.finish != Some(Finish::Length) {
         return called_natively(cycle, at, reply, course).await;
     }
@@ -88,14 +94,14 @@ async fn turn(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply, course: &mut C
             }
             let result = made(cycle, &at.call(0), &name, &args).await?;
             cycle.say(at, Role::Assistant, Source::Reply, said).await?;
-            go_on(cycle, at, reply, Role::Tool, texts::results(&[(name, result)], left(cycle))).await
+            go_on(cycle, at, reply, Source::Tool, texts::results(&[(name, result)], left(cycle))).await
         }
         Action::Ask { expected, prompt } => {
             let answer = cycle.ask_person(at, texts::question(expected, &prompt), Vec::new()).await?;
             cycle.say(at, Role::Assistant, Source::Reply, said).await?;
-            go_on(cycle, at, reply, Role::User, texts::answered(&answer, left(cycle))).await
+            go_on(cycle, at, reply, Source::Person, texts::answered(&answer, left(cycle))).await
         }
-        Action::Answer(json) => answered(cycle, at, reply, &json, said).await,
+        Action::Answer(json) => answered(cycle, at, reply, &json, said, course).await,
     }
 }
 
@@ -107,7 +113,7 @@ fn left(cycle: &Cycle<'_>) -> u32 {
 /// The control object, or why the reply cannot be used.
 fn usable(plan: &Plan, read: Read, reply: &Reply) -> Result<Control, ErrorRecord> {
     if reply.finish == Some(Finish::Length) {
-        return Err(cut_record(reply));
+        return Err(truncated(&reply.text));
     }
     let broken = |problem: String| ErrorRecord::new(Reason::ProtocolError, problem);
     match read.control.map_err(broken)? {
@@ -125,9 +131,9 @@ fn unknown(plan: &Plan, name: &str) -> String {
 }
 
 fn extract_event(read: &Read, reply: &Reply) -> Extract {
-    let found = found("control", &read.extracted, &reply.text);
-    let rule = if read.is_prose { Some("prose".to_owned()) } else { found.rule.clone() };
-    Extract { rule, ..found }
+    let told = told("control", &read.extracted, &reply.text);
+    let rule = if read.is_prose { Some("prose".to_owned()) } else { told.rule.clone() };
+    Extract { rule, ..told }
 }
 
 /// A reply that did something: its outcome is told, and another turn follows while there is one.
@@ -135,18 +141,20 @@ async fn go_on(
     cycle: &mut Cycle<'_>,
     at: &Address,
     reply: &Reply,
-    role: Role,
+    source: Source,
     parts: Vec<MessagePart>,
-) -> Result<Option<Json>, Halt> {
-    let source = if role == Role::Tool { Source::Tool } else { Source::Person };
-    cycle.say(at, role, source, parts).await?;
+) -> Result<Option<Answered>, Halt> {
+    cycle.say(at, Role::User, source, parts).await?;
     cycle.end_turn(at, reply.usage, None).await?;
-    cycle.check_tokens()?;
+    cycle.check_budget()?;
     let turns = cycle.totals.turns;
     if turns < cycle.plan.agent.max_turns {
         return Ok(None);
     }
-    Err(Halt::fail(Reason::MaxTurnsExceeded, format!("{turns} turns were used without a final answer; max_turns is {turns}")))
+    Err(Halt::fail(
+        Reason::MaxTurnsExceeded,
+        format!("{turns} turns were used without a final answer; max_turns is {turns}"),
+    ))
 }
 
 /// A turn that did not give what was wanted: said and told, unless it was the last.
@@ -157,14 +165,14 @@ async fn go_back(
     record: ErrorRecord,
     said: Vec<MessagePart>,
     feedback: Vec<MessagePart>,
-) -> Result<Option<Json>, Halt> {
+) -> Result<Option<Answered>, Halt> {
     let is_last = left(cycle) == 0;
     if !is_last {
         cycle.say(at, Role::Assistant, Source::Reply, said).await?;
         cycle.say(at, Role::User, Source::Feedback, feedback).await?;
     }
     cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
-    cycle.check_tokens()?;
+    cycle.check_budget()?;
     if is_last { Err(Halt::Fail(record)) } else { Ok(None) }
 }
 
@@ -175,7 +183,8 @@ async fn answered(
     reply: &Reply,
     json: &Json,
     said: Vec<MessagePart>,
-) -> Result<Option<Json>, Halt> {
+    course: &mut Course,
+) -> Result<Option<Answered>, Halt> {
     if let Some(chunk) = json.as_str().and_then(reply::repeated) {
         let message =
             format!("the answer repeats the same {CHUNK_CHARS} characters {REPEATS} times: {:?}", chunk.trim());
@@ -187,14 +196,26 @@ async fn answered(
         let issues = issues.iter().map(issue_record).collect();
         cycle.emit(at, Check { layer: layer.to_owned(), ok: value.is_some(), issues }).await?;
     }
-    if value.is_none() {
+    let Some(value) = value else {
         let record = ErrorRecord::new(Reason::ValidationError, joined(&issues));
         let feedback = texts::misfit(cycle.plan, &issues, left(cycle));
         return go_back(cycle, at, reply, record, said, feedback).await;
+    };
+    match complete(cycle, value, &mut course.ref_retries).await {
+        Ok(answer) => {
+            cycle.say(at, Role::Assistant, Source::Reply, said).await?;
+            cycle.end_turn(at, reply.usage, None).await?;
+            Ok(Some(answer))
+        }
+        Err((record, Some(parts))) => {
+            let parts = parts.into_iter().chain([texts::next(left(cycle))]).collect();
+            go_back(cycle, at, reply, record, said, parts).await
+        }
+        Err((record, None)) => {
+            cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+            Err(Halt::Fail(record))
+        }
     }
-    cycle.say(at, Role::Assistant, Source::Reply, said).await?;
-    cycle.end_turn(at, reply.usage, None).await?;
-    Ok(value)
 }
 
 /// A reply that is no control object: feedback, or the end after too many in a row.
@@ -204,7 +225,7 @@ async fn broke_protocol(
     reply: &Reply,
     record: ErrorRecord,
     course: &mut Course,
-) -> Result<Option<Json>, Halt> {
+) -> Result<Option<Answered>, Halt> {
     course.failures += 1;
     if course.failures < cycle.plan.settings.protocol_failures {
         let said = texts::said_wrongly(at, &reply.text);
@@ -219,7 +240,7 @@ async fn broke_protocol(
         let said = texts::said(None, &Action::Answer(value.clone()));
         cycle.say(at, Role::Assistant, Source::Reply, said).await?;
         cycle.end_turn(at, reply.usage, None).await?;
-        return Ok(Some(value));
+        return Ok(Some(value.into()));
     }
     cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
     let message = format!("{failures} replies in a row were no control object; the last: {}", record.message);
@@ -251,8 +272,9 @@ async fn called_natively(
     at: &Address,
     reply: &Reply,
     course: &mut Course,
-) -> Result<Option<Json>, Halt> {
-    let calls: Result<Vec<_>, String> = reply.calls.iter().map(|call| native(cycle.plan, &call.name, &call.args)).collect();
+) -> Result<Option<Answered>, Halt> {
+    let calls: Result<Vec<_>, String> =
+        reply.calls.iter().map(|call| native(cycle.plan, &call.name, &call.args)).collect();
     let calls = calls.map_err(|problem| ErrorRecord::new(Reason::ProtocolError, problem));
     let candidates = u32::try_from(reply.calls.len()).unwrap_or(u32::MAX);
     let extract = Extract {
@@ -279,7 +301,7 @@ async fn called_natively(
         results.push((name.clone(), made(cycle, &at.call(place), name, args).await?));
     }
     cycle.say(at, Role::Assistant, Source::Reply, texts::said_natively(&calls)).await?;
-    go_on(cycle, at, reply, Role::Tool, texts::results(&results, left(cycle))).await
+    go_on(cycle, at, reply, Source::Tool, texts::results(&results, left(cycle))).await
 }
 
 /// The tool and the arguments of a native call.

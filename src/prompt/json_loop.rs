@@ -108,7 +108,7 @@ fn example(plan: &Plan) -> String {
 }
 
 /// What comes after every message that goes back. `left`: turns that may still follow.
-fn next(left: u32) -> MessagePart {
+pub fn next(left: u32) -> MessagePart {
     ours(
         "next",
         if left == 1 {
