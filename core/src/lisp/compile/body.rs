@@ -268,9 +268,14 @@ impl<const N: usize> Jump<N> {
     }
 
     fn into_ex(self) -> Ex {
-        flow(move |machine, slots, closed, _| {
-            if self.quickly(slots, closed) { Flow::Again(self.from) } else { self.slowly(machine, slots, closed) }
-        })
+        if self.values.iter().any(|value| matches!(value, Ex::Code(_))) {
+            return flow(move |machine, slots, closed, _| self.slowly(machine, slots, closed));
+        }
+        flow(
+            move |machine, slots, closed, _| {
+                if self.quickly(slots, closed) { Flow::Again(self.from) } else { self.slowly(machine, slots, closed) }
+            },
+        )
     }
 
     /// Does it when all values are integers that are there.

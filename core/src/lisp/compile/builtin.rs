@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 
 use super::Compiler;
 use super::expression::{Ex, code, copy, flow};
-use crate::lisp::R;
-use crate::lisp::builtins::{Builtin, Run};
+use crate::lisp::builtins::{Builtin, Run, joined};
 use crate::lisp::ir::{Expr, Node};
 use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine, Place};
+use crate::lisp::{Halt, R};
 use crate::text::Span;
 use crate::value::Value;
 
@@ -31,8 +31,13 @@ impl Site {
         };
         match result {
             Ok(value) => Ok(value),
-            Err(halt) => Err(machine.complain(halt, self.builtin, &self.place)),
+            Err(halt) => Err(self.complain(halt, machine)),
         }
+    }
+
+    #[cold]
+    fn complain(&self, halt: Box<Halt>, machine: &Machine<'_>) -> Box<Halt> {
+        machine.complain(halt, self.builtin, &self.place)
     }
 
     /// The same as code.
@@ -57,11 +62,43 @@ impl Compiler<'_> {
         if MAKERS.contains(&builtin.name) && args.iter().all(|arg| matches!(arg.expr, Expr::Const(_))) {
             return self.once(builtin, args, span);
         }
+        if builtin.name == "str" {
+            return match args.len() {
+                2 => self.text::<2>(builtin, args, span),
+                3 => self.text::<3>(builtin, args, span),
+                4 => self.text::<4>(builtin, args, span),
+                _ => self.plain(builtin, args, span),
+            };
+        }
         match args {
             [arg] => self.unary(builtin, arg, span),
             [a, b] => self.binary(builtin, [a, b], span),
             _ => self.plain(builtin, args, span),
         }
+    }
+
+    /// `str`: parts that lie somewhere are read there when nothing is computed after them that could move them.
+    fn text<const N: usize>(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+        let site = self.site(builtin, span);
+        let Ok(args) = <[Ex; N]>::try_from(self.all(args).into_vec()) else { return self.plain(builtin, args, span) };
+        let computed = args.iter().rposition(|arg| !arg.lies());
+        let read: [bool; N] = std::array::from_fn(|at| {
+            matches!(args[at], Ex::Const(_)) || (args[at].lies() && computed.is_none_or(|last| last < at))
+        });
+        flow(move |machine, slots, closed, out| {
+            let mut values = Frame::<N>::new();
+            for ((value, arg), read) in values.iter_mut().zip(&args).zip(&read) {
+                if !read && let Err(halt) = arg.eval_into(machine, slots, closed, value) {
+                    return Flow::Halt(halt);
+                }
+            }
+            let parts: [&Value; N] =
+                std::array::from_fn(|at| if read[at] { args[at].look(slots, closed) } else { &values[at] });
+            match joined(machine, parts.into_iter()) {
+                Ok(text) => Flow::give(text, out),
+                Err(halt) => Flow::Halt(site.complain(halt, machine)),
+            }
+        })
     }
 
     /// A call that always gives the same: its first value is kept.
@@ -143,12 +180,10 @@ impl Compiler<'_> {
                 let slow = fixed(site, [arg]).into_code();
                 Ex::AddConst { local, add: step, slow: Box::new(slow) }
             }
-            arg => flow(move |machine, slots, closed, out| {
-                match arg.give(machine, slots, closed, out) {
-                    Flow::Int(int) if let Some(sum) = int.checked_add(step) => Flow::Int(sum),
-                    Flow::Halt(halt) => Flow::Halt(halt),
-                    other => site.give(machine, &mut [other.value(out)], out),
-                }
+            arg => flow(move |machine, slots, closed, out| match arg.give(machine, slots, closed, out) {
+                Flow::Int(int) if let Some(sum) = int.checked_add(step) => Flow::Int(sum),
+                Flow::Halt(halt) => Flow::Halt(halt),
+                other => site.give(machine, &mut [other.value(out)], out),
             }),
         }
     }

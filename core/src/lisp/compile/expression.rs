@@ -147,6 +147,24 @@ impl Ex {
         }
     }
 
+    /// The same for everything that lies somewhere, and whose reading changes nothing: entries of maps, and locals that
+    /// nobody reads again. nil when it is not there.
+    #[inline(always)]
+    pub(super) fn look<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> &'a Value {
+        const NIL: &Value = &Value::Nil;
+        let found = match self {
+            Self::Take(at) => slots.get(*at as usize),
+            Self::Field { word, local, near, .. } => entry(*word, &slots[*local as usize], near),
+            other => other.peek(slots, closed),
+        };
+        found.unwrap_or(NIL)
+    }
+
+    /// Does [`Ex::look`] find its value?
+    pub(super) fn lies(&self) -> bool {
+        matches!(self, Self::Const(_) | Self::Local(_) | Self::Take(_) | Self::Capture(_) | Self::Field { .. })
+    }
+
     /// Can it be evaluated later than it is written? It reads at most locals and moves none.
     pub(super) fn is_still(&self) -> bool {
         match self {
@@ -177,10 +195,16 @@ pub(super) fn copy(value: &Value) -> Value {
 /// `(:word of)`
 #[inline(always)]
 pub(super) fn field(word: Keyword, of: &Value, near: &AtomicU32) -> Value {
-    let Value::Map(map) = of else { return Value::Nil };
+    entry(word, of, near).map_or(Value::Nil, copy)
+}
+
+/// The entry of a map, looked for first where it was found last.
+#[inline(always)]
+fn entry<'v>(word: Keyword, of: &'v Value, near: &AtomicU32) -> Option<&'v Value> {
+    let Value::Map(map) = of else { return None };
     let before = near.load(Ordering::Relaxed);
     let mut place = before as usize;
-    let found = map.lookup_near(word, &mut place).map_or(Value::Nil, copy);
+    let found = map.lookup_near(word, &mut place);
     if place != before as usize {
         near.store(u32::try_from(place).unwrap_or(0), Ordering::Relaxed);
     }
