@@ -283,7 +283,7 @@ impl Prepared {
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
         let mut value = Value::Nil;
-        let result = unit.body.run(&mut machine, &mut frame, None, &mut value);
+        let result = (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value);
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
         let result = match result.map_err(|halt| *halt) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::Compiler;
 use super::expression::{Ex, copy};
 use crate::lisp::ir::{Entry, Pattern};
-use crate::lisp::machine::{Closed, Machine, Place};
+use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place};
 use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::text::Span;
@@ -45,6 +45,30 @@ pub(super) struct Field {
 }
 
 impl Bind {
+    /// The slot, when that is all.
+    pub(super) fn slot(&self) -> Option<u32> {
+        if let Self::Slot(slot) = self { Some(*slot) } else { None }
+    }
+
+    /// Evaluates an expression and binds its value.
+    #[inline(always)]
+    pub(super) fn bind_to(
+        &self,
+        value: &Ex,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+    ) -> R<()> {
+        let mut held = Frame::<1>::new();
+        match (self, value.give(machine, slots, closed, &mut held[0])) {
+            (_, Flow::Halt(halt)) => return Err(halt),
+            (Self::Slot(slot), Flow::Int(int)) => slots[*slot as usize].put_int(int),
+            (Self::Slot(slot), flow) => slots[*slot as usize].put(flow.value(&mut held[0])),
+            (_, flow) => self.take_apart(machine, slots, closed, flow.value(&mut held[0]))?,
+        }
+        Ok(())
+    }
+
     #[inline(always)]
     pub(super) fn bind(
         &self,

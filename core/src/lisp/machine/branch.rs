@@ -27,7 +27,7 @@ struct Fork<'f> {
     count: usize,
     world: &'f World<'f>,
     limits: &'f Limits,
-    globals: Snapshot,
+    globals: Snapshot<'f>,
     journal: Option<Map>,
     keywords: BTreeSet<Keyword>,
     /// Which parallel form of the parent this is, and where the parent is.

@@ -1,6 +1,8 @@
 //! Calling values: what each kind of value does in call position, frames, and the guards against calling too deep.
 
-use super::{Frame, Machine, Place};
+#![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
+
+use super::{Flow, Frame, Machine, Place};
 use crate::lisp::builtins::{Builtin, Run};
 use crate::lisp::function::{Closure, Function};
 use crate::lisp::{Error, Halt, R, described};
@@ -158,26 +160,36 @@ impl Machine<'_> {
             }
         }
         let mut value = Value::Nil;
-        self.run(closure, frame, &mut value)?;
+        self.enter()?;
+        (closure.lambda.body)(self, frame, Some(closure), &mut value).settle(&mut value)?;
+        self.exit();
         Ok(value)
     }
 
-    /// Runs a closure on its frame: the arguments are in their slots, their number has been checked.
-    #[inline]
-    pub(crate) fn run(&mut self, closure: &Closure, frame: &mut [Value], out: &mut Value) -> R<()> {
-        self.enter()?;
-        closure.lambda.body.run(self, frame, Some(closure), out)?;
+    /// Runs a closure on its frame on the native stack: the arguments are in their slots, their number has been checked.
+    #[inline(always)]
+    pub(crate) fn run<const N: usize>(&mut self, closure: &Closure, frame: &mut [Value; N], out: &mut Value) -> Flow {
+        if let Err(halt) = self.enter_at(std::ptr::from_ref(frame).addr()) {
+            return Flow::Halt(halt);
+        }
+        let flow = (closure.lambda.body)(self, frame, Some(closure), out);
         self.exit();
-        Ok(())
+        flow
     }
 
-    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so only
-    /// the way without one comes back with [`Machine::exit`].
+    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so the
+    /// way back from one need not come by [`Machine::exit`].
     #[inline]
     pub(crate) fn enter(&mut self) -> R<()> {
         let here = 0_u8;
+        self.enter_at(std::ptr::from_ref(&here).addr())
+    }
+
+    /// The same with an address on the native stack that is near its end.
+    #[inline(always)]
+    fn enter_at(&mut self, here: usize) -> R<()> {
         self.depth += 1;
-        if self.depth > self.limits.depth || std::ptr::from_ref(&here).addr() < self.stack_end {
+        if self.depth > self.limits.depth || here < self.stack_end {
             return Err(self.too_deep());
         }
         self.tick()
@@ -244,7 +256,7 @@ fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Va
     let mut frame = Frame::<N>::new();
     frame[0].put(arg);
     let mut value = Value::Nil;
-    machine.run(closure, &mut *frame, &mut value)?;
+    machine.run(closure, &mut frame, &mut value).settle(&mut value)?;
     Ok(value)
 }
 
@@ -254,7 +266,7 @@ fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Va
     frame[0].put(one);
     frame[1].put(two);
     let mut value = Value::Nil;
-    machine.run(closure, &mut *frame, &mut value)?;
+    machine.run(closure, &mut frame, &mut value).settle(&mut value)?;
     Ok(value)
 }
 

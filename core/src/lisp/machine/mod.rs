@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use code::Frame;
-pub use code::{Closed, Code, Lambda};
+pub use code::{Closed, Code, Flow, Lambda};
 pub(crate) use globals::{Globals, Target};
 pub use limits::Limits;
 pub(crate) use world::World;

@@ -1,5 +1,6 @@
 //! Programs on the machine, as data: what comes out, and which limit ends what.
 
+mod flow;
 mod hostile;
 mod limits;
 mod parallel;
