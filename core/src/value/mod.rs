@@ -29,6 +29,7 @@ pub use function::Function;
 pub use json::Json;
 pub use keyword::Keyword;
 pub use list::List;
+pub(crate) use map::Field;
 pub use map::Map;
 pub use num_bigint::BigInt;
 pub(crate) use order::{address, is_owed, take_owed};

@@ -163,7 +163,7 @@ fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     for item in each_record(2, std::mem::take(coll))? {
         machine.tick()?;
         let group = key.of_item(machine, &item)?;
-        groups.slot(group).push(item);
+        groups.group(group).push(item);
     }
     Ok(Map::from(groups.map(Value::from)).into())
 }
@@ -175,7 +175,7 @@ fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let mut groups = Table::<i64>::default();
     for item in each_item(1, std::mem::take(&mut args[0]))? {
         machine.tick()?;
-        *groups.slot(item) += 1;
+        *groups.group(item) += 1;
     }
     Ok(Map::from(groups.map(Value::Int)).into())
 }

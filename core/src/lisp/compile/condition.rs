@@ -36,7 +36,7 @@ pub(super) enum Cd {
 
 /// The orderings for which a comparison holds: bit 0 less, bit 1 equal, bit 2 greater.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct When(u8);
+pub(crate) struct When(u8);
 
 impl When {
     const LESS: Self = Self(0b001);
@@ -47,7 +47,7 @@ impl When {
     const GREATER_OR_EQUAL: Self = Self(0b110);
 
     /// The comparison of this name.
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "<" => Self::LESS,
             "<=" => Self::LESS_OR_EQUAL,
@@ -76,7 +76,7 @@ impl When {
 
     /// Answers what needs no knowledge of the builtin: integers, floats, and whether names are equal.
     #[inline(always)]
-    fn quick(self, a: &Value, b: &Value) -> Option<bool> {
+    pub(super) fn quick(self, a: &Value, b: &Value) -> Option<bool> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => Some(self.holds(a.cmp(b))),
             (Value::Float(a), Value::Float(b)) => match a.partial_cmp(b) {
@@ -86,9 +86,17 @@ impl When {
             },
             (Value::Keyword(a), Value::Keyword(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
             (Value::Str(a), Value::Str(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
+            (Value::Bool(a), Value::Bool(b)) if self.is_equality() => Some((a == b) == (self == Self::EQUAL)),
+            (Value::Str(_), Value::Keyword(_)) | (Value::Keyword(_), Value::Str(_)) if self.is_equality() => {
+                Some(self == Self::DIFFERENT)
+            }
             (Value::Nil, other) | (other, Value::Nil) if self.is_equality() => {
                 Some(other.is_nil() == (self == Self::EQUAL))
             }
+            (Value::Int(_), Value::Float(_)) | (Value::Float(_), Value::Int(_)) => match a.compare(b) {
+                Some(ordering) => Some(self.holds(ordering)),
+                None => Some(self == Self::DIFFERENT),
+            },
             _ => None,
         }
     }
@@ -110,7 +118,7 @@ impl Cd {
             }
             Self::Truth(ex) => match ex.peek(slots, closed) {
                 Some(value) => Ok(value.is_truthy()),
-                None => Ok(ex.eval(machine, slots, closed)?.is_truthy()),
+                None => Ok(computed(ex, machine, slots, closed)? != 0),
             },
             Self::Locals { when, locals: [a, b], slow } => {
                 if let (Value::Int(a), Value::Int(b)) = (&slots[*a as usize], &slots[*b as usize]) {
@@ -145,6 +153,11 @@ impl Cd {
             whole => whole.test(machine, slots, closed).map(usize::from),
         }
     }
+}
+
+#[inline(never)]
+fn computed(ex: &Ex, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+    Ok(usize::from(ex.eval(machine, slots, closed)?.is_truthy()))
 }
 
 #[cold]
@@ -195,6 +208,9 @@ impl Compiler<'_> {
             (a, Ex::Const(with)) => {
                 let call = self.site(builtin, span);
                 test(move |machine, slots, closed| {
+                    if let Some(holds) = a.peek(slots, closed).and_then(|a| when.quick(a, &with)) {
+                        return Ok(holds);
+                    }
                     let a = a.eval(machine, slots, closed)?;
                     match when.quick(&a, &with) {
                         Some(holds) => Ok(holds),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Machine;
 use crate::lisp::R;
-use crate::lisp::compile::Body;
+use crate::lisp::compile::{Body, Reading};
 use crate::lisp::function::Closure;
 use crate::value::{Keyword, Value};
 
@@ -66,6 +66,8 @@ pub struct Lambda {
     /// Size of the frame.
     pub(crate) slots: u32,
     pub(crate) body: Body,
+    /// The same, when it only reads its one argument.
+    pub(crate) reading: Option<Reading>,
 }
 
 impl Lambda {
