@@ -209,6 +209,11 @@ impl Value {
         Self::List(Arc::new(items.into_iter().collect()))
     }
 
+    /// A list of a key and a value.
+    pub(crate) fn pair(key: Self, value: Self) -> Self {
+        Self::List(Arc::new(List::pair(key, value)))
+    }
+
     /// A map value; of equal keys the first wins.
     pub fn map(entries: impl IntoIterator<Item = (Self, Self)>) -> Self {
         Self::Map(Arc::new(entries.into_iter().collect()))

@@ -129,7 +129,7 @@ fn bind_items(
         let skip = items.len().min(list.len());
         machine.ticks(list.len() - skip)?;
         let left: Vec<Value> = match Arc::get_mut(&mut list) {
-            Some(list) => list.drain(skip..).collect(),
+            Some(list) => list.grown().drain(skip..).collect(),
             None => list.iter().skip(skip).cloned().collect(),
         };
         bind.bind(machine, slots, closed, Value::from(left))?;
@@ -150,7 +150,7 @@ impl Key {
 
 fn pairs(rest: Value) -> R {
     let Value::List(list) = &rest else { return Ok(rest) };
-    match list.as_slice() {
+    match &***list {
         [] => Ok(Map::default().into()),
         [map @ Value::Map(_)] => Ok(map.clone()),
         items if items.len() % 2 == 0 => {

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use body::Body;
-pub(crate) use reading::Reading;
 use expression::Ex;
+pub(crate) use reading::Reading;
 
 use super::ir::{self, Expr, Node, Pattern};
 use super::machine::{Lambda, Place};

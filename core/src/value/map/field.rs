@@ -83,9 +83,12 @@ mod tests {
                 kept.map(|(at, key)| (key.clone(), Value::Int(i64::try_from(at).unwrap_or(0)))).collect()
             })
             .collect();
-        let apart = |map: &Map| map.iter().filter_map(|(key, value)| Some((Value::str(key.as_str()?), value.clone()))).collect();
+        let apart = |map: &Map| {
+            map.iter().filter_map(|(key, value)| Some((Value::str(key.as_str()?), value.clone()))).collect()
+        };
         let apart: Vec<Map> = maps.iter().map(apart).collect();
-        let large: Map = (0..40).map(|n| (Value::Int(n), Value::Nil)).chain([(Value::str("a"), Value::Int(9))]).collect();
+        let large: Map =
+            (0..40).map(|n| (Value::Int(n), Value::Nil)).chain([(Value::str("a"), Value::Int(9))]).collect();
         for word in words {
             let field = Field::new(word);
             for map in maps.iter().zip(&apart).flat_map(|(one, two)| [one, two, one, &large, two]) {

@@ -3,6 +3,7 @@
 mod hostile;
 mod limits;
 mod parallel;
+mod reading;
 mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};
