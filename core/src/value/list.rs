@@ -157,7 +157,9 @@ impl FromIterator<Value> for List {
             return Self(Items::Many(items.collect()));
         }
         let mut list = Self::default();
-        items.for_each(|item| list.push(item));
+        for item in items {
+            list.push(item);
+        }
         list
     }
 }
@@ -189,7 +191,9 @@ mod tests {
         for len in 0..12 {
             let items: Vec<Value> = (0..len).map(Value::Int).collect();
             let mut pushed = List::default();
-            items.iter().for_each(|item| pushed.push(item.clone()));
+            for item in &items {
+                pushed.push(item.clone());
+            }
             let mut filled = List::nils(items.len());
             filled.iter_mut().zip(&items).for_each(|(place, item)| place.put(item.clone()));
             for mut list in [pushed, filled, items.iter().cloned().collect(), List::from(items.clone())] {

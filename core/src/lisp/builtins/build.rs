@@ -127,7 +127,9 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match &mut coll {
         Value::List(list) => {
             let list = own_list(machine, list)?;
-            items.iter_mut().for_each(|item| list.push(std::mem::take(item)));
+            for item in items {
+                list.push(std::mem::take(item));
+            }
         }
         Value::Set(set) => {
             let items = items.iter_mut().map(std::mem::take).collect();

@@ -245,7 +245,7 @@ fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Co
         Comparator::Descending => true,
         Comparator::Function(_) => return Ok(false),
     };
-    if !items.first().is_some_and(|first| integer(first).is_some()) {
+    if items.first().and_then(integer).is_none() {
         return Ok(false);
     }
     machine.reserve(items.len().saturating_mul(size_of::<i64>()))?;
@@ -277,7 +277,7 @@ fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> R<Ve
     for pair in runs.chunks(width.saturating_mul(2)) {
         let (mut one, mut two) = pair.split_at(width.min(pair.len()));
         while let ([first, ..], [second, ..]) = (one, two) {
-            if merged.len() % QUICK_RUN == 0 {
+            if merged.len().is_multiple_of(QUICK_RUN) {
                 machine.ticks(QUICK_RUN / 2)?;
             }
             let (next, from) = if second < first { (*second, &mut two) } else { (*first, &mut one) };
