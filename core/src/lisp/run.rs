@@ -161,7 +161,10 @@ impl Stack {
         let broken = |problem: String| Error::new(Reason::InternalError, problem);
         thread::scope(|scope| {
             let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || work(&Self::here()));
+            let worker = builder.spawn_scoped(scope, || {
+                let _keeping = heap::keep_blocks();
+                work(&Self::here())
+            });
             let worker = worker.map_err(|error| broken(format!("no thread could be started: {error}")))?;
             worker.join().map_err(|_| broken("the program broke off".to_owned()))
         })
@@ -185,7 +188,11 @@ impl Stack {
         work: impl FnOnce(&Stack) + Send + 'scope,
     ) -> std::io::Result<()> {
         let builder = thread::Builder::new().name("branch".to_owned()).stack_size(STACK_BYTES);
-        builder.spawn_scoped(scope, || work(&Self::here())).map(|_| ())
+        let work = || {
+            let _keeping = heap::keep_blocks();
+            work(&Self::here());
+        };
+        builder.spawn_scoped(scope, work).map(|_| ())
     }
 }
 

@@ -1,5 +1,9 @@
 //! Maps: entries in canonical key order; of equal keys the first given wins.
 
+mod field;
+
+pub(crate) use field::Field;
+
 use super::drop::dismantle;
 use super::order::owe_hash;
 use super::table::{self, Table};

@@ -29,6 +29,7 @@ pub use function::Function;
 pub use json::Json;
 pub use keyword::Keyword;
 pub use list::List;
+pub(crate) use map::Field;
 pub use map::Map;
 pub use num_bigint::BigInt;
 pub(crate) use order::{address, is_owed, take_owed};
@@ -207,6 +208,11 @@ impl Value {
     /// A list value.
     pub fn list(items: impl IntoIterator<Item = Self>) -> Self {
         Self::List(Arc::new(items.into_iter().collect()))
+    }
+
+    /// A list of a key and a value.
+    pub(crate) fn pair(key: Self, value: Self) -> Self {
+        Self::List(Arc::new(List::pair(key, value)))
     }
 
     /// A map value; of equal keys the first wins.

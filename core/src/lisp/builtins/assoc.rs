@@ -182,12 +182,11 @@ fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value, ch
     for key in before {
         machine.tick()?;
         let in_map = matches!(at, Value::Map(_));
-        if let Value::Map(map) = at {
-            match map.lookup_key(key).cloned() {
-                None => *own_map(machine, map)?.slot(key.clone()) = Map::default().into(),
-                Some(inner) if map.get(key).is_none() => *own_map(machine, map)?.slot(key.clone()) = inner,
-                Some(_) => {}
-            }
+        if let Value::Map(map) = at
+            && map.get(key).is_none()
+        {
+            let inner = map.lookup_key(key).cloned().unwrap_or_else(|| Map::default().into());
+            *own_map(machine, map)?.slot(key.clone()) = inner;
         }
         at = place(machine, at, key.clone(), change)?;
         if in_map && !matches!(at, Value::Map(_) | Value::List(_)) {
@@ -222,8 +221,7 @@ fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
 }
 
 /// Puts `(f value a …)` in the place of a value.
-fn apply(machine: &mut Machine<'_>, place: &mut Value, function: &Value, rest: &mut [Value]) -> R<()> {
-    let callee = changer(function)?;
+fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> R<()> {
     let old = std::mem::take(place);
     let new = match rest {
         [] => callee.call1(machine, old),
@@ -262,21 +260,21 @@ fn counted(mut halt: Box<Halt>) -> Box<Halt> {
 
 fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, key, function, rest) = change(args)?;
-    changer(function)?;
+    let callee = changer(function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
     let value = place(machine, &mut root, std::mem::take(key), Change::Update)?;
-    apply(machine, value, function, rest)?;
+    apply(machine, value, callee, rest)?;
     Ok(root)
 }
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, path, function, rest) = change(args)?;
-    changer(function)?;
+    let callee = changer(function)?;
     let value = place_in(machine, &mut root, path, Change::Update)?;
-    apply(machine, value, function, rest)?;
+    apply(machine, value, callee, rest)?;
     Ok(root)
 }
 

@@ -125,7 +125,12 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         coll = Vec::new().into();
     }
     match &mut coll {
-        Value::List(list) => own_list(machine, list)?.extend(items.iter_mut().map(std::mem::take)),
+        Value::List(list) => {
+            let list = own_list(machine, list)?;
+            for item in items {
+                list.push(std::mem::take(item));
+            }
+        }
         Value::Set(set) => {
             let items = items.iter_mut().map(std::mem::take).collect();
             let set = own_set(machine, set)?;
@@ -241,7 +246,7 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
     make_room(machine, more)?;
     match coll {
         Value::List(mut list) => match Arc::get_mut(&mut list) {
-            Some(own) => items.append(own),
+            Some(own) => items.append(own.grown()),
             None => items.extend_from_slice(&list),
         },
         Value::Set(set) => items.extend(set.iter().cloned()),
@@ -263,7 +268,7 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
         Value::List(list) => {
             let list = own_list(machine, list)?;
-            append(machine, list, source)?;
+            append(machine, list.grown(), source)?;
         }
         Value::Set(set) => {
             let members = collect(machine, source)?;

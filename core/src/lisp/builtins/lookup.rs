@@ -177,7 +177,7 @@ fn find(_: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Nil => Ok(Value::Nil),
         Value::Map(_) | Value::List(_) => Ok(under(&args[0], &args[1])
             .cloned()
-            .map(|value| Value::from(vec![std::mem::take(&mut args[1]), value]))
+            .map(|value| Value::pair(std::mem::take(&mut args[1]), value))
             .unwrap_or_default()),
         other if matches!(args[1], Value::Map(_)) => Err(swapped(wrong(1, "a map or list", other), "(find m key)")),
         other => Err(wrong(1, "a map or list", other)),

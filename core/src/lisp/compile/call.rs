@@ -3,16 +3,15 @@
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use super::Compiler;
-use super::expression::{Ex, code, field, flow};
+use super::expression::{Ex, code, copy, field_of, flow};
 use crate::lisp::R;
 use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
 use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place, not_callable, unbound};
 use crate::text::Span;
-use crate::value::{Keyword, Value};
+use crate::value::{Field, Keyword, Value};
 
 /// Where the called value comes from.
 enum Who {
@@ -76,13 +75,13 @@ impl Compiler<'_> {
 
     /// `(:word of)`
     fn field(&self, word: Keyword, of: &Node) -> Ex {
-        let near = AtomicU32::new(0);
+        let field = Field::new(word);
         match self.ex(of) {
-            Ex::Local(local) => Ex::Field { word, local, near, last: false },
-            Ex::Take(local) => Ex::Field { word, local, near, last: true },
+            Ex::Local(local) => Ex::Field { field: Box::new(field), local, last: false },
+            Ex::Take(local) => Ex::Field { field: Box::new(field), local, last: true },
             of => code(move |machine, slots, closed| match of.peek(slots, closed) {
-                Some(of) => Ok(field(word, of, &near)),
-                None => Ok(field(word, &of.eval(machine, slots, closed)?, &near)),
+                Some(of) => Ok(copy(field_of(&field, of))),
+                None => Ok(copy(field_of(&field, &of.eval(machine, slots, closed)?))),
             }),
         }
     }

@@ -36,7 +36,7 @@ pub(super) enum Cd {
 
 /// The orderings for which a comparison holds: bit 0 less, bit 1 equal, bit 2 greater.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct When(u8);
+pub(crate) struct When(u8);
 
 impl When {
     const LESS: Self = Self(0b001);
@@ -47,7 +47,7 @@ impl When {
     const GREATER_OR_EQUAL: Self = Self(0b110);
 
     /// The comparison of this name.
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "<" => Self::LESS,
             "<=" => Self::LESS_OR_EQUAL,
@@ -76,7 +76,7 @@ impl When {
 
     /// Answers what needs no knowledge of the builtin: integers, floats, and whether names are equal.
     #[inline(always)]
-    fn quick(self, a: &Value, b: &Value) -> Option<bool> {
+    pub(super) fn quick(self, a: &Value, b: &Value) -> Option<bool> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => Some(self.holds(a.cmp(b))),
             (Value::Float(a), Value::Float(b)) => match a.partial_cmp(b) {

@@ -2,14 +2,12 @@
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use super::Compiler;
 use super::condition::Cd;
 use crate::lisp::R;
 use crate::lisp::ir::{Expr, Local, Node};
 use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
-use crate::value::{Keyword, Value};
+use crate::value::{Field, Value};
 
 /// A compiled expression.
 pub(super) enum Ex {
@@ -25,8 +23,8 @@ pub(super) enum Ex {
     AddConst { local: u32, add: i64, slow: Box<Code> },
     /// The sum of two locals that are integers.
     AddLocals { locals: [u32; 2], slow: Box<Code> },
-    /// `(:word local)`, with the place in the map where it was found last.
-    Field { word: Keyword, local: u32, near: AtomicU32, last: bool },
+    /// A field of a local, which nobody reads again when this is the `last` time.
+    Field { field: Box<Field>, local: u32, last: bool },
     /// Everything else.
     Code(Code),
 }
@@ -84,8 +82,8 @@ impl Ex {
             Self::Const(value) => out.put(copy(value)),
             Self::Local(at) => out.put(copy(&slots[*at as usize])),
             Self::Take(at) => out.put(std::mem::take(&mut slots[*at as usize])),
-            Self::Field { word, local, near, last } => {
-                out.put(field(*word, &slots[*local as usize], near));
+            Self::Field { field, local, last } => {
+                out.put(copy(field_of(field, &slots[*local as usize])));
                 if *last {
                     slots[*local as usize].put(Value::Nil);
                 }
@@ -132,6 +130,19 @@ impl Ex {
                 Some(Value::Int(int)) => Some(*int),
                 _ => None,
             },
+            Self::Field { .. } => match self.seen(slots)? {
+                Value::Int(int) => Some(*int),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value of a field where it lies, when its map is read again.
+    #[inline(never)]
+    fn seen<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
+        match self {
+            Self::Field { field, local, last: false } => Some(field_of(field, slots.get(*local as usize)?)),
             _ => None,
         }
     }
@@ -143,6 +154,7 @@ impl Ex {
             Self::Local(at) => slots.get(*at as usize),
             Self::Const(value) => Some(value),
             Self::Capture(at) => closed?.captures.get(*at as usize),
+            Self::Field { .. } => self.seen(slots),
             _ => None,
         }
     }
@@ -154,7 +166,7 @@ impl Ex {
         const NIL: &Value = &Value::Nil;
         let found = match self {
             Self::Take(at) => slots.get(*at as usize),
-            Self::Field { word, local, near, .. } => entry(*word, &slots[*local as usize], near),
+            Self::Field { field, local, .. } => Some(field_of(field, &slots[*local as usize])),
             other => other.peek(slots, closed),
         };
         found.unwrap_or(NIL)
@@ -192,23 +204,14 @@ pub(super) fn copy(value: &Value) -> Value {
     if let Value::Int(int) = value { Value::Int(*int) } else { value.clone() }
 }
 
-/// `(:word of)`
+/// A field of a value: nil of everything but a map.
 #[inline(always)]
-pub(super) fn field(word: Keyword, of: &Value, near: &AtomicU32) -> Value {
-    entry(word, of, near).map_or(Value::Nil, copy)
-}
-
-/// The entry of a map, looked for first where it was found last.
-#[inline(always)]
-fn entry<'v>(word: Keyword, of: &'v Value, near: &AtomicU32) -> Option<&'v Value> {
-    let Value::Map(map) = of else { return None };
-    let before = near.load(Ordering::Relaxed);
-    let mut place = before as usize;
-    let found = map.lookup_near(word, &mut place);
-    if place != before as usize {
-        near.store(u32::try_from(place).unwrap_or(0), Ordering::Relaxed);
+pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
+    static NIL: Value = Value::Nil;
+    match of {
+        Value::Map(map) => field.of(map).unwrap_or(&NIL),
+        _ => &NIL,
     }
-    found
 }
 
 impl Compiler<'_> {

@@ -4,7 +4,7 @@
 
 use super::{Flow, Frame, Machine, Place};
 use crate::lisp::builtins::{Builtin, Run};
-use crate::lisp::function::{Closure, Function};
+use crate::lisp::function::{Bound, Closure, Function};
 use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
@@ -100,13 +100,17 @@ impl Machine<'_> {
                 let named = super::tool::gather(name, args)?;
                 self.call_tool(name, &named)
             }
-            Function::Bound(bound) => {
-                self.enter()?;
-                let value = (bound.run)(self, &bound.parts, args).map_err(|halt| within(halt, bound.name))?;
-                self.exit();
-                Ok(value)
-            }
+            Function::Bound(bound) => self.call_bound(bound, args),
         }
+    }
+
+    /// Calls a function made of others.
+    #[inline]
+    pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> R {
+        self.enter()?;
+        let value = (bound.run)(self, &bound.parts, args).map_err(|halt| within(halt, bound.name))?;
+        self.exit();
+        Ok(value)
     }
 
     /// Calls a builtin with any number of arguments.

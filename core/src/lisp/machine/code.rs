@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::Machine;
+use crate::lisp::compile::Reading;
 use crate::lisp::function::Closure;
 use crate::lisp::{Halt, R};
 use crate::value::{Keyword, Value};
@@ -141,6 +142,8 @@ pub struct Lambda {
     /// Size of the frame.
     pub(crate) slots: u32,
     pub(crate) body: Code,
+    /// The same, when it only reads its one argument.
+    pub(crate) reading: Option<Reading>,
 }
 
 impl Lambda {

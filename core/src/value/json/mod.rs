@@ -7,6 +7,7 @@ mod convert;
 mod members;
 mod path;
 mod read;
+mod texts;
 mod values;
 mod write;
 

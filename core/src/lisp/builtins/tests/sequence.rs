@@ -129,6 +129,13 @@ fn on(source: &str, xs: &[Value], n: i64) -> Value {
     value(source, &context).unwrap_or_else(|error| panic!("{source}: {}", error.message()))
 }
 
+#[test]
+fn many_integers_are_sorted_in_runs_and_merged() {
+    let program = "(let [xs (map (fn [x] (mod (* x 7919) 140000)) (range 140000))]
+                     [(= (sort xs) (range 140000)) (= (sort > xs) (reverse (range 140000)))])";
+    assert_eq!(value(program, &Value::Nil).ok(), Some(Value::list([true.into(), true.into()])));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

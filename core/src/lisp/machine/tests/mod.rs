@@ -4,6 +4,7 @@ mod flow;
 mod hostile;
 mod limits;
 mod parallel;
+mod reading;
 mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};
