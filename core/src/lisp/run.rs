@@ -243,7 +243,7 @@ fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<S
         memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
-    let translation = legacy::translate(forms, outside, input.dialect)?;
+    let translation = legacy::translate(&forms, outside, input.dialect)?;
     let program = analyse(&translation.forms, &names)?;
     Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
 }

@@ -126,7 +126,7 @@ impl Analyser<'_> {
     pub(super) fn quote_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
         count("quote", args, form.span)?;
         if let [Form { shape: Shape::Symbol(name) | Shape::Quoted(name), .. }] = args {
-            return Ok(Node::constant(Value::Symbol(Keyword::intern(name)), form.span));
+            return Ok(Node::constant(Value::Symbol(*name), form.span));
         }
         let hint = "Write 'name; a list is written as a vector […]";
         Err(broken_with(Reason::InvalidForm, "quote", "only a symbol can be quoted", hint, form.span))
@@ -174,7 +174,7 @@ impl Analyser<'_> {
 }
 
 /// The name that a definition gives.
-fn defined_name<'f>(op: &str, form: &'f Form) -> A<&'f str> {
+fn defined_name(op: &str, form: &Form) -> A<Keyword> {
     plain(form).ok_or_else(|| {
         let problem = match form.symbol() {
             Some(name) => format!("`{name}` cannot be defined: it belongs to a namespace"),

@@ -1,11 +1,12 @@
 //! Functions: `fn`, `defn`'s function and `#( … )`.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::bind::unsupported;
 use super::call::count;
-use super::name::{HISTORY, is_placeholder, number, plain};
-use super::scope::Scope;
+use super::name::{is_placeholder, number, plain};
+use super::word::HISTORY;
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
@@ -18,13 +19,13 @@ const PLACEHOLDERS: usize = 20;
 
 /// What calls a function by its own name.
 #[derive(Clone, Copy)]
-enum SelfName<'n> {
+enum SelfName {
     /// Nothing.
     None,
     /// The function itself.
-    Myself(&'n str),
+    Myself(Keyword),
     /// Its definition in memory.
-    Global(&'n str),
+    Global(Keyword),
 }
 
 impl Analyser<'_> {
@@ -41,12 +42,12 @@ impl Analyser<'_> {
     }
 
     /// The function of `(defn name [params] body…)`.
-    pub(super) fn defined(&mut self, name: &str, parts: &[Form], span: Span) -> A {
+    pub(super) fn defined(&mut self, name: Keyword, parts: &[Form], span: Span) -> A {
         self.lambda("defn", SelfName::Global(name), parts, span)
     }
 
     /// A function from its parameters and body.
-    fn lambda(&mut self, op: &str, name: SelfName<'_>, parts: &[Form], span: Span) -> A {
+    fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> A {
         let hint = format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" });
         let Some((form, body)) = parts.split_first() else {
             return Err(broken_with(Reason::InvalidForm, op, "the parameters are missing", &hint, span));
@@ -59,11 +60,11 @@ impl Analyser<'_> {
             };
             return Err(broken_with(Reason::InvalidForm, op, problem, hint, form.span));
         };
-        self.functions.push(Scope::default());
+        self.enter_function();
         let shown_name = match name {
             SelfName::None => None,
             SelfName::Myself(name) => {
-                self.scope().declare_myself(name);
+                self.declare_myself(name);
                 Some(name)
             }
             SelfName::Global(name) => Some(name),
@@ -75,7 +76,7 @@ impl Analyser<'_> {
         for (form, slot) in positions.iter().chain(rest).zip(&slots) {
             patterns.push(match plain(form) {
                 Some(name) => {
-                    self.scope().declare(name, *slot);
+                    self.declare(name, *slot);
                     Pattern::Slot(*slot)
                 }
                 None => self.pattern(form)?,
@@ -90,54 +91,53 @@ impl Analyser<'_> {
     /// Ends the innermost function.
     fn finish(
         &mut self,
-        name: Option<&str>,
+        name: Option<Keyword>,
         mut params: Vec<Pattern>,
         mut rest: Option<Pattern>,
         shown: String,
         mut body: Node,
         span: Span,
     ) -> Node {
-        let scope = self.functions.pop().unwrap_or_default();
+        let scope = self.leave_function();
         let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
         liveness::mark(&mut body, &mut patterns);
-        let name = name.map(Keyword::intern);
         let lambda = Lambda { name, params, rest, shown: shown.into(), slots: scope.size, body, span };
         Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
     }
 
     /// `#( … )`
-    pub(super) fn short(&mut self, form: &Form, parts: &[Form]) -> A {
+    pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> A {
         let (highest, rest) = placeholders(parts)?;
         if highest > PLACEHOLDERS {
             let problem = format!("placeholders go up to %{PLACEHOLDERS}");
             return Err(broken_with(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
         }
-        self.functions.push(Scope::default());
+        self.enter_function();
         let mut params = Vec::with_capacity(highest);
         let mut shown: Vec<String> = Vec::new();
         for place in 1..=highest {
             let slot = self.scope().slot();
-            self.scope().declare(&format!("%{place}"), slot);
+            self.declare(Keyword::intern(&format!("%{place}")), slot);
             if place == 1 {
-                self.scope().declare("%", slot);
+                self.declare(Keyword::intern("%"), slot);
             }
             params.push(Pattern::Slot(slot));
             shown.push(format!("p{place}"));
         }
         let rest = rest.then(|| {
             let slot = self.scope().slot();
-            self.scope().declare("%&", slot);
+            self.declare(Keyword::intern("%&"), slot);
             shown.push("& rest".to_owned());
             Pattern::Slot(slot)
         });
         let target = params.len() + usize::from(rest.is_some());
         self.scope().targets.push(target);
         self.shorts += 1;
-        let body = match parts {
+        let body = match &**parts {
             [] => self.body(&[], form.span, Tail::Yes)?,
             [only] if !is_called(only) => self.expr(only, Tail::Yes)?,
-            parts => {
-                let call = Form { shape: Shape::List(parts.to_vec()), span: form.span };
+            _ => {
+                let call = Form { shape: Shape::List(Rc::clone(parts)), span: form.span };
                 self.expr(&call, Tail::Yes)?
             }
         };
@@ -150,7 +150,7 @@ impl Analyser<'_> {
 /// are values, but a tool is called.
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
-    is_tool || plain(form).is_some_and(|name| !is_placeholder(name) && !HISTORY.contains(&name))
+    is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()) && !HISTORY.contains(&name.name()))
 }
 
 /// Is it a list of parameters with a body, as functions of several arities have them?
@@ -188,7 +188,7 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
     let mut forms: Vec<&Form> = parts.iter().collect();
     while let Some(form) = forms.pop() {
         match &form.shape {
-            Shape::Symbol(name) => match name.strip_prefix('%') {
+            Shape::Symbol(name) => match name.name().strip_prefix('%') {
                 Some("") => highest = highest.max(1),
                 Some("&") => rest = true,
                 Some(digits) => highest = highest.max(number(digits).unwrap_or(0)),
@@ -198,7 +198,7 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
                 let hint = "Write the inner one as (fn [x] …)";
                 return Err(broken_with(Reason::InvalidForm, "#()", "#() cannot stand inside of #()", hint, form.span));
             }
-            Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(parts),
+            Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(&**parts),
             Shape::Literal(_) | Shape::Regex(_) | Shape::Quoted(_) | Shape::Var(_) => {}
         }
     }

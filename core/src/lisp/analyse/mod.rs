@@ -19,6 +19,7 @@ mod liveness;
 mod name;
 mod scope;
 mod thread;
+mod word;
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,7 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 use name::Unknown;
-use scope::Scope;
+use scope::{Locals, Scope};
 
 /// What the names of a program may mean besides its own definitions and the builtins.
 #[derive(Debug, Clone, Copy)]
@@ -73,11 +74,12 @@ struct Analyser<'a> {
     names: &'a Names<'a>,
     tools: HashSet<&'a str>,
     /// Names that the program itself defines, anywhere.
-    defined: HashSet<Box<str>>,
+    defined: HashSet<Keyword>,
     globals: Vec<Keyword>,
     numbers: HashMap<Keyword, u32>,
     /// The functions around the current form, innermost last; the first is the program itself.
     functions: Vec<Scope>,
+    locals: Locals,
     unknown: Unknown,
     depth: u64,
     /// Short functions around the current form.
@@ -95,6 +97,7 @@ impl<'a> Analyser<'a> {
             globals: Vec::new(),
             numbers: HashMap::new(),
             functions: vec![Scope::default()],
+            locals: Locals::default(),
             unknown: Unknown::default(),
             depth: 0,
             shorts: 0,
@@ -113,14 +116,14 @@ impl<'a> Analyser<'a> {
                         continue;
                     }
                     if matches!(head, Some("def" | "defn" | "defonce"))
-                        && let Some(name) = parts.get(1).and_then(Form::symbol)
+                        && let Some(name) = parts.get(1).and_then(Form::name)
                     {
-                        self.defined.insert(name.into());
+                        self.defined.insert(name);
                     }
-                    rest.extend(parts);
+                    rest.extend(&**parts);
                 }
                 Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
-                    rest.extend(parts);
+                    rest.extend(&**parts);
                 }
                 Shape::Literal(_) | Shape::Regex(_) | Shape::Symbol(_) | Shape::Quoted(_) | Shape::Var(_) => {}
             }
@@ -139,7 +142,7 @@ impl<'a> Analyser<'a> {
         let node = match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), form.span)),
             Shape::List(parts) => self.list(form, parts, tail),
-            Shape::Symbol(name) => self.symbol(name, form.span),
+            Shape::Symbol(name) => self.symbol(*name, form.span),
             _ => self.literal(form),
         };
         self.depth -= 1;
@@ -174,8 +177,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// The number of a name in memory.
-    fn global(&mut self, name: &str) -> u32 {
-        let name = Keyword::intern(name);
+    fn global(&mut self, name: Keyword) -> u32 {
         let globals = &mut self.globals;
         *self.numbers.entry(name).or_insert_with(|| {
             globals.push(name);
