@@ -155,7 +155,8 @@ pub(super) const NAMESPACES: &[Namespace] = &[
 
 /// Splits a symbol at its first slash; a symbol that starts with one has no namespace.
 pub(super) fn split(symbol: &str) -> Option<(&str, &str)> {
-    symbol.split_once('/').filter(|(namespace, _)| !namespace.is_empty())
+    let slash = symbol.bytes().position(|byte| byte == b'/').filter(|slash| *slash > 0)?;
+    Some((&symbol[..slash], &symbol[slash + 1..]))
 }
 
 /// Qualified names that can be written without their namespace.

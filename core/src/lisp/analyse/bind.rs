@@ -36,21 +36,20 @@ impl Analyser<'_> {
 
     /// `[p v …]`: each pattern sees the names before it.
     pub(super) fn binds(&mut self, op: &str, form: &Form) -> A<Vec<(Pattern, Node)>> {
-        let hint = format!("Write ({op} [name value …] body)");
-        let Shape::Vector(parts) = &form.shape else {
-            return Err(broken_with(Reason::InvalidForm, op, "the bindings must be a vector", &hint, form.span));
+        let wrong = |problem: &str| {
+            let hint = format!("Write ({op} [name value …] body)");
+            broken_with(Reason::InvalidForm, op, problem, &hint, form.span)
         };
+        let Shape::Vector(parts) = &form.shape else { return Err(wrong("the bindings must be a vector")) };
         if !parts.len().is_multiple_of(2) {
-            let problem = "a binding has no value";
-            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
+            return Err(wrong("a binding has no value"));
         }
-        parts
-            .chunks_exact(2)
-            .map(|pair| {
-                let value = self.expr(&pair[1], Tail::No)?;
-                Ok((self.pattern(&pair[0])?, value))
-            })
-            .collect()
+        let mut binds = Vec::with_capacity(parts.len() / 2);
+        for pair in parts.chunks_exact(2) {
+            let value = self.expr(&pair[1], Tail::No)?;
+            binds.push((self.pattern(&pair[0])?, value));
+        }
+        Ok(binds)
     }
 
     /// A pattern; its names are declared.

@@ -50,12 +50,6 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Or(nodes), form.span))
     }
 
-    /// Forms of which only the last stands in tail position; there is at least one.
-    fn last_in_tail(&mut self, args: &[Form], tail: Tail) -> A<Vec<Node>> {
-        let last = args.len().saturating_sub(1);
-        args.iter().enumerate().map(|(at, arg)| self.expr(arg, if at == last { tail } else { Tail::No })).collect()
-    }
-
     /// `(recur …)`
     pub(super) fn recur_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
         let wanted = self.scope().targets.last().copied();

@@ -15,7 +15,31 @@ use crate::text::Span;
 use crate::value::Keyword;
 
 /// The highest placeholder of a short function.
-const PLACEHOLDERS: usize = 20;
+const PLACEHOLDERS: usize = SHORT.len();
+
+/// Placeholders, and how they are shown.
+const SHORT: [(&str, &str); 20] = [
+    ("%1", "p1"),
+    ("%2", "p2"),
+    ("%3", "p3"),
+    ("%4", "p4"),
+    ("%5", "p5"),
+    ("%6", "p6"),
+    ("%7", "p7"),
+    ("%8", "p8"),
+    ("%9", "p9"),
+    ("%10", "p10"),
+    ("%11", "p11"),
+    ("%12", "p12"),
+    ("%13", "p13"),
+    ("%14", "p14"),
+    ("%15", "p15"),
+    ("%16", "p16"),
+    ("%17", "p17"),
+    ("%18", "p18"),
+    ("%19", "p19"),
+    ("%20", "p20"),
+];
 
 /// What calls a function by its own name.
 #[derive(Clone, Copy)]
@@ -48,17 +72,17 @@ impl Analyser<'_> {
 
     /// A function from its parameters and body.
     fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> A {
-        let hint = format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" });
         let Some((form, body)) = parts.split_first() else {
-            return Err(broken_with(Reason::InvalidForm, op, "the parameters are missing", &hint, span));
+            let problem = "the parameters are missing";
+            return Err(broken_with(Reason::InvalidForm, op, problem, &written(op), span));
         };
         let Shape::Vector(params) = &form.shape else {
             let (problem, hint) = if is_multiple(form) {
-                ("a function has one list of parameters", "Use & rest, or several functions")
+                ("a function has one list of parameters", "Use & rest, or several functions".to_owned())
             } else {
-                ("the parameters must be a vector", hint.as_str())
+                ("the parameters must be a vector", written(op))
             };
-            return Err(broken_with(Reason::InvalidForm, op, problem, hint, form.span));
+            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
         };
         self.enter_function();
         let shown_name = match name {
@@ -70,7 +94,8 @@ impl Analyser<'_> {
             SelfName::Global(name) => Some(name),
         };
         let (positions, rest) = parameters(op, params, form.span)?;
-        let shown = shown(positions, rest);
+        let name = |form: &Form| form.symbol().unwrap_or("_");
+        let shown = shown(positions.iter().map(name), rest.map(name));
         let slots: Vec<u32> = positions.iter().chain(rest).map(|_| self.scope().slot()).collect();
         let mut patterns = Vec::with_capacity(slots.len());
         for (form, slot) in positions.iter().chain(rest).zip(&slots) {
@@ -94,14 +119,14 @@ impl Analyser<'_> {
         name: Option<Keyword>,
         mut params: Vec<Pattern>,
         mut rest: Option<Pattern>,
-        shown: String,
+        shown: Box<str>,
         mut body: Node,
         span: Span,
     ) -> Node {
         let scope = self.leave_function();
         let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
         liveness::mark(&mut body, &mut patterns);
-        let lambda = Lambda { name, params, rest, shown: shown.into(), slots: scope.size, body, span };
+        let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, span };
         Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
     }
 
@@ -114,22 +139,20 @@ impl Analyser<'_> {
         }
         self.enter_function();
         let mut params = Vec::with_capacity(highest);
-        let mut shown: Vec<String> = Vec::new();
-        for place in 1..=highest {
+        for (placeholder, _) in &SHORT[..highest] {
             let slot = self.scope().slot();
-            self.declare(Keyword::intern(&format!("%{place}")), slot);
-            if place == 1 {
+            self.declare(Keyword::intern(placeholder), slot);
+            if *placeholder == "%1" {
                 self.declare(Keyword::intern("%"), slot);
             }
             params.push(Pattern::Slot(slot));
-            shown.push(format!("p{place}"));
         }
         let rest = rest.then(|| {
             let slot = self.scope().slot();
             self.declare(Keyword::intern("%&"), slot);
-            shown.push("& rest".to_owned());
             Pattern::Slot(slot)
         });
+        let shown = shown(SHORT[..highest].iter().map(|(_, shown)| *shown), rest.as_ref().map(|_| "rest"));
         let target = params.len() + usize::from(rest.is_some());
         self.scope().targets.push(target);
         self.shorts += 1;
@@ -142,8 +165,13 @@ impl Analyser<'_> {
             }
         };
         self.shorts -= 1;
-        Ok(self.finish(None, params, rest, format!("[{}]", shown.join(" ")), body, form.span))
+        Ok(self.finish(None, params, rest, shown, body, form.span))
     }
+}
+
+/// How a function is written.
+fn written(op: &str) -> String {
+    format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" })
 }
 
 /// Is it a name whose function a short function of nothing else calls? Placeholders, earlier results and qualified names
@@ -173,13 +201,16 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Op
 }
 
 /// The parameters as they are shown.
-fn shown(positions: &[Form], rest: Option<&Form>) -> String {
-    let name = |form: &Form| form.symbol().unwrap_or("_").to_owned();
-    let mut names: Vec<String> = positions.iter().map(name).collect();
-    if let Some(rest) = rest {
-        names.push(format!("& {}", name(rest)));
+fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) -> Box<str> {
+    let mut shown = String::from("[");
+    for name in positions.chain(rest.map(|_| "&")).chain(rest) {
+        if shown.len() > 1 {
+            shown.push(' ');
+        }
+        shown.push_str(name);
     }
-    format!("[{}]", names.join(" "))
+    shown.push(']');
+    shown.into()
 }
 
 /// The highest placeholder in a short function, and whether it has `%&`.

@@ -66,7 +66,7 @@ impl Analyser<'_> {
             Shape::List(parts) => self.list(form, parts, Tail::No),
             Shape::Vector(parts) => Ok(Node::new(vector(self.all(parts)?), span)),
             Shape::Set(parts) => {
-                distinct("a set has the same element twice", &**parts)?;
+                distinct("a set has the same element twice", parts.iter())?;
                 Ok(Node::new(set(self.all(parts)?), span))
             }
             Shape::Map(parts) => {
@@ -122,10 +122,20 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
         .collect()
 }
 
+/// Forms that are compared with each other one by one.
+const FEW: usize = 8;
+
 /// Fails when two of the forms are literally equal.
-fn distinct<'f>(problem: &str, forms: impl IntoIterator<Item = &'f Form>) -> A<()> {
-    let mut seen = HashSet::new();
-    match forms.into_iter().find(|form| Written::of(form).is_some_and(|written| !seen.insert(written))) {
+fn distinct<'f>(problem: &str, forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
+    let twice = if forms.len() <= FEW {
+        let same = |a: &Form, b: &Form| Written::of(a).is_some_and(|a| Written::of(b).is_some_and(|b| a == b));
+        let mut before = forms.clone().enumerate();
+        before.find(|(at, form)| forms.clone().take(*at).any(|known| same(known, form))).map(|(_, form)| form)
+    } else {
+        let mut seen = HashSet::new();
+        forms.clone().find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
+    };
+    match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),
         None => Ok(()),
     }

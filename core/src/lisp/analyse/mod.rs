@@ -29,6 +29,7 @@ use hashbrown::{HashMap, HashSet};
 pub(super) use form::is_form;
 
 use super::ir::{self, Expr, Node};
+use super::watch::Watch;
 use super::{Error, Form, Memory, Shape, ToolInfo};
 use crate::limits::FORM_NESTING;
 use crate::reasons::Reason;
@@ -48,7 +49,12 @@ pub struct Names<'a> {
 
 /// Analyses a program. Errors are those of language contract §1 up to the static name checks, with their places.
 pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> {
-    let mut analyser = Analyser::new(names);
+    analyse_watched(forms, names, &Watch::none())
+}
+
+/// The same, unless it is stopped.
+pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'_>) -> Result<ir::Program, Error> {
+    let mut analyser = Analyser::new(names, watch);
     analyser.collect(forms);
     let span = Span::new(forms.first().map_or(0, |f| f.span.start), forms.last().map_or(0, |f| f.span.end));
     let body = analyser.body(forms, span, Tail::No).map_err(|error| *error)?;
@@ -72,6 +78,7 @@ enum Tail {
 /// The state of analysis.
 struct Analyser<'a> {
     names: &'a Names<'a>,
+    watch: &'a Watch<'a>,
     tools: HashSet<&'a str>,
     /// Names that the program itself defines, anywhere.
     defined: HashSet<Keyword>,
@@ -89,9 +96,10 @@ struct Analyser<'a> {
 }
 
 impl<'a> Analyser<'a> {
-    fn new(names: &'a Names<'a>) -> Self {
+    fn new(names: &'a Names<'a>, watch: &'a Watch<'a>) -> Self {
         Self {
             names,
+            watch,
             tools: names.tools.iter().map(|tool| tool.name.as_str()).collect(),
             defined: HashSet::new(),
             globals: Vec::new(),
@@ -132,6 +140,7 @@ impl<'a> Analyser<'a> {
 
     /// Any form.
     fn expr(&mut self, form: &Form, tail: Tail) -> A {
+        self.watch.step()?;
         self.depth += 1;
         if self.depth > FORM_NESTING.max {
             let problem = format!("forms are nested deeper than {} levels", FORM_NESTING.max);
@@ -151,23 +160,28 @@ impl<'a> Analyser<'a> {
 
     /// Forms one after the other; nil when there are none.
     fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> A {
-        let Some((last, before)) = forms.split_last() else {
-            return Ok(Node::constant(Value::Nil, span));
-        };
-        if before.is_empty() {
-            return self.expr(last, tail);
+        match forms {
+            [] => Ok(Node::constant(Value::Nil, span)),
+            [only] => self.expr(only, tail),
+            _ => Ok(Node::new(Expr::Do(self.last_in_tail(forms, tail)?), span)),
         }
+    }
+
+    /// Forms that are all evaluated, the last one in the position of the whole.
+    fn last_in_tail(&mut self, forms: &[Form], tail: Tail) -> A<Vec<Node>> {
         let mut nodes = Vec::with_capacity(forms.len());
-        for form in before {
-            nodes.push(self.expr(form, Tail::No)?);
+        if let Some((last, before)) = forms.split_last() {
+            for form in before {
+                nodes.push(self.expr(form, Tail::No)?);
+            }
+            nodes.push(self.expr(last, tail)?);
         }
-        nodes.push(self.expr(last, tail)?);
-        Ok(Node::new(Expr::Do(nodes), span))
+        Ok(nodes)
     }
 
     /// Forms that are all evaluated, none in tail position.
     fn all(&mut self, forms: &[Form]) -> A<Vec<Node>> {
-        forms.iter().map(|form| self.expr(form, Tail::No)).collect()
+        self.last_in_tail(forms, Tail::No)
     }
 
     /// The innermost function.

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
+use super::watch::Watch;
 use super::{Error, Form, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
@@ -37,11 +38,17 @@ impl Default for Budget {
 ///
 /// Fails with `program_too_large`, `parse_error` or `symbol_limit_exceeded`, in this order.
 pub fn read(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
+    read_watched(source, budget, &Watch::none())
+}
+
+/// The same, unless it is stopped.
+pub(super) fn read_watched(source: &str, budget: Budget, watch: &Watch<'_>) -> Result<Vec<Form>, Error> {
     if source.len() > budget.bytes {
         return Err(fault::too_large(source.len(), budget.bytes));
     }
     let mut reader = Reader::new(source, budget);
     for (span, lexeme) in Lexemes::new(source) {
+        watch.step()?;
         reader.take(span, lexeme)?;
     }
     reader.finish()
@@ -62,27 +69,27 @@ struct Reader<'a> {
     /// Finished forms of all open levels, outermost first.
     forms: Vec<Form>,
     names: Names<'a>,
-    /// Where the last token ends, when it ends in a quote and is no character.
-    quote: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
     fn new(source: &'a str, budget: Budget) -> Self {
-        Self { source, levels: Vec::new(), forms: Vec::new(), names: Names::new(budget.symbols), quote: None }
+        Self { source, levels: Vec::new(), forms: Vec::new(), names: Names::new(budget.symbols) }
     }
 
     fn take(&mut self, span: Span, lexeme: Lexeme) -> Result<(), Error> {
-        let text = span.text(self.source);
-        let quote = self.quote.take();
+        match lexeme {
+            Lexeme::Space | Lexeme::Comment => return Ok(()),
+            Lexeme::Close(bracket) => return self.close(bracket, span),
+            _ => {}
+        }
         // As the reference has it: an empty bracket one level deeper than allowed is fine, for nothing is inside of it.
         let most = PROGRAM_NESTING.usual() as usize;
-        if self.levels.len() > most && !matches!(lexeme, Lexeme::Close(_) | Lexeme::Space | Lexeme::Comment) {
+        if self.levels.len() > most {
             return Err(fault::too_deep(most, span));
         }
+        let text = &self.source[span.start..span.end];
         let shape = match lexeme {
-            Lexeme::Space | Lexeme::Comment => return Ok(()),
-            Lexeme::Open(opener) => return self.open(opener, span, quote),
-            Lexeme::Close(bracket) => return self.close(bracket, span),
+            Lexeme::Open(opener) => return self.open(opener, span),
             Lexeme::Symbol | Lexeme::Placeholder => Shape::Symbol(self.names.symbol(text)),
             Lexeme::Keyword => Shape::Literal(Value::Keyword(self.names.keyword(text))),
             Lexeme::Integer => Shape::Literal(literal::integer(text, span)?),
@@ -99,14 +106,17 @@ impl<'a> Reader<'a> {
             Lexeme::Var => Shape::Var(self.names.symbol(&text[2..])),
             Lexeme::Discard => return Err(fault::discard(span)),
             Lexeme::Unknown => return Err(fault::unknown(self.source, span)),
+            Lexeme::Space | Lexeme::Comment | Lexeme::Close(_) => return Ok(()),
         };
-        self.quote = (lexeme != Lexeme::Char && text.ends_with('\'')).then_some(span.end);
         self.forms.push(Form { shape, span });
         Ok(())
     }
 
-    fn open(&mut self, opener: Opener, span: Span, quote: Option<usize>) -> Result<(), Error> {
-        if quote == Some(span.start) && !matches!(opener, Opener::Set | Opener::Short) {
+    fn open(&mut self, opener: Opener, span: Span) -> Result<(), Error> {
+        let after_quote = self.source[..span.start].ends_with('\'') && !matches!(opener, Opener::Set | Opener::Short);
+        // A name may end in a quote, and so may a character, which is fine.
+        let is_name = |form: &Form| form.span.end == span.start && !matches!(form.shape, Shape::Literal(_));
+        if after_quote && self.forms.last().is_some_and(is_name) {
             return Err(fault::quoted_bracket(Span::new(span.start - 1, span.end)));
         }
         self.levels.push(Level { opener, span, before: self.forms.len() });
