@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::thread;
 
+use super::analyse::{self, analyse_watched};
 use super::compile::{Unit, compile};
 use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
-use super::analyse::{self, analyse_watched};
 use super::read::read_watched;
 use super::watch::Watch;
 use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, builtins, ir};

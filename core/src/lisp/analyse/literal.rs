@@ -126,14 +126,14 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
 const FEW: usize = 8;
 
 /// Fails when two of the forms are literally equal.
-fn distinct<'f>(problem: &str, forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
+fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
     let twice = if forms.len() <= FEW {
         let same = |a: &Form, b: &Form| Written::of(a).is_some_and(|a| Written::of(b).is_some_and(|b| a == b));
         let mut before = forms.clone().enumerate();
         before.find(|(at, form)| forms.clone().take(*at).any(|known| same(known, form))).map(|(_, form)| form)
     } else {
         let mut seen = HashSet::new();
-        forms.clone().find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
+        forms.find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
     };
     match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),

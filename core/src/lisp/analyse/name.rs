@@ -110,14 +110,17 @@ impl Unknown {
                     seen.push(unknown);
                 }
             }
-            let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
+            let names: Vec<String> =
+                seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
             let more = if seen.len() > LISTED { " and more" } else { "" };
             let problem = match names.as_slice() {
                 [name] => format!("nothing is called {name}"),
                 names => format!("nothing is called {}{more}", names.join(", ")),
             };
             let mut hints: Vec<String> = Vec::new();
-            for hint in seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals)) {
+            for hint in
+                seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals))
+            {
                 if !hints.contains(&hint) {
                     hints.push(hint);
                 }

@@ -63,8 +63,7 @@ fn of_pattern(pattern: &Form, names: &mut HashSet<Keyword>) {
     let mut left = vec![pattern];
     while let Some(form) = left.pop() {
         match &form.shape {
-            Shape::Symbol(name) => _ = names.insert(*name),
-            Shape::Literal(Value::Keyword(name)) => _ = names.insert(*name),
+            Shape::Symbol(name) | Shape::Literal(Value::Keyword(name)) => _ = names.insert(*name),
             _ => left.extend(parts(form)),
         }
     }

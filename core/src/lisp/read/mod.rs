@@ -87,9 +87,11 @@ impl<'a> Reader<'a> {
         if self.levels.len() > most {
             return Err(fault::too_deep(most, span));
         }
-        let text = &self.source[span.start..span.end];
+        if let Lexeme::Open(opener) = lexeme {
+            return self.open(opener, span);
+        }
+        let text = span.text(self.source);
         let shape = match lexeme {
-            Lexeme::Open(opener) => return self.open(opener, span),
             Lexeme::Symbol | Lexeme::Placeholder => Shape::Symbol(self.names.symbol(text)),
             Lexeme::Keyword => Shape::Literal(Value::Keyword(self.names.keyword(text))),
             Lexeme::Integer => Shape::Literal(literal::integer(text, span)?),
@@ -106,14 +108,15 @@ impl<'a> Reader<'a> {
             Lexeme::Var => Shape::Var(self.names.symbol(&text[2..])),
             Lexeme::Discard => return Err(fault::discard(span)),
             Lexeme::Unknown => return Err(fault::unknown(self.source, span)),
-            Lexeme::Space | Lexeme::Comment | Lexeme::Close(_) => return Ok(()),
+            Lexeme::Space | Lexeme::Comment | Lexeme::Open(_) | Lexeme::Close(_) => return Ok(()),
         };
         self.forms.push(Form { shape, span });
         Ok(())
     }
 
     fn open(&mut self, opener: Opener, span: Span) -> Result<(), Error> {
-        let after_quote = self.source[..span.start].ends_with('\'') && !matches!(opener, Opener::Set | Opener::Short);
+        let byte_before = span.start.checked_sub(1).and_then(|before| self.source.as_bytes().get(before));
+        let after_quote = byte_before == Some(&b'\'') && !matches!(opener, Opener::Set | Opener::Short);
         // A name may end in a quote, and so may a character, which is fine.
         let is_name = |form: &Form| form.span.end == span.start && !matches!(form.shape, Shape::Literal(_));
         if after_quote && self.forms.last().is_some_and(is_name) {

@@ -117,14 +117,14 @@ impl Opener {
 /// The lexemes of a text.
 #[derive(Debug, Clone)]
 pub struct Lexemes<'a> {
-    source: &'a str,
+    rest: &'a str,
     at: usize,
 }
 
 impl<'a> Lexemes<'a> {
     /// From the start of a text. A byte order mark there counts as space.
     pub fn new(source: &'a str) -> Self {
-        Self { source, at: 0 }
+        Self { rest: source, at: 0 }
     }
 }
 
@@ -133,13 +133,18 @@ impl Iterator for Lexemes<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.source.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let (bytes, lexeme) = match lexeme(rest) {
-            (bytes, Lexeme::Unknown) if self.at == 0 && rest.starts_with(BYTE_ORDER_MARK) => (bytes, Lexeme::Space),
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (bytes, lexeme) = match lexeme(self.rest) {
+            (bytes, Lexeme::Unknown) if self.at == 0 && self.rest.starts_with(BYTE_ORDER_MARK) => {
+                (bytes, Lexeme::Space)
+            }
             found => found,
         };
         let start = self.at;
         self.at += bytes;
+        self.rest = self.rest.get(bytes..).unwrap_or_default();
         Some((Span::new(start, self.at), lexeme))
     }
 }
