@@ -9,10 +9,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::thread;
 
+use super::analyse::{self, analyse_watched};
 use super::compile::{Unit, compile};
 use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
-use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, analyse, builtins, ir, read};
+use super::read::read_watched;
+use super::watch::Watch;
+use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, builtins, ir};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
@@ -221,9 +224,10 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     };
     let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };
-    let forms = read(input.source, budget)?;
+    let watch = Watch::new(&check);
+    let forms = read_watched(input.source, budget, &watch)?;
     check()?;
-    let (program, warnings) = understand(forms, input)?;
+    let (program, warnings) = understand(&forms, input, &watch)?;
     check()?;
     let unit = Arc::new(compile(&program, input.source));
     check()?;
@@ -233,13 +237,13 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
 }
 
 /// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
-fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<String>), Error> {
+fn understand(forms: &[Form], input: &Input<'_>, watch: &Watch<'_>) -> Result<(ir::Program, Vec<String>), Error> {
     let names = Names { memory: input.memory, tools: input.tools };
-    let strict = || analyse(&forms, &names).map(|program| (program, Vec::new()));
+    let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
     match input.dialect {
         Dialect::Current => return strict(),
         Dialect::Auto => match strict() {
-            Err(_) if legacy::uses(&forms) => {}
+            Err(_) if legacy::uses(forms) => {}
             understood => return understood,
         },
         Dialect::Legacy => {}
@@ -251,7 +255,7 @@ fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<S
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
     let translation = legacy::translate(forms, outside, input.dialect)?;
-    let program = analyse(&translation.forms, &names)?;
+    let program = analyse_watched(&translation.forms, &names, watch)?;
     Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
 }
 

@@ -17,9 +17,9 @@ use crate::value::{Keyword, Value};
 enum Written<'f> {
     Literal(&'f Value),
     Zero,
-    Symbol(&'f str),
-    Quoted(&'f str),
-    Var(&'f str),
+    Symbol(Keyword),
+    Quoted(Keyword),
+    Var(Keyword),
     Sequence(Vec<Written<'f>>),
     Map(Vec<(Written<'f>, Written<'f>)>),
     Set(Vec<Written<'f>>),
@@ -32,9 +32,9 @@ impl<'f> Written<'f> {
         Some(match &form.shape {
             Shape::Literal(Value::Float(0.0)) => Self::Zero,
             Shape::Literal(value) => Self::Literal(value),
-            Shape::Symbol(name) => Self::Symbol(name),
-            Shape::Quoted(name) => Self::Quoted(name),
-            Shape::Var(name) => Self::Var(name),
+            Shape::Symbol(name) => Self::Symbol(*name),
+            Shape::Quoted(name) => Self::Quoted(*name),
+            Shape::Var(name) => Self::Var(*name),
             Shape::List(parts) | Shape::Vector(parts) => Self::Sequence(all(parts)?),
             Shape::Map(parts) => {
                 let entry = |pair: &'f [Form]| Some((Self::of(&pair[0])?, Self::of(&pair[1])?));
@@ -59,14 +59,14 @@ impl Analyser<'_> {
         match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), span)),
             Shape::Regex(source) => regex(source, span),
-            Shape::Quoted(name) => Ok(Node::constant(Value::Symbol(Keyword::intern(name)), span)),
-            Shape::Var(name) => Ok(self.var(name, span)),
+            Shape::Quoted(name) => Ok(Node::constant(Value::Symbol(*name), span)),
+            Shape::Var(name) => Ok(self.var(*name, span)),
             Shape::Short(parts) => self.short(form, parts),
-            Shape::Symbol(name) => self.symbol(name, span),
+            Shape::Symbol(name) => self.symbol(*name, span),
             Shape::List(parts) => self.list(form, parts, Tail::No),
             Shape::Vector(parts) => Ok(Node::new(vector(self.all(parts)?), span)),
             Shape::Set(parts) => {
-                distinct("a set has the same element twice", parts)?;
+                distinct("a set has the same element twice", parts.iter())?;
                 Ok(Node::new(set(self.all(parts)?), span))
             }
             Shape::Map(parts) => {
@@ -122,10 +122,20 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
         .collect()
 }
 
+/// Forms that are compared with each other one by one.
+const FEW: usize = 8;
+
 /// Fails when two of the forms are literally equal.
-fn distinct<'f>(problem: &str, forms: impl IntoIterator<Item = &'f Form>) -> A<()> {
-    let mut seen = HashSet::new();
-    match forms.into_iter().find(|form| Written::of(form).is_some_and(|written| !seen.insert(written))) {
+fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
+    let twice = if forms.len() <= FEW {
+        let same = |a: &Form, b: &Form| Written::of(a).is_some_and(|a| Written::of(b).is_some_and(|b| a == b));
+        let mut before = forms.clone().enumerate();
+        before.find(|(at, form)| forms.clone().take(*at).any(|known| same(known, form))).map(|(_, form)| form)
+    } else {
+        let mut seen = HashSet::new();
+        forms.find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
+    };
+    match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),
         None => Ok(()),
     }
