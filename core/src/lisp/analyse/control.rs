@@ -177,6 +177,7 @@ impl Analyser<'_> {
 fn defined_name<'f>(op: &str, form: &'f Form) -> A<&'f str> {
     plain(form).ok_or_else(|| {
         let problem = match form.symbol() {
+            Some(name) if !name.contains('/') => format!("`{name}` cannot be defined: it is an earlier result"),
             Some(name) => format!("`{name}` cannot be defined: it belongs to a namespace"),
             None => "the name must be a symbol".to_owned(),
         };

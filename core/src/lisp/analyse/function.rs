@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::bind::unsupported;
 use super::call::count;
-use super::name::{HISTORY, is_placeholder, number, plain};
+use super::name::{is_placeholder, number, plain};
 use super::scope::Scope;
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
@@ -150,7 +150,7 @@ impl Analyser<'_> {
 /// are values, but a tool is called.
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
-    is_tool || plain(form).is_some_and(|name| !is_placeholder(name) && !HISTORY.contains(&name))
+    is_tool || plain(form).is_some_and(|name| !is_placeholder(name))
 }
 
 /// Is it a list of parameters with a body, as functions of several arities have them?

@@ -27,7 +27,7 @@ type Name = (Box<str>, Span, Vec<Box<str>>);
 const LISTED: usize = 20;
 
 /// The names of earlier results, the last one first.
-pub(super) const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
+const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
 
 /// A part of the language that Clojure has and this does not, with what to write instead.
 const ABSENT: &[(&str, &str)] = &[
@@ -296,7 +296,7 @@ fn is_written(name: &str) -> bool {
     !name.starts_with('\u{1}')
 }
 
-/// The symbol of a form, without a namespace.
+/// The symbol of a form that may be given a meaning: without a namespace, and not that of an earlier result.
 pub(super) fn plain(form: &Form) -> Option<&str> {
-    form.symbol().filter(|name| namespaces::split(name).is_none())
+    form.symbol().filter(|name| namespaces::split(name).is_none() && !HISTORY.contains(name))
 }
