@@ -156,7 +156,7 @@ fn extract_event(extracted: &Extracted, answer: &Answer, reply: &str, failed: Op
     }
 }
 
-fn issue_record(issue: &Issue) -> IssueRecord {
+pub(super) fn issue_record(issue: &Issue) -> IssueRecord {
     IssueRecord {
         path: if issue.path == Path::default() { String::new() } else { issue.path.to_string() },
         severity: if issue.severity == Severity::Error { "error" } else { "warning" }.to_owned(),

@@ -8,15 +8,20 @@ mod answer;
 mod ask;
 mod call;
 mod child;
+mod compaction;
 mod cycle;
 mod json;
 mod ports;
 mod preview;
+mod program;
+mod ptc_lisp;
+mod refs;
 mod text;
 
 use futures::future::BoxFuture;
+use ptc_core::lisp::Memory;
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
 use crate::event::{Address, Check, ErrorRecord, IssueRecord};
@@ -44,6 +49,10 @@ pub struct Input {
     pub deadline_ms: Option<i64>,
     /// What the whole tree of agents shares.
     pub tree: Tree,
+    /// Definitions to start with; the agent's own when absent.
+    pub memory: Option<Memory>,
+    /// Results of finished tasks to start with.
+    pub journal: Option<Map>,
 }
 
 impl Input {
@@ -54,7 +63,17 @@ impl Input {
 
     /// A root run at this address.
     pub fn at(address: Address, context: Json) -> Self {
-        Self { address, context, descriptions: Vec::new(), seed: 0, depth: 0, deadline_ms: None, tree: Tree::default() }
+        Self {
+            address,
+            context,
+            descriptions: Vec::new(),
+            seed: 0,
+            depth: 0,
+            deadline_ms: None,
+            tree: Tree::default(),
+            memory: None,
+            journal: None,
+        }
     }
 }
 
@@ -115,7 +134,8 @@ async fn by_mode(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Answered
     match (cycle.plan.agent.mode, cycle.plan.variant) {
         (Mode::Json, _) | (Mode::Text, Variant::Json) => json::run(cycle, input).await,
         (Mode::Text, _) => text::run(cycle, input).await,
-        _ => Err(Halt::fail(Reason::InvalidAgent, "this mode is not in this build")),
+        (Mode::PtcLisp, _) => ptc_lisp::run(cycle, input).await,
+        (Mode::JsonLoop, _) => Err(Halt::fail(Reason::InvalidAgent, "this mode is not in this build")),
     }
 }
 
