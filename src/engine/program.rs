@@ -89,7 +89,6 @@ impl Cycle<'_> {
 
     async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
-        let (done, mut ended) = oneshot::channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
         let job = Job {
             source: source.to_owned(),
@@ -98,11 +97,8 @@ impl Cycle<'_> {
             now_ms: self.now_ms,
             stop: Arc::clone(&stop_sign),
         };
-        let thread = std::thread::Builder::new().name("program of a turn".to_owned());
-        let started = thread.spawn(move || _ = done.send(job.run(&Bridge(sender))));
-        if let Err(error) = started {
-            return Err(Halt::fail(Reason::InternalError, format!("no thread could be started: {error}")));
-        }
+        // It waits for the program's own thread; a paused clock stands still meanwhile.
+        let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender)));
         let mut answers = FuturesUnordered::new();
         let mut halted = None;
         let deadline = self.mission_left_ms().map(|left| Instant::now() + Duration::from_millis(left));

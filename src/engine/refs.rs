@@ -10,7 +10,6 @@ use ptc_core::lisp::{Input as Program, Signal, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::underscored;
 use ptc_core::value::{Bounds, Json, Value};
-use tokio::sync::oneshot;
 
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
@@ -114,24 +113,18 @@ fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
 async fn evaluate(expression: &str, result: &Value) -> Value {
     let source = format!("(let [result data/result] {expression})");
     let context = Value::map(vec![(Value::str("result"), result.clone())]);
-    let (done, ended) = oneshot::channel();
-    let thread = std::thread::Builder::new().name("ref".to_owned());
-    let started = thread.spawn(move || {
+    let task = tokio::task::spawn_blocking(move || {
         let limits = Limits::default();
         let input = Program { context: &context, ..Program::new(&source, &limits) };
         let stop = AtomicBool::new(false);
         let most = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
         let setting = Setting { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
-        let value = match program::run(&input, &setting).result {
+        match program::run(&input, &setting).result {
             Ok((Signal::Value | Signal::Return, value)) => boundary::externalize(&value).0,
             Ok((Signal::Fail, _)) | Err(_) => Value::Nil,
-        };
-        _ = done.send(value);
+        }
     });
-    match started {
-        Ok(_) => ended.await.unwrap_or_default(),
-        Err(_) => Value::Nil,
-    }
+    task.await.unwrap_or_default()
 }
 
 #[cfg(test)]
