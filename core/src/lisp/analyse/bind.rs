@@ -65,7 +65,7 @@ impl Analyser<'_> {
     /// A symbol that becomes a local.
     fn name_pattern(&mut self, form: &Form) -> A<u32> {
         let Some(name) = plain(form) else {
-            return Err(unsupported(form, "a local name must be a symbol without a namespace"));
+            return Err(unsupported(form, "a local name must be a symbol without a namespace, and no earlier result"));
         };
         let slot = self.scope().slot();
         self.declare(name, slot);

@@ -83,6 +83,13 @@ impl Analyser<'_> {
                     format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
                 return Err(broken_with(Reason::InvalidForm, name, "data is no function", &hint, form.span));
             }
+            Some(("Double", member)) => {
+                // A constant that is called is the constant (as the suite's reference has it).
+                if let Ok(value @ Value::Float(_)) = namespaces::find("Double", member) {
+                    self.all(args)?;
+                    return Ok(Node::constant(value, form.span));
+                }
+            }
             _ => {}
         }
         let unknown = self.unknown.mark();

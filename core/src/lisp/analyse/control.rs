@@ -171,6 +171,7 @@ impl Analyser<'_> {
 fn defined_name(op: &str, form: &Form) -> A<Keyword> {
     plain(form).ok_or_else(|| {
         let problem = match form.symbol() {
+            Some(name) if !name.contains('/') => format!("`{name}` cannot be defined: it is an earlier result"),
             Some(name) => format!("`{name}` cannot be defined: it belongs to a namespace"),
             None => "the name must be a symbol".to_owned(),
         };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::bind::unsupported;
 use super::call::count;
 use super::name::{is_placeholder, number, plain};
-use super::word::HISTORY;
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
@@ -178,7 +177,7 @@ fn written(op: &str) -> String {
 /// are values, but a tool is called.
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
-    is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()) && !HISTORY.contains(&name.name()))
+    is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()))
 }
 
 /// Is it a list of parameters with a body, as functions of several arities have them?

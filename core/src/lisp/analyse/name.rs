@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::word::HISTORY;
 use super::{A, Analyser, is_form};
 use crate::lisp::builtins;
 use crate::lisp::function::Function;
@@ -282,7 +283,7 @@ fn is_written(name: &str) -> bool {
     !name.starts_with('\u{1}')
 }
 
-/// The symbol of a form, without a namespace.
+/// The symbol of a form that may be given a meaning: without a namespace, and not that of an earlier result.
 pub(super) fn plain(form: &Form) -> Option<Keyword> {
-    form.name().filter(|name| namespaces::split(name.name()).is_none())
+    form.name().filter(|name| namespaces::split(name.name()).is_none() && !HISTORY.contains(&name.name()))
 }

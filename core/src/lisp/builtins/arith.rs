@@ -92,7 +92,13 @@ fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             NumberError::NotNumber(_) => failed(NumberError::NotNumber(1), Reason::TypeError, 0, &[one]),
             other => failed(other, Reason::TypeError, 0, &[one]),
         }),
-        _ => fold(machine, Value::Int(1), args, DIV, Reason::TypeError),
+        _ => {
+            // What is no number is said before that something is zero.
+            if let Some((at, other)) = args.iter().enumerate().find(|(_, arg)| !number::is_number(arg)) {
+                return Err(failed(NumberError::NotNumber(1), Reason::TypeError, at, &[other]));
+            }
+            fold(machine, Value::Int(1), args, DIV, Reason::TypeError)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::ORDERED;
-use super::argument::{Sources, hinted, integer, length, no_entries, taken};
+use super::argument::{Sources, hinted, integer, is_record, length, no_entries, taken};
 use super::collection::{own_list, own_map};
 use super::sort::{is_leaf, members_of};
 use super::view::collect;
@@ -107,7 +107,7 @@ fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [item, coll] = taken(args);
-    if let Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) = coll {
+    if is_record(&coll) {
         return Err(no_entries(2, "a list, string, map or set", &coll));
     }
     Sources::All.check(2, &coll)?;
@@ -121,7 +121,10 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some((coll, items)) = args.split_first_mut() else { return Ok(Vec::new().into()) };
     machine.ticks(items.len())?;
     let mut coll = std::mem::take(coll);
-    if coll.is_nil() && !items.is_empty() {
+    if items.is_empty() {
+        return Ok(coll);
+    }
+    if coll.is_nil() {
         coll = Vec::new().into();
     }
     match &mut coll {
@@ -155,7 +158,6 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 map.insert(key, value);
             }
         }
-        Value::Nil => {}
         Value::Str(_) => return Err(hinted(wrong(1, "a list, map or set", &coll), "Join strings with str")),
         other => {
             let problem = format!("argument 1 must be a list, map or set, got {}", described(other));
@@ -219,6 +221,9 @@ fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
 }
 
 fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if let [one] = args {
+        return Ok(std::mem::take(one));
+    }
     for (place, coll) in args.iter().enumerate() {
         if matches!(coll, Value::Str(_)) {
             return Err(hinted(wrong(place + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));

@@ -297,12 +297,20 @@ fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a s
     let whole = text(2, &args[1])?;
     let group = match args.get(2) {
         None => Some(1),
-        Some(Value::Int(group)) => usize::try_from(*group).ok(),
+        Some(Value::Int(group)) => Some(*group),
         Some(Value::Big(_)) => None,
         Some(other) => return Err(wrong(3, "an integer", other)),
     };
     let found = Texts::new(&pattern, whole).first(machine)?;
-    let place = found.zip(group).and_then(|(found, group)| found.get(group).copied().flatten());
+    let place = found.zip(group).and_then(|(found, group)| {
+        // A negative number counts from the last group, as `(take -1 coll)` counts from the last item.
+        let group = if group < 0 {
+            found.len().checked_add_signed(isize::try_from(group).ok()?)?
+        } else {
+            usize::try_from(group).ok()?
+        };
+        found.get(group).copied().flatten()
+    });
     Ok(place.and_then(|(from, to)| whole.get(from..to)))
 }
 

@@ -83,10 +83,10 @@ impl<'v> Comparator<'v> {
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
             Self::Function(function) => {
                 machine.tick()?;
-                match function.call2(machine, first.clone(), second.clone()).map_err(inside)? {
+                match function.call2(machine, first.clone(), second.clone()).map_err(compared)? {
                     Value::Bool(true) => Ok(false),
                     // Only the other way round tells a tie.
-                    Value::Bool(false) | Value::Nil => {
+                    Value::Bool(false) => {
                         Ok(function.call2(machine, second.clone(), first.clone()).map_err(inside)?.is_truthy())
                     }
                     Value::Int(sign) => Ok(sign > 0),
@@ -102,7 +102,21 @@ impl<'v> Comparator<'v> {
 #[cold]
 fn no_answer(answer: &Value) -> Box<Halt> {
     let problem = format!("the comparator must give a boolean or a number, got {}", described(answer));
-    Error::new(Reason::TypeError, problem).hint("Sort by a key with (sort-by key coll)").into()
+    Error::new(Reason::RuntimeError, problem).hint("Sort by a key with (sort-by key coll)").into()
+}
+
+/// What a comparator failed with: one that does not take two items is the wrong kind of function.
+#[cold]
+fn compared(mut halt: Box<Halt>) -> Box<Halt> {
+    match &mut *halt {
+        Halt::Error(error)
+            if error.span.is_none() && matches!(error.reason, Reason::ArityMismatch | Reason::ArityError) =>
+        {
+            error.reason = Reason::TypeError;
+            halt
+        }
+        _ => inside(halt),
+    }
 }
 
 /// The language's order, counted as the work it is.
@@ -124,6 +138,12 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Set(_) => hinted(halt, "Use (sort (vec s)) or (sort-by identity s)"),
         _ => halt,
     })?;
+    if let (2, Value::Map(_)) = (position, &coll) {
+        return Err(hinted(
+            wrong(2, "a list or string", &coll),
+            "Use (sort comparator (seq m)) or (sort-by key comparator m)",
+        ));
+    }
     let mut items = collect(machine, coll)?;
     if sort_integers(machine, &mut items, &comparator)? {
         return Ok(items.into());
