@@ -24,16 +24,15 @@ const ROUNDS: usize = 3;
 
 fn main() {
     let (flags, words): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|word| word.starts_with("--"));
-    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
-    let any_task = words.iter().any(|word| word.len() == 1);
-    let any_peer = words.iter().any(|word| word.len() > 1);
-    let mut bench = Bench::new(|task| !any_task || wanted(task));
+    let (tasks, peers): (Vec<String>, Vec<String>) = words.into_iter().partition(|word| word.len() == 1);
+    let wanted = |words: &[String], name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    let mut bench = Bench::new(move |task| wanted(&tasks, task));
     for round in 0..ROUNDS {
-        for (name, tasks) in PEERS {
-            if !any_peer || wanted(name) {
+        for (name, run) in PEERS {
+            if wanted(&peers, name) {
                 eprintln!("round {} of {ROUNDS}: {name}", round + 1);
                 bench.language(name);
-                on_large_stack(|| tasks(&mut bench));
+                on_large_stack(|| run(&mut bench));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Calling tools: which arguments they get (language contract §11) and what is recorded.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::Machine;
 use crate::lisp::boundary::tool_args;
 use crate::lisp::{Call, CallAddress, Error, Failure, Halt, R, described};
@@ -20,7 +22,9 @@ impl Machine<'_> {
         }
         let at = CallAddress { branches: self.branches.clone(), call: self.made };
         self.made += 1;
-        let answer = self.world.host.call(&at, tool, &args);
+        let host = self.world.host;
+        let answer = catch_unwind(AssertUnwindSafe(|| host.call(&at, tool, &args)))
+            .unwrap_or_else(|_| Err(Failure::Tool("it broke off".to_owned())));
         let record = |result| self.calls.push(Call { at, tool: tool.to_owned(), args, result });
         match answer {
             Ok(value) => {

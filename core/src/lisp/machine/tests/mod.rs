@@ -1,7 +1,9 @@
 //! Programs on the machine, as data: what comes out, and which limit ends what.
 
+mod faults;
 mod hostile;
 mod limits;
+mod order;
 mod parallel;
 mod table;
 
