@@ -26,7 +26,8 @@
 //!     .expect("a valid agent");
 //! let model = script([r#"{"wrong": "field"}"#, r#"{"message": "hello Ann"}"#]);
 //! let context = ptc_core::value::json::parse(r#"{"name": "Ann"}"#).expect("JSON");
-//! let ports = Ports { model: &model, clock: &SystemClock, events: &Unsaved::default(), stop: Stop::default() };
+//! let events = Unsaved::default();
+//! let ports = Ports::new(&model, &SystemClock, &events, Stop::default());
 //!
 //! let step = engine::run(&plan, Input::new(context), &ports).await;
 //! assert_eq!(step.answer.unwrap().to_text(), r#"{"message":"hello Ann"}"#);
@@ -46,5 +47,6 @@ pub mod program;
 pub mod prompt;
 pub mod replay;
 pub mod session;
+pub mod tool;
 pub mod tui;
 pub mod workbench;

@@ -44,6 +44,14 @@ limits! {
     MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "Turns of a run; in json mode the number of attempts, of which the last one gives the reason of the failure.";
     MISSION_TIMEOUT "mission_timeout_ms" "ms" None, 1, 86_400_000, MissionTimeout "Time for the whole run, read once per turn. A running model call is ended when it is over.";
     TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "Input and output tokens of a run, checked after each reply; the reply that crosses the limit is paid for.";
+    RETRY_TURNS "retry_turns" "turns" Some(0), 0, 1_000, BudgetExhausted "Turns after the work turns, for correcting a value that does not fit.";
+    TREE_TURNS "turn_budget" "turns" Some(20), 1, 100_000, TurnBudgetExhausted "Turns of an agent and all agents below it together.";
+    TREE_DEPTH "max_depth" "levels" Some(3), 1, 100, MaxDepthExceeded "Levels of agents that call agents, the first one included.";
+    REF_RETRIES "max_ref_retries" "retries" Some(1), 0, 100, MissingRefs "Messages that ask for missing refs before the run fails; each costs a turn.";
+    RUN_CALLS "max_tool_calls" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "Tool calls of a run, refused ones included.";
+    MEMORY_BYTES "memory_bytes" "bytes" Some(1_048_576), 1, 1_000_000_000, MemoryLimitExceeded "Size of the definitions kept between turns, as readable text.";
+    PROTOCOL_FAILURES "max_protocol_failures" "replies" Some(3), 1, 1_000, ProtocolError "Replies in a row that are no control object.";
+    TOOL_TIMEOUT "timeout_ms" "ms" Some(30_000), 1, 3_600_000, ToolError "Time for one call of a tool.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "Attempts to get one reply from a provider, the first included; only failures that may pass are tried again.";
     JSON_DEPTH "json_depth" "levels" Some(512), 1, 512, JsonParseError "Nesting of JSON from replies, contexts and tools.";
     JSON_DIGITS "json_digits" "digits" Some(10_000), 1, 10_000, JsonParseError "Digits of a whole number in JSON from replies, contexts and tools.";
@@ -66,7 +74,7 @@ limits! {
     PRINT_CHARS "max_print_length" "characters" Some(2_000), 1, 1_000_000, RuntimeError "Characters kept of one println; the rest is cut and counted.";
     PARALLEL_WORKERS "max_parallel_workers" "threads" Some(8), 1, 64, PmapError "Threads that pmap and pcalls of one program use at a time; without a free one the branch runs on the caller's thread.";
     PARALLEL_TIMEOUT "pmap_timeout_ms" "ms" Some(5_000), 1, 3_600_000, Timeout "Time for one pmap or pcalls as a whole.";
-    TOOL_CALLS "max_tool_calls" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "Tool calls of one program.";
+    TOOL_CALLS "max_tool_calls_per_program" "calls" None, 0, 1_000_000, ToolCallLimitExceeded "Tool calls of one program.";
     REGEX_BYTES "regex_bytes" "bytes" Some(256), 256, 256, RuntimeError "Length of a regular expression.";
     REGEX_INPUT "regex_input_bytes" "bytes" Some(32_768), 32_768, 32_768, RuntimeError "Part of a text that a regular expression searches; the rest is not looked at.";
     REGEX_STEPS "regex_steps" "steps" Some(100_000), 100_000, 100_000, TypeError "Backtracking steps of one search.";

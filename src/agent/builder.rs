@@ -99,7 +99,7 @@ impl Builder {
     /// Recovery level: strict, standard, lenient.
     #[must_use]
     pub fn recovery(mut self, level: impl Into<String>) -> Self {
-        self.agent.recovery = level.into();
+        self.agent.recovery = Some(level.into());
         self
     }
 

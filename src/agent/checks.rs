@@ -11,7 +11,6 @@ use ptc_core::template::{self, Template};
 use ptc_core::text::Span;
 
 use super::keys::VALIDATION;
-use super::unbuilt::Scope;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
 use crate::config::document::{advice, out_of_range};
 
@@ -47,22 +46,19 @@ fn option(key: &str, message: impl Into<String>) -> Diagnostic {
 }
 
 fn check_mode(agent: &Agent, findings: &mut Vec<Diagnostic>) {
-    if !agent.mode.is_built() {
-        let built: Vec<&str> = Mode::ALL.into_iter().filter(|mode| mode.is_built()).map(Mode::name).collect();
-        let message = format!("mode `{}` is not in this build; use {}", agent.mode, built.join(", "));
-        findings.push(option("mode", message));
-    }
     findings.extend(tools_refused(agent));
-    if agent.mode == Mode::Json {
+    if matches!(agent.mode, Mode::Json | Mode::Text) {
+        let keys = ["compaction", "compression"].into_iter().filter(|key| agent.asks(key));
         findings.extend(
-            agent
-                .unbuilt_in(Scope::History)
-                .map(|key| option(key, format!("json mode does not shorten its history; remove `{key}`"))),
+            keys.map(|key| option(key, format!("{} mode does not shorten its history; remove `{key}`", agent.mode))),
         );
     }
-    findings.extend(
-        agent.unbuilt_in(Scope::Refused).map(|key| option(key, format!("`{key}` is not in this build; remove it"))),
-    );
+}
+
+/// The recovery level: what is written, else the mode's (settled decision 9). The name has been checked.
+pub(super) fn recovery(agent: &Agent) -> Recovery {
+    let usual = if agent.mode == Mode::JsonLoop { Recovery::Strict } else { Recovery::Standard };
+    agent.recovery.as_deref().and_then(Recovery::from_name).unwrap_or(usual)
 }
 
 /// The refusal of tools in json mode.
@@ -93,8 +89,9 @@ fn check_limits(agent: &Agent, findings: &mut Vec<Diagnostic>) {
 
 fn check_names(agent: &Agent, findings: &mut Vec<Diagnostic>) {
     let levels = Recovery::ALL.map(Recovery::name);
+    let recovery = agent.recovery.as_deref().unwrap_or(levels[0]);
     let words: [(&str, &str, &str, &[&str]); 2] = [
-        ("recovery", "recovery level", &agent.recovery, &levels),
+        ("recovery", "recovery level", recovery, &levels),
         ("signature_validation", "signature_validation", &agent.signature_validation, &VALIDATION),
     ];
     for (key, what, word, known) in words {

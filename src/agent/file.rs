@@ -58,6 +58,16 @@ impl Agent {
     }
 }
 
+/// The agent of a table that stands inside another definition.
+pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
+    let mut target = Target { agent: Agent::default(), folder: Path::new("") };
+    let mut problems = Problems::default();
+    apply(&Entry::root(table), &mut target, &mut problems);
+    let found: Vec<Diagnostic> =
+        problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect();
+    if found.is_empty() { Ok(target.agent) } else { Err(found) }
+}
+
 /// Reads TOML text onto an agent. Problems are noted; what could be read is in the agent.
 pub(super) fn read_onto(base: Agent, text: &str, folder: &Path, problems: &mut Problems) -> Agent {
     let mut target = Target { agent: base, folder };
@@ -70,9 +80,9 @@ pub(super) fn read_onto(base: Agent, text: &str, folder: &Path, problems: &mut P
 /// The keys that `wanted` names as TOML: single values first, then a section per table.
 pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
     let known = ROWS.iter().filter_map(|row| Some((row.name, (row.write)(agent)?)));
-    let unbuilt = agent.unbuilt.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    let options = agent.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     let (tables, values): (Vec<_>, Vec<_>) =
-        known.chain(unbuilt).filter(|(name, _)| wanted(name)).partition(|(_, value)| is_section(value));
+        known.chain(options).filter(|(name, _)| wanted(name)).partition(|(_, value)| is_section(value));
     let mut out = String::new();
     for (name, value) in values {
         line(&mut out, name, &value);

@@ -2,16 +2,18 @@
 
 use ptc_core::value::{Json, json};
 
-use super::{Agent, Step, Turn, Usage};
+use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Envelope, Event, Kept, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart, RunText, SentMessage,
-    Source, elapsed_ms,
+    Address, Envelope, Event, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart,
+    RunText, SentMessage, Source, elapsed_ms,
 };
 
-/// Folds the events of one run.
+/// Folds the events of one run and of the runs below it.
 #[derive(Debug, Clone, Default)]
 pub struct StepFold {
     step: Step,
+    run: Option<Address>,
+    below: Vec<(Address, StepFold)>,
     started_ms: i64,
     price: Option<Price>,
     log: MessageLog,
@@ -23,8 +25,37 @@ pub struct StepFold {
 impl StepFold {
     /// Takes the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
+        let run = self.run.get_or_insert_with(|| envelope.run());
+        if envelope.run() != *run {
+            let Some(child) = envelope.run().child_of(run) else { return };
+            return self.apply_below(&child, envelope);
+        }
         self.log.apply(envelope);
         match &envelope.event {
+            Event::MemoryChange(change) if !change.rolled_back => remember(&mut self.step.memory, change),
+            Event::ToolCall(call) => self.step.calls.push(CallEntry {
+                address: Some(envelope.address.clone()),
+                name: call.name.clone(),
+                kind: call.kind.clone(),
+                args: call.args.clone(),
+                ..CallEntry::default()
+            }),
+            Event::ToolEnd(end) => {
+                let entry =
+                    self.step.calls.iter_mut().rev().find(|call| call.address.as_ref() == Some(&envelope.address));
+                if let Some(entry) = entry {
+                    entry.status = Some(end.status);
+                    entry.result.clone_from(&end.result);
+                    entry.error.clone_from(&end.error);
+                    entry.cached = end.cached;
+                    entry.ms = end.ms;
+                }
+            }
+            Event::RunWait(wait) => self.step.waits_for = Some(Address::from(wait.question.as_str())),
+            Event::PlanState(plan) => {
+                let done = plan.items.iter().filter_map(|(id, _, summary)| Some((id.clone(), summary.clone()?)));
+                self.step.summaries = done.collect();
+            }
             Event::RunStart(start) => self.start(start, envelope.at_ms),
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
@@ -43,14 +74,41 @@ impl StepFold {
         }
     }
 
+    fn apply_below(&mut self, child: &Address, envelope: &Envelope) {
+        let place = self.below.iter().position(|(address, _)| address == child).unwrap_or_else(|| {
+            self.below.push((child.clone(), Self::default()));
+            self.below.len() - 1
+        });
+        let (_, fold) = &mut self.below[place];
+        fold.apply(envelope);
+        if fold.is_complete()
+            && fold.run == Some(envelope.address.clone())
+            && matches!(envelope.event, Event::RunEnd(_))
+        {
+            let step = fold.step();
+            self.below.remove(place);
+            self.adopt(step);
+        }
+    }
+
+    /// Takes the Step of a run below that has ended.
+    pub fn adopt(&mut self, step: Step) {
+        self.step.children.push(step);
+    }
+
     fn start(&mut self, start: &RunStart, at_ms: i64) {
         self.started_ms = at_ms;
         self.price = start.model.price;
         self.step.name.clone_from(&start.agent.name);
+        if let Ok(agent) = Agent::from_toml(&start.agent.toml, "the recorded agent") {
+            self.describe(&agent);
+        }
+        // A run that went on after waiting starts over in the same file.
+        self.step.waits_for = None;
     }
 
     /// Names what only the definition knows.
-    pub fn describe(&mut self, agent: &Agent) {
+    fn describe(&mut self, agent: &Agent) {
         self.step.signature.clone_from(&agent.signature);
         self.step.original_prompt = Some(agent.prompt.clone());
         self.step.field_descriptions.clone_from(&agent.field_descriptions);
@@ -76,6 +134,10 @@ impl StepFold {
         self.step.answer = end.value.as_ref().map(crate::event::JsonText::json);
         self.step.value = self.step.answer.as_ref().map(Json::to_value).unwrap_or_default();
         self.step.fail.clone_from(&end.fail);
+        self.step.summary.clone_from(&end.summary);
+        self.step.refs = end.refs.as_ref().map(crate::event::JsonText::json);
+        self.step.from_turn = end.from_turn;
+        self.step.waits_for = None;
         let is_mission = |message: &&SentMessage| message.source == Source::Prompt && message.role == Role::User;
         self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);
         let usage = &end.usage;
@@ -83,6 +145,7 @@ impl StepFold {
             duration_ms: elapsed_ms(self.started_ms, at_ms),
             turns: usage.totals.turns,
             llm_requests: usage.totals.requests,
+            children: usage.children,
             tokens: usage.totals.tokens,
             cost: usage.totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
             schema_used: usage.schema_used,
@@ -106,6 +169,12 @@ impl StepFold {
     }
 }
 
+fn remember(memory: &mut Vec<(String, String)>, change: &MemoryChange) {
+    memory.retain(|(name, _)| !change.del.contains(name) && !change.set.iter().any(|(changed, _)| changed == name));
+    memory.extend(change.set.iter().map(|(name, value)| (name.clone(), value.text().to_owned())));
+    memory.sort();
+}
+
 fn in_turn(turn: &mut Turn, event: &Event) {
     match event {
         Event::RequestMade(request) => turn.request.clone_from(&request.messages),
@@ -126,11 +195,24 @@ fn in_turn(turn: &mut Turn, event: &Event) {
         Event::Extract(extract) => {
             turn.fixes = extract.fixes.iter().map(|(name, ..)| name.clone()).collect();
             turn.error.clone_from(&extract.error);
+            if extract.kind == "program" {
+                let whole = || Some(turn.raw_response.get(extract.span?.0..extract.span?.1)?.to_owned());
+                turn.program = match &extract.repaired {
+                    Some(Kept::Whole(text) | Kept::Head { head: text, .. }) => Some(text.clone()),
+                    None => whole(),
+                };
+                return;
+            }
             turn.json = match (&extract.repaired, extract.span) {
                 (Some(Kept::Whole(text)), _) => json::parse(text).ok(),
                 (None, Some((start, end))) => turn.raw_response.get(start..end).and_then(|text| json::parse(text).ok()),
                 _ => None,
             };
+        }
+        Event::ProgramEnd(end) => {
+            turn.result = end.value.as_ref().map(Kept::text).map(ToOwned::to_owned);
+            turn.prints.clone_from(&end.prints);
+            turn.error.clone_from(&end.error);
         }
         Event::Check(check) => turn.issues.extend(check.issues.iter().cloned()),
         Event::Message(message) if message.source == Source::Feedback => {

@@ -100,11 +100,11 @@ pub(super) const ROWS: &[Row] = &[
         read: |entry, target, problems| {
             set(
                 &mut target.agent.recovery,
-                one_of("recovery level", &Recovery::ALL.map(Recovery::name), entry),
+                one_of("recovery level", &Recovery::ALL.map(Recovery::name), entry).map(Some),
                 problems,
             );
         },
-        write: |agent| Some(Json::str(&agent.recovery)),
+        write: |agent| agent.recovery.as_ref().map(Json::str),
     },
     Row {
         name: "signature_validation",
@@ -152,12 +152,12 @@ pub(super) fn apply(table: &Entry<'_>, target: &mut Target<'_>, problems: &mut P
     for entry in &entries {
         if let Some(row) = ROWS.iter().find(|row| row.name == entry.key) {
             (row.read)(entry, target, problems);
-        } else if let Some(row) = super::unbuilt::row(entry.key) {
-            if problems.take((row.kind.check)(entry)).is_some() {
-                target.agent.set_unbuilt(row, entry.json.clone());
+        } else if let Some(row) = super::settings::row(entry.key) {
+            if problems.take(row.check(entry)).is_some() {
+                target.agent.set_option(row, entry.json.clone());
             }
         } else {
-            let known = ROWS.iter().map(|row| row.name).chain(super::unbuilt::ROWS.iter().map(|row| row.name));
+            let known = ROWS.iter().map(|row| row.name).chain(super::settings::ROWS.iter().map(|row| row.name));
             problems.push(entry.unknown(&known.collect::<Vec<_>>()));
         }
     }

@@ -16,8 +16,9 @@ mod mode;
 mod plan;
 mod rewrite;
 mod schema;
+mod settings;
 mod step;
-mod unbuilt;
+mod toolbox;
 
 use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
@@ -28,10 +29,11 @@ pub use context::Context;
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use draft::{DraftTexts, diagnose};
 pub use fold::StepFold;
-pub use mode::Mode;
+pub use mode::{Mode, Variant};
 pub use plan::Plan;
 pub use schema::RawSchema;
-pub use step::{Step, Turn, Usage};
+pub use settings::{Compaction, Completion, Format, MemoryStrategy, Ref, RefSource, Settings, Transport};
+pub use step::{CallEntry, Step, Turn, Usage};
 
 use crate::event::Options;
 
@@ -58,8 +60,8 @@ pub struct Agent {
     pub mission_timeout_ms: Option<u64>,
     /// Limit `token_limit`.
     pub token_limit: Option<u64>,
-    /// How far a reply may be repaired: strict, standard, lenient.
-    pub recovery: String,
+    /// How far a reply may be repaired: strict, standard, lenient; absent = strict in `json_loop`, else standard.
+    pub recovery: Option<String>,
     /// How inputs are checked: enabled, `warn_only`, strict, disabled.
     pub signature_validation: String,
     /// Ask the provider to cache the prompt.
@@ -78,8 +80,8 @@ pub struct Agent {
     pub tools: Vec<Tool>,
     /// Sections `[modes.x]` as written: keys that replace others in that mode. In the order of [`Mode::ALL`].
     pub modes: Vec<(Mode, Json)>,
-    /// Keys that this build knows and cannot use, as written, in the order of their table.
-    pub unbuilt: Vec<(String, Json)>,
+    /// Options of the modes as written, in the order of their table; [`Settings`] has their types.
+    pub options: Vec<(String, Json)>,
 }
 
 impl Agent {
@@ -125,7 +127,7 @@ impl Default for Agent {
             max_turns: MAX_TURNS.usual(),
             mission_timeout_ms: None,
             token_limit: None,
-            recovery: "standard".to_owned(),
+            recovery: None,
             signature_validation: "enabled".to_owned(),
             cache: false,
             system_prompt: SystemPrompt::default(),
@@ -135,7 +137,7 @@ impl Default for Agent {
             model_options: Options::default(),
             tools: Vec::new(),
             modes: Vec::new(),
-            unbuilt: Vec::new(),
+            options: Vec::new(),
         }
     }
 }

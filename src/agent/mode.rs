@@ -1,4 +1,6 @@
-//! Output modes: the table of names, and which of them this build can run.
+//! Output modes: the table of names, and the variants of the mode `text`.
+
+use ptc_core::signature::Type;
 
 /// An output mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,9 +34,54 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Can this build run it?
-    pub fn is_built(self) -> bool {
-        self == Self::Json
+    /// Does the model write programs in it?
+    pub fn is_program(self) -> bool {
+        self == Self::PtcLisp
+    }
+
+    /// Does the model answer with data in it?
+    pub fn is_data(self) -> bool {
+        !self.is_program()
+    }
+}
+
+/// What the mode `text` does: tools or none, text or JSON (agent contract §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// One call, the text is the answer.
+    Plain,
+    /// A JSON value, corrected until it fits.
+    Json,
+    /// Native tool calls, then text.
+    ToolsText,
+    /// Native tool calls, then JSON.
+    ToolsJson,
+}
+
+impl Variant {
+    /// The variant of an agent. `declared`: its output is declared at all.
+    pub fn of(tools: bool, output: &Type, declared: bool) -> Self {
+        match (tools, declared && *output != Type::String) {
+            (false, false) => Self::Plain,
+            (false, true) => Self::Json,
+            (true, false) => Self::ToolsText,
+            (true, true) => Self::ToolsJson,
+        }
+    }
+
+    /// Is the answer JSON?
+    pub fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::ToolsJson)
+    }
+
+    /// The name in files and on screens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Json => "json",
+            Self::ToolsText => "tools + text",
+            Self::ToolsJson => "tools + json",
+        }
     }
 }
 

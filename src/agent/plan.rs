@@ -3,12 +3,15 @@
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 
 use ptc_core::reply::Recovery;
-use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
+use ptc_core::signature::{self, InputMode, Signature, Type, from_json_schema, json_schema};
 use ptc_core::template::Template;
 use ptc_core::value::{Json, Value};
 
 use super::checks::{Checked, check};
-use super::{Agent, Diagnostic, Mode, RawSchema, context};
+use std::sync::Arc;
+
+use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Variant, context};
+use crate::tool::Tool;
 use json_schema::{Schema, Wrap};
 
 /// A checked agent.
@@ -27,6 +30,14 @@ pub struct Plan {
     pub schema: Option<Schema>,
     /// The developer's own schema: it decides about answers instead of `output`.
     pub raw_schema: Option<RawSchema>,
+    /// What the mode `text` does here; in other modes what it would do.
+    pub variant: Variant,
+    /// The options.
+    pub settings: Settings,
+    /// The tools, those that options add included.
+    pub tools: Vec<Tool>,
+    /// The agents behind tools, by tool name.
+    pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
     /// How inputs are treated.
@@ -38,7 +49,9 @@ pub struct Plan {
 impl Plan {
     /// Checks an agent. Errors: every finding, warnings included, when at least one refuses the run.
     pub fn new(agent: &Agent) -> Result<Self, Vec<Diagnostic>> {
-        let Checked { signature, template, schema: raw_schema, findings } = check(agent);
+        let Checked { signature, template, schema: raw_schema, mut findings } = check(agent);
+        let settings = Settings::of(agent, &mut findings);
+        let (tools, children) = super::toolbox::open(agent, &mut findings);
         let Some(template) = template.filter(|_| !findings.iter().any(Diagnostic::is_error)) else {
             return Err(findings);
         };
@@ -48,14 +61,20 @@ impl Plan {
             None => signature.output.clone(),
         };
         let output = output.unwrap_or(Type::Any);
+        let variant = Variant::of(!tools.is_empty(), &output, signature.output.is_some() || agent.schema.is_some());
+        let answers_json = agent.mode == Mode::Json || (agent.mode == Mode::Text && variant == Variant::Json);
         let schema = match &agent.schema {
-            _ if agent.mode != Mode::Json => None,
+            _ if !answers_json => None,
             Some(json) => Some(Schema { json: json.clone(), wrap: Wrap::None }),
             None => json_schema::answer(&output, &agent.field_descriptions),
         };
         Ok(Self {
             // The name was checked above.
-            recovery: Recovery::from_name(&agent.recovery).unwrap_or_default(),
+            recovery: super::checks::recovery(agent),
+            variant,
+            settings,
+            tools,
+            children,
             inputs: input_mode(&agent.signature_validation),
             agent: agent.clone(),
             signature,
@@ -65,6 +84,17 @@ impl Plan {
             raw_schema,
             warnings: findings,
         })
+    }
+
+    /// The tool of a name; `-` and `_` are the same.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        let same = |tool: &&Tool| signature::underscored(&tool.name) == signature::underscored(name);
+        self.tools.iter().find(|tool| tool.name == name).or_else(|| self.tools.iter().find(same))
+    }
+
+    /// The agent behind a tool.
+    pub fn child(&self, tool: &str) -> Option<&Arc<Self>> {
+        self.children.iter().find(|(name, _)| name == tool).map(|(_, plan)| plan)
     }
 
     /// What stands around an answer so that the schema sent is an object.

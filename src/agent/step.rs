@@ -2,7 +2,7 @@
 
 use ptc_core::value::{Json, Value};
 
-use crate::event::{Address, ErrorRecord, SentMessage, StructuredBy, Tokens};
+use crate::event::{Address, CallStatus, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,8 +13,22 @@ pub struct Step {
     pub answer: Option<Json>,
     /// Why there is no answer.
     pub fail: Option<ErrorRecord>,
-    /// Memory; always empty in json mode.
-    pub memory: Vec<(String, Value)>,
+    /// The text of an answer that came beside the value.
+    pub summary: Option<String>,
+    /// The values of `refs`, as a JSON object.
+    pub refs: Option<Json>,
+    /// The turn that the answer came from, when it is not the last one (usage `fallback_used`).
+    pub from_turn: Option<u32>,
+    /// The question whose answer the run waits for.
+    pub waits_for: Option<Address>,
+    /// Memory: names with their values as PTC-Lisp text; empty in modes without programs.
+    pub memory: Vec<(String, String)>,
+    /// What finished items of the plan were noted with, by id.
+    pub summaries: Vec<(String, String)>,
+    /// Tool calls of the whole run, in the order they were made.
+    pub calls: Vec<CallEntry>,
+    /// The Steps of agents below, in the order they ended.
+    pub children: Vec<Step>,
     /// What it cost.
     pub usage: Usage,
     /// The turns.
@@ -35,6 +49,29 @@ pub struct Step {
     pub session: Option<String>,
 }
 
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CallEntry {
+    /// Where it was made.
+    pub address: Option<Address>,
+    /// The tool.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its arguments.
+    pub args: JsonText,
+    /// How it ended; absent while it runs.
+    pub status: Option<CallStatus>,
+    /// What it answered, when it did.
+    pub result: Option<JsonText>,
+    /// Why it did not.
+    pub error: Option<ErrorRecord>,
+    /// It was answered from memory.
+    pub cached: bool,
+    /// How long it took.
+    pub ms: u64,
+}
+
 /// What a run cost.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
@@ -46,6 +83,8 @@ pub struct Usage {
     pub llm_requests: u32,
     /// Tokens, when a provider counted them.
     pub tokens: Option<Tokens>,
+    /// Turns, requests and tokens of the agents below together.
+    pub children: Option<Totals>,
     /// Cost in the price table's currency, when tokens and price are known.
     pub cost: Option<f64>,
     /// A schema left the machine.
@@ -75,6 +114,12 @@ pub struct Turn {
     pub raw_response: String,
     /// The JSON read from it, untouched (after repairs, when there were any).
     pub json: Option<Json>,
+    /// The program that was run.
+    pub program: Option<String>,
+    /// Its value as PTC-Lisp text, when it did not break.
+    pub result: Option<String>,
+    /// What it printed.
+    pub prints: Vec<String>,
     /// Repairs by name.
     pub fixes: Vec<String>,
     /// Validation errors and warnings.

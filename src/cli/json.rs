@@ -14,10 +14,12 @@ pub(super) fn step(step: &Step) -> Json {
         (_, Some(fail)) => ("fail", error(fail)),
         (answer, None) => ("return", answer.clone().unwrap_or_default()),
     };
-    let memory = step.memory.iter().map(|(name, value)| (name.clone(), Json::from(value)));
+    let memory = step.memory.iter().map(|(name, value)| (name.clone(), Json::str(value.as_str())));
     let described = step.field_descriptions.iter().map(|(name, text)| (name.clone(), Json::str(text.as_str())));
     Json::object([
         outcome,
+        ("summary", text(step.summary.as_deref())),
+        ("refs", step.refs.clone().unwrap_or_default()),
         ("memory", Json::object(memory)),
         ("usage", usage(&step.usage)),
         ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),

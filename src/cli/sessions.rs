@@ -6,8 +6,8 @@ use ptc_core::value::Json;
 use super::arguments::SessionsCommand;
 use super::printer::Printer;
 use super::{UsageError, exit, json, out, safe_line, tell};
+use crate::agent::Step;
 use crate::agent::StepFold;
-use crate::agent::{Agent, Step};
 use crate::event::Event;
 use crate::session::{RunState, Session, Summary};
 use crate::workbench::Workbench;
@@ -104,14 +104,10 @@ fn show(session: &Session, as_json: bool, plain: bool) {
 fn steps(session: &Session) -> Vec<Step> {
     let mut folds: Vec<(crate::event::Address, StepFold)> = Vec::new();
     for envelope in session.events() {
-        if let Event::RunStart(start) = &envelope.event {
-            let mut fold = StepFold::default();
-            if let Ok(agent) = Agent::from_toml(&start.agent.toml, "the recorded agent") {
-                fold.describe(&agent);
-            }
-            folds.push((envelope.address.clone(), fold));
+        let run = envelope.address.root();
+        if matches!(envelope.event, Event::RunStart(_)) && !folds.iter().any(|(address, _)| *address == run) {
+            folds.push((run.clone(), StepFold::default()));
         }
-        let run = envelope.address.run_part();
         if let Some((_, fold)) = folds.iter_mut().find(|(address, _)| *address == run) {
             fold.apply(&envelope);
         }

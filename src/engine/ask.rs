@@ -16,7 +16,7 @@ use crate::event::{
 };
 use crate::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
 use crate::port::SinkError;
-use crate::prompt;
+use crate::prompt::{self, Asked};
 
 /// Deltas are merged for at most this time, in ms.
 pub const PART_MS: u64 = 50;
@@ -76,11 +76,27 @@ fn since(start: Instant, now: Instant) -> u64 {
 
 impl Cycle<'_> {
     /// Asks the model with all messages said so far.
-    pub(super) async fn ask(&mut self, at: &Address) -> Result<Reply, Halt> {
-        let request = prompt::request(self.plan, at.clone(), self.seed, &self.messages);
+    pub(super) async fn ask(&mut self, at: &Address, asked: &Asked) -> Result<Reply, Halt> {
         let last = u32::try_from(self.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        self.ask_with(at, asked, vec![(0, last)]).await
+    }
+
+    /// Asks the model with the messages of these inclusive ranges.
+    pub(super) async fn ask_with(
+        &mut self,
+        at: &Address,
+        asked: &Asked,
+        ranges: Vec<(u32, u32)>,
+    ) -> Result<Reply, Halt> {
+        let sent =
+            |place: usize| ranges.iter().any(|(first, last)| (*first as usize..=*last as usize).contains(&place));
+        let messages: Vec<_> =
+            self.messages.iter().enumerate().filter(|(place, _)| sent(*place)).map(|(_, m)| m.clone()).collect();
+        let request = prompt::request(self.plan, at.clone(), self.seed, &messages, asked);
         let made = RequestMade {
-            messages: vec![(0, last)],
+            messages: ranges,
+            tools: request.tools.clone(),
+            tool_names: request.tool_names.clone(),
             want: request.want.name().to_owned(),
             schema: request.schema.as_ref().map(JsonText::of),
             options: request.options.clone(),
@@ -176,6 +192,7 @@ impl Cycle<'_> {
                 let end = ReplyEnd {
                     finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
                     usage: reply.usage,
+                    calls: reply.calls.clone(),
                     model: reply.model.clone(),
                     structured_by: reply.structured_by,
                     requests: reply.requests,
@@ -184,7 +201,7 @@ impl Cycle<'_> {
                     ..ReplyEnd::new(reply.attempt, status)
                 };
                 self.emit(at, end).await?;
-                self.keep_reply(at, &reply.text);
+                self.keep_reply(at, &reply);
                 Ok(reply)
             }
             Err(error) => {
@@ -207,11 +224,13 @@ impl Cycle<'_> {
         }
     }
 
-    fn stopped(&self, interrupt: Option<&Interrupt>) -> ErrorRecord {
+    pub(super) fn stopped(&self, interrupt: Option<&Interrupt>) -> ErrorRecord {
         match interrupt {
             Some(interrupt) if interrupt.reason == Reason::MissionTimeout.name() => match self.mission_over() {
                 Halt::Fail(record) => record,
-                Halt::Sink(_) => ErrorRecord::new(Reason::MissionTimeout, "the time of the run is over"),
+                Halt::Sink(_) | Halt::Wait(_) => {
+                    ErrorRecord::new(Reason::MissionTimeout, "the time of the run is over")
+                }
             },
             Some(interrupt) => {
                 ErrorRecord::new(Reason::Cancelled, format!("the run was stopped by a {}", interrupt.by))

@@ -1,58 +1,112 @@
 //! The turn cycle that all modes share: numbering, time, budgets, messages, and the end of turns and runs.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::Json;
+use ptc_core::value::Value;
 
-use super::{Halt, Input, Ports};
+use super::{Answered, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
-use crate::event::RunText;
 use crate::event::{
     Address, AgentRecord, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd, RunStart,
-    Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, elapsed_ms, hex_sha,
+    RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, elapsed_ms, hex_sha,
 };
+use crate::model::{self, Reply};
 use crate::port::SinkError;
-use crate::prompt::Outgoing;
+use crate::prompt;
 
-/// The state of one run.
+/// What the agents of one tree share. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Turns that are left; not known before the root run starts.
+    turns: Arc<Mutex<Option<u32>>>,
+}
+
+impl Tree {
+    /// The turns left in a tree that starts with so many.
+    fn left(&self, start: u32) -> u32 {
+        *self.turns.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(start)
+    }
+
+    /// One turn is used.
+    fn spend(&self) {
+        if let Some(turns) = &mut *self.turns.lock().unwrap_or_else(PoisonError::into_inner) {
+            *turns = turns.saturating_sub(1);
+        }
+    }
+}
+
+/// The state of one run. Tool calls of parallel branches share it: what they change is behind locks.
 pub(super) struct Cycle<'a> {
     pub(super) plan: &'a Plan,
     pub(super) ports: &'a Ports<'a>,
     pub(super) run: Address,
     pub(super) seed: u64,
-    pub(super) messages: Vec<Outgoing>,
+    pub(super) depth: u32,
+    pub(super) tree: Tree,
+    /// The messages so far, as a model gets them.
+    pub(super) messages: Vec<model::Message>,
     pub(super) totals: Totals,
     pub(super) structured_by: Option<StructuredBy>,
+    /// The time of this turn, Unix ms.
+    pub(super) now_ms: i64,
+    /// Tool calls of the run, refused ones included.
+    pub(super) calls: AtomicU64,
+    /// Questions of the run.
+    pub(super) questions: AtomicU32,
+    /// The stop has been told.
+    pub(super) told_stop: AtomicBool,
+    /// Answers of tools with `cache`, by tool and arguments.
+    pub(super) known: Mutex<HashMap<String, Value>>,
+    children: Mutex<Option<Totals>>,
     replies: RunText,
-    fold: StepFold,
+    fold: Mutex<StepFold>,
     first_now_ms: Option<i64>,
-    now_ms: i64,
+    deadline_ms: Option<i64>,
 }
 
 impl<'a> Cycle<'a> {
     pub(super) fn new(plan: &'a Plan, input: &Input, ports: &'a Ports<'a>) -> Self {
-        let mut fold = StepFold::default();
-        fold.describe(&plan.agent);
         Self {
             plan,
             ports,
             run: input.address.clone(),
             seed: input.seed,
+            depth: input.depth,
+            tree: input.tree.clone(),
             messages: Vec::new(),
             totals: Totals::default(),
             structured_by: None,
-            replies: RunText::default(),
-            fold,
-            first_now_ms: None,
             now_ms: 0,
+            calls: AtomicU64::new(0),
+            questions: AtomicU32::new(0),
+            told_stop: AtomicBool::new(false),
+            known: Mutex::default(),
+            children: Mutex::default(),
+            replies: RunText::default(),
+            fold: Mutex::default(),
+            first_now_ms: None,
+            deadline_ms: input.deadline_ms,
         }
     }
 
-    pub(super) async fn emit(&mut self, address: &Address, event: impl Into<Event>) -> Result<(), SinkError> {
+    pub(super) async fn emit(&self, address: &Address, event: impl Into<Event>) -> Result<(), SinkError> {
         let envelope = self.ports.events.emit(address.clone(), event.into()).await?;
-        self.fold.apply(&envelope);
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).apply(&envelope);
         Ok(())
+    }
+
+    /// Takes the Step of an agent below.
+    pub(super) fn adopt(&self, step: &Step) {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = Totals { turns: step.usage.turns, requests: step.usage.llm_requests, tokens: step.usage.tokens };
+        let below = [Some(own), step.usage.children, *children];
+        *children = below.into_iter().flatten().reduce(|sum, more| sum.plus(&more));
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(step.clone());
     }
 
     /// `run.start`
@@ -67,6 +121,9 @@ impl<'a> Cycle<'a> {
             context: JsonText::of(&input.context),
             context_descriptions: input.descriptions.clone(),
             seed: input.seed,
+            depth: input.depth,
+            deadline: input.deadline_ms,
+            ..RunStart::default()
         };
         self.emit(&self.run.clone(), start).await
     }
@@ -80,28 +137,56 @@ impl<'a> Cycle<'a> {
         let number = self.totals.turns + 1;
         let address = self.run.turn(number);
         self.now_ms = self.ports.clock.now_ms(&address);
-        let elapsed_ms = self.elapsed_ms();
-        let mission_ms = self.plan.agent.mission_timeout_ms.map(|limit| limit.saturating_sub(elapsed_ms));
+        self.first_now_ms.get_or_insert(self.now_ms);
+        let mission_ms = self.mission_left_ms();
         let tokens = self.plan.agent.token_limit.map(|limit| limit.saturating_sub(self.spent()));
-        let turns = self.plan.agent.max_turns.saturating_sub(self.totals.turns);
-        let stop = (mission_ms == Some(0)).then(|| Reason::MissionTimeout.name().to_owned());
-        let start = TurnStart { now: self.now_ms, left: Left { turns, tokens, mission_ms }, stop: stop.clone() };
-        self.emit(&address, start).await?;
+        let turns = self.turns_in_all().saturating_sub(self.totals.turns);
+        let tree = self.tree.left(self.plan.settings.turn_budget);
+        let tree = self.ports.clock.tree_turns(&address, tree);
+        let stop = match (tree, mission_ms) {
+            (0, _) => Some(Reason::TurnBudgetExhausted),
+            (_, Some(0)) => Some(Reason::MissionTimeout),
+            _ => None,
+        };
+        let left = Left { turns, tree: Some(tree), tokens, mission_ms };
+        let stopped = stop.map(|reason| reason.name().to_owned());
+        self.emit(&address, TurnStart { now: self.now_ms, left, stop: stopped }).await?;
         match stop {
-            Some(_) => Err(self.mission_over()),
-            None => Ok(address),
+            Some(Reason::MissionTimeout) => Err(self.mission_over()),
+            Some(reason) => Err(Halt::fail(reason, "the turns of the whole tree of agents (turn_budget) are used up")),
+            None => {
+                self.tree.spend();
+                Ok(address)
+            }
         }
     }
 
-    fn elapsed_ms(&mut self) -> u64 {
-        let first = *self.first_now_ms.get_or_insert(self.now_ms);
-        elapsed_ms(first, self.now_ms)
+    /// The address of this turn.
+    pub(super) fn turn(&self) -> Address {
+        self.run.turn(self.totals.turns + 1)
+    }
+
+    /// Work turns and retry turns together.
+    pub(super) fn turns_in_all(&self) -> u32 {
+        self.plan.agent.max_turns.saturating_add(self.plan.settings.retry_turns)
+    }
+
+    /// Turns that may still begin in the whole tree.
+    pub(super) fn tree_turns_left(&self) -> u32 {
+        self.tree.left(self.plan.settings.turn_budget)
+    }
+
+    /// When everything must be done: the earlier of what came from above and the run's own mission time. Unix ms.
+    pub(super) fn deadline_ms(&self) -> Option<i64> {
+        let first = self.first_now_ms.unwrap_or(self.now_ms);
+        let limit = self.plan.agent.mission_timeout_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+        let own = limit.map(|ms| first.saturating_add(ms));
+        [own, self.deadline_ms].into_iter().flatten().min()
     }
 
     /// Mission time left at the start of this turn.
-    pub(super) fn mission_left_ms(&mut self) -> Option<u64> {
-        let elapsed = self.elapsed_ms();
-        self.plan.agent.mission_timeout_ms.map(|limit| limit.saturating_sub(elapsed))
+    pub(super) fn mission_left_ms(&self) -> Option<u64> {
+        self.deadline_ms().map(|deadline| elapsed_ms(self.now_ms, deadline))
     }
 
     pub(super) fn mission_over(&self) -> Halt {
@@ -123,13 +208,13 @@ impl<'a> Cycle<'a> {
     ) -> Result<(), SinkError> {
         let m = u32::try_from(self.messages.len()).unwrap_or(u32::MAX);
         let message = Message { m, role, source, parts };
-        self.messages.push(Outgoing { role, text: message.plain_text(&self.replies) });
+        self.messages.push(prompt::outgoing(&message, &self.replies));
         self.emit(at, message).await
     }
 
-    /// Keeps a reply's text, so that an assistant message can point at it.
-    pub(super) fn keep_reply(&mut self, at: &Address, text: &str) {
-        self.replies.insert(at.clone(), text.to_owned());
+    /// Keeps a reply, so that an assistant message can point at it.
+    pub(super) fn keep_reply(&mut self, at: &Address, reply: &Reply) {
+        self.replies.insert(at.clone(), Said { text: reply.text.clone(), calls: reply.calls.clone() });
     }
 
     /// Ends a turn and adds its tokens to the totals.
@@ -160,10 +245,11 @@ impl<'a> Cycle<'a> {
     }
 
     /// `run.end`, and the Step.
-    pub(super) async fn finish(mut self, result: Result<Json, Halt>) -> Step {
-        let (value, fail) = match result {
-            Ok(answer) => (Some(JsonText::of(&answer)), None),
+    pub(super) async fn finish(self, result: Result<Answered, Halt>) -> Step {
+        let (answered, fail) = match result {
+            Ok(answered) => (Some(answered), None),
             Err(Halt::Fail(record)) => (None, Some(record)),
+            Err(Halt::Wait(question)) => return self.waiting(&question).await,
             Err(Halt::Sink(error)) => return self.lost(error),
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
@@ -171,20 +257,49 @@ impl<'a> Cycle<'a> {
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,
+            children: *self.children.lock().unwrap_or_else(PoisonError::into_inner),
             schema_used: travelled,
             schema_bytes: schema,
             structured_output: self.structured_by,
-            system_prompt_tokens: system.map(|message| estimate_tokens(&message.text) as u64),
+            system_prompt_tokens: system.map(|message| estimate_tokens(&message.joined()) as u64),
         };
-        match self.emit(&self.run.clone(), RunEnd { value, fail, usage }).await {
-            Ok(()) => self.fold.step(),
+        let answered = answered.as_ref();
+        let end = RunEnd {
+            value: answered.map(|answered| JsonText::of(&answered.value)),
+            fail,
+            summary: answered.and_then(|answered| answered.summary.clone()),
+            refs: answered.and_then(|answered| answered.refs.as_ref()).map(JsonText::of),
+            from_turn: answered.and_then(|answered| answered.from_turn),
+            usage,
+        };
+        match self.emit(&self.run.clone(), end).await {
+            Ok(()) => self.folded(),
             Err(error) => self.lost(error),
         }
     }
 
+    fn folded(self) -> Step {
+        self.fold.into_inner().unwrap_or_else(PoisonError::into_inner).step()
+    }
+
+    /// The Step of a run that waits for a person: the run has not ended.
+    async fn waiting(self, question: &Address) -> Step {
+        let wait = RunWait { question: question.to_string() };
+        if let Err(error) = self.emit(&self.run.clone(), wait).await {
+            return self.lost(error);
+        }
+        let mut step = self.folded();
+        let message = format!("the run waits for the answer to {question}");
+        let mut record = ErrorRecord::new(Reason::Suspended, message);
+        record.hint = Some("answer with `ptc-workbench resume SESSION --answer TEXT`, or in the workbench".to_owned());
+        step.fail = Some(record);
+        step.waits_for = Some(question.clone());
+        step
+    }
+
     /// The Step of a run whose events are not taken any more.
     fn lost(self, error: SinkError) -> Step {
-        let mut step = self.fold.step();
+        let mut step = self.folded();
         let record: ErrorRecord = match error {
             SinkError::Storage(text) => ErrorRecord::new(Reason::RecorderFailed, text),
             SinkError::Diverged => ErrorRecord::new(Reason::Cancelled, "replay found a difference and stopped here"),

@@ -7,15 +7,13 @@ use ptc_core::value::Json;
 
 use super::answer::{self, Answer};
 use super::cycle::Cycle;
-use super::{Halt, Input};
-use crate::agent::Diagnostic;
+use super::{Answered, Halt, Input, inputs};
 use crate::event::{Address, Check, ErrorRecord, Extract, IssueRecord, Kept, MessagePart, Role, Source, hex_sha};
 use crate::model::{Finish, Reply};
 use crate::prompt::json::{self as prompt, Problem};
 
 /// The whole run.
-pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Json, Halt> {
-    cycle.start(input).await?;
+pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let context = inputs(cycle, input).await?;
     let opening = prompt::open(cycle.plan, &context, &input.descriptions)
         .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
@@ -27,62 +25,27 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Json, Ha
     cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
     loop {
         match turn(cycle, &at).await? {
-            Some(answer) => return Ok(answer),
+            Some(answer) => return Ok(answer.into()),
             None => at = cycle.begin_turn().await?,
         }
     }
 }
 
-/// Checks the context against the parameters.
-async fn inputs(cycle: &mut Cycle<'_>, input: &Input) -> Result<ptc_core::value::Value, Halt> {
-    let (context, findings) = cycle.plan.check_context(&input.context);
-    let ok = !findings.iter().any(Diagnostic::is_error);
-    if !findings.is_empty() {
-        let issues = findings.iter().map(finding).collect();
-        cycle.emit(&cycle.run.clone(), Check { layer: "args".to_owned(), ok, issues }).await?;
-    }
-    if ok {
-        return Ok(context);
-    }
-    let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).map(|f| f.message.as_str()).collect();
-    Err(Halt::fail(Reason::InvalidContext, errors.join("; ")))
-}
-
-fn finding(finding: &Diagnostic) -> IssueRecord {
-    // The path stands beside the message here, not in it.
-    let named = finding.message.strip_prefix(&format!("`{}`", finding.key));
-    let message = named.map_or(finding.message.as_str(), |rest| rest.trim_start_matches([':', ' ']));
-    IssueRecord {
-        path: finding.key.clone(),
-        severity: if finding.is_error() { "error" } else { "warning" }.to_owned(),
-        message: message.to_owned(),
-        ..IssueRecord::default()
-    }
-}
-
 /// One turn: the answer when it fits, nothing when another turn follows.
 async fn turn(cycle: &mut Cycle<'_>, at: &Address) -> Result<Option<Json>, Halt> {
-    let reply = cycle.ask(at).await?;
+    let reply = cycle.ask(at, &prompt::asked(cycle.plan)).await?;
     if let Some(record) = withheld(&reply) {
         cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
         return Err(Halt::Fail(record));
     }
-    let cut = reply.finish == Some(Finish::Length);
-    let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
-    let found = failure_of(&answer, cut, &reply.text);
-    cycle.emit(at, extract_event(&answer.extracted, &answer, &reply.text, found.as_ref())).await?;
-    if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
-        let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
-        let issues = issues.iter().map(issue_record).collect();
-        cycle.emit(at, Check { layer: layer.to_owned(), ok: answer.value.is_some(), issues }).await?;
-    }
+    let (answer, found) = judge(cycle, at, &reply).await?;
     let Some(record) = found else {
         cycle.end_turn(at, reply.usage, None).await?;
         return Ok(answer.value);
     };
     let is_last = cycle.totals.turns + 1 >= cycle.plan.agent.max_turns;
     if !is_last {
-        let parts = feedback(cycle, &answer, cut, &record, &reply.text);
+        let parts = feedback(cycle, &answer, &record, &reply);
         let pointer = vec![MessagePart::Reply { reply: at.clone() }];
         cycle.say(at, Role::Assistant, Source::Reply, pointer).await?;
         cycle.say(at, Role::User, Source::Feedback, parts).await?;
@@ -92,17 +55,19 @@ async fn turn(cycle: &mut Cycle<'_>, at: &Address) -> Result<Option<Json>, Halt>
     if is_last { Err(Halt::Fail(record)) } else { Ok(None) }
 }
 
-fn feedback(cycle: &Cycle<'_>, answer: &Answer, cut: bool, record: &ErrorRecord, reply: &str) -> Vec<MessagePart> {
+/// What goes back after an answer that cannot be used.
+pub(super) fn feedback(cycle: &Cycle<'_>, answer: &Answer, record: &ErrorRecord, reply: &Reply) -> Vec<MessagePart> {
+    let cut = reply.finish == Some(Finish::Length);
     let problem = match &answer.issues {
         _ if cut => Problem::Truncated,
         Some(issues) => Problem::Issues(issues),
         None => Problem::NotJson(&record.message),
     };
-    prompt::feedback(cycle.plan, &problem, reply)
+    prompt::feedback(cycle.plan, &problem, &reply.text)
 }
 
 /// A reply that the provider or the model withheld ends the run.
-fn withheld(reply: &Reply) -> Option<ErrorRecord> {
+pub(super) fn withheld(reply: &Reply) -> Option<ErrorRecord> {
     match reply.finish {
         Some(Finish::ContentFilter) => {
             Some(ErrorRecord::new(Reason::ContentFiltered, "the provider's filter withheld the reply"))
@@ -145,6 +110,24 @@ fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
         }
         Outcome::NotFound => Some(ErrorRecord::new(Reason::JsonParseError, "the reply holds no JSON")),
     }
+}
+
+/// Reads and checks a JSON answer and tells what was found; the failure when it cannot be used.
+pub(super) async fn judge(
+    cycle: &Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+) -> Result<(Answer, Option<ErrorRecord>), Halt> {
+    let cut = reply.finish == Some(Finish::Length);
+    let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
+    let found = failure_of(&answer, cut, &reply.text);
+    cycle.emit(at, extract_event(&answer.extracted, &answer, &reply.text, found.as_ref())).await?;
+    if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
+        let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
+        let issues = issues.iter().map(issue_record).collect();
+        cycle.emit(at, Check { layer: layer.to_owned(), ok: answer.value.is_some(), issues }).await?;
+    }
+    Ok((answer, found))
 }
 
 fn extract_event(extracted: &Extracted, answer: &Answer, reply: &str, failed: Option<&ErrorRecord>) -> Extract {

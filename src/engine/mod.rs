@@ -6,32 +6,26 @@
 
 mod answer;
 mod ask;
+mod call;
+mod child;
 mod cycle;
 mod json;
+mod ports;
+mod preview;
+mod text;
 
+use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, Value};
 
-use crate::agent::{Context, Diagnostic, Place, Plan, Step};
-use crate::event::RunText;
-use crate::event::{Address, ErrorRecord, Message, MessagePart, Role, Source};
-use crate::model::{Model, Request};
-use crate::port::{Clock, Sink, SinkError, Stop};
-use crate::prompt::{self, Outgoing};
+use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
+use crate::event::{Address, Check, ErrorRecord, IssueRecord};
+use crate::port::SinkError;
 
 pub use ask::{PART_BYTES, PART_MS};
-
-/// The doors to the world.
-pub struct Ports<'a> {
-    /// Answers requests.
-    pub model: &'a dyn Model,
-    /// Tells the time, once per turn.
-    pub clock: &'a dyn Clock,
-    /// Takes events.
-    pub events: &'a dyn Sink,
-    /// Ends the run from outside.
-    pub stop: Stop,
-}
+pub use cycle::Tree;
+pub use ports::{Models, Ports};
+pub use preview::{Preview, preview};
 
 /// What a run works on.
 #[derive(Debug, Clone)]
@@ -44,12 +38,23 @@ pub struct Input {
     pub descriptions: Vec<(String, String)>,
     /// Seed of the run's randomness.
     pub seed: u64,
+    /// Levels above: 0 for a root run.
+    pub depth: u32,
+    /// Unix time in ms at which the whole tree must be done.
+    pub deadline_ms: Option<i64>,
+    /// What the whole tree of agents shares.
+    pub tree: Tree,
 }
 
 impl Input {
     /// The first run of a session on this context.
     pub fn new(context: Json) -> Self {
-        Self { address: Address::run(0), context, descriptions: Vec::new(), seed: 0 }
+        Self::at(Address::run(0), context)
+    }
+
+    /// A root run at this address.
+    pub fn at(address: Address, context: Json) -> Self {
+        Self { address, context, descriptions: Vec::new(), seed: 0, depth: 0, deadline_ms: None, tree: Tree::default() }
     }
 }
 
@@ -57,6 +62,8 @@ impl Input {
 enum Halt {
     /// It failed.
     Fail(ErrorRecord),
+    /// It waits for the answer to a question.
+    Wait(Address),
     /// Its events are not taken any more.
     Sink(SinkError),
 }
@@ -73,40 +80,68 @@ impl Halt {
     }
 }
 
-/// What a run would send first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Preview {
-    /// The request.
-    pub request: Request,
-    /// Its messages with their prompt sections, the system text first.
-    pub messages: Vec<Message>,
-    /// What is worth knowing about the context.
-    pub findings: Vec<Diagnostic>,
+/// What a run gives when it does not fail.
+#[derive(Debug, Clone, Default)]
+struct Answered {
+    /// The answer.
+    value: Json,
+    /// The text beside it.
+    summary: Option<String>,
+    /// The values of `refs`.
+    refs: Option<Json>,
+    /// The turn it came from, when it is not the last one.
+    from_turn: Option<u32>,
 }
 
-/// The first request that a run of this plan would make. Errors: what is wrong with the context.
-pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic>> {
-    let (value, findings) = plan.check_context(&context.json);
-    if findings.iter().any(Diagnostic::is_error) {
-        return Err(findings);
+impl From<Json> for Answered {
+    fn from(value: Json) -> Self {
+        Self { value, ..Self::default() }
     }
-    let template = |error: ptc_core::template::TemplateError| {
-        vec![Diagnostic::error(Place::Prompt, Reason::TemplateError, error.message).at(error.span)]
-    };
-    let opening = prompt::json::open(plan, &value, &context.descriptions).map_err(template)?;
-    let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };
-    let messages = vec![message(Role::System, 0, opening.system), message(Role::User, 1, opening.user)];
-    let outgoing: Vec<_> = messages
-        .iter()
-        .map(|message| Outgoing { role: message.role, text: message.plain_text(&RunText::default()) })
-        .collect();
-    let request = prompt::request(plan, Address::run(0).turn(1), 0, &outgoing);
-    Ok(Preview { request, messages, findings })
 }
 
 /// Runs the plan. Always ends with a Step: a failure is in it, never a panic or an error beside it.
-pub async fn run(plan: &Plan, input: Input, ports: &Ports<'_>) -> Step {
-    let mut cycle = cycle::Cycle::new(plan, &input, ports);
-    let result = json::run(&mut cycle, &input).await;
-    cycle.finish(result).await
+pub fn run<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, Step> {
+    Box::pin(async move {
+        let mut cycle = cycle::Cycle::new(plan, &input, ports);
+        let result = match cycle.start(&input).await {
+            Ok(()) => by_mode(&mut cycle, &input).await,
+            Err(error) => Err(error.into()),
+        };
+        cycle.finish(result).await
+    })
+}
+
+async fn by_mode(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
+    match (cycle.plan.agent.mode, cycle.plan.variant) {
+        (Mode::Json, _) | (Mode::Text, Variant::Json) => json::run(cycle, input).await,
+        (Mode::Text, _) => text::run(cycle, input).await,
+        _ => Err(Halt::fail(Reason::InvalidAgent, "this mode is not in this build")),
+    }
+}
+
+/// Checks the context against the parameters.
+async fn inputs(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Value, Halt> {
+    let (context, findings) = cycle.plan.check_context(&input.context);
+    let ok = !findings.iter().any(Diagnostic::is_error);
+    if !findings.is_empty() {
+        let issues = findings.iter().map(finding).collect();
+        cycle.emit(&cycle.run.clone(), Check { layer: "args".to_owned(), ok, issues }).await?;
+    }
+    if ok {
+        return Ok(context);
+    }
+    let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).map(|f| f.message.as_str()).collect();
+    Err(Halt::fail(Reason::InvalidContext, errors.join("; ")))
+}
+
+fn finding(finding: &Diagnostic) -> IssueRecord {
+    // The path stands beside the message here, not in it.
+    let named = finding.message.strip_prefix(&format!("`{}`", finding.key));
+    let message = named.map_or(finding.message.as_str(), |rest| rest.trim_start_matches([':', ' ']));
+    IssueRecord {
+        path: finding.key.clone(),
+        severity: if finding.is_error() { "error" } else { "warning" }.to_owned(),
+        message: message.to_owned(),
+        ..IssueRecord::default()
+    }
 }

@@ -21,6 +21,48 @@ impl Address {
         Self(format!("{}/t{number}", self.0))
     }
 
+    /// A tool call at this turn or branch.
+    #[must_use]
+    pub fn call(&self, number: u32) -> Self {
+        Self(format!("{}/c{number}", self.0))
+    }
+
+    /// A branch of a parallel form at this turn or branch: the form's number from 1, the branch's from 0.
+    #[must_use]
+    pub fn branch(&self, form: u32, branch: u32) -> Self {
+        Self(format!("{}/p{form}.{branch}", self.0))
+    }
+
+    /// A question at this turn or call.
+    #[must_use]
+    pub fn question(&self, number: u32) -> Self {
+        Self(format!("{}/q{number}", self.0))
+    }
+
+    /// Is it the address of a tool call (and of the run that the call may start)?
+    pub fn is_call(&self) -> bool {
+        self.0.rsplit('/').next().is_some_and(|last| last.starts_with('c'))
+    }
+
+    /// The root run it lies in.
+    #[must_use]
+    pub fn root(&self) -> Self {
+        Self(self.0.split('/').next().unwrap_or_default().to_owned())
+    }
+
+    /// The run right below `run` that this address lies in, or is; `None` for addresses of `run` itself and of others.
+    pub fn child_of(&self, run: &Self) -> Option<Self> {
+        let rest = self.0.strip_prefix(run.as_str())?.strip_prefix('/')?;
+        let mut end = run.0.len();
+        for part in rest.split('/') {
+            end += 1 + part.len();
+            if part.starts_with('c') {
+                return Some(Self(self.0[..end].to_owned()));
+            }
+        }
+        None
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -30,6 +72,14 @@ impl Address {
     #[must_use]
     pub fn run_part(&self) -> Self {
         self.0.rfind("/t").map_or_else(|| self.clone(), |at| Self(self.0[..at].to_owned()))
+    }
+
+    /// The innermost turn this address lies in, or itself.
+    #[must_use]
+    pub fn turn_part(&self) -> Self {
+        let Some(at) = self.0.rfind("/t") else { return self.clone() };
+        let end = self.0[at + 1..].find('/').map_or(self.0.len(), |more| at + 1 + more);
+        Self(self.0[..end].to_owned())
     }
 
     /// The number of the innermost turn, if the address lies in one.
@@ -63,5 +113,18 @@ mod tests {
         assert_eq!(turn.turn_number(), Some(3));
         assert_eq!(Address::run(1).turn_number(), None);
         assert_eq!(Address::from("r0/t2/c1").turn_number(), Some(2));
+    }
+
+    #[test]
+    fn an_address_knows_the_runs_it_lies_in() {
+        let root = Address::run(0);
+        let child = root.turn(3).branch(1, 4).call(0);
+        assert_eq!(child.as_str(), "r0/t3/p1.4/c0");
+        assert!(child.is_call() && !child.turn(1).is_call());
+        assert_eq!(child.turn(1).call(2).question(0).root(), root);
+        assert_eq!(child.turn(1).child_of(&root), Some(child.clone()));
+        assert_eq!(child.turn(1).run_part(), child);
+        assert_eq!(root.turn(1).child_of(&root), None);
+        assert_eq!(Address::from("r01/t1/c0").child_of(&root), None);
     }
 }

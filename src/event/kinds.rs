@@ -1,11 +1,13 @@
 //! The data of each event kind, by what it is about.
 
 mod answer;
+mod call;
 mod reply;
 mod request;
 mod run;
 
 pub use answer::*;
+pub use call::*;
 pub use reply::*;
 pub use request::*;
 pub use run::*;

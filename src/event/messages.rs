@@ -2,10 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::{Address, Envelope, Event, Message, MessagePart, PartKind, Role, Source};
+use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, PartKind, ReplyStatus, Role, Source};
 
-/// The reply texts of a run by turn address.
-pub type RunText = HashMap<Address, String>;
+/// What the model said at each turn of a run.
+pub type RunText = HashMap<Address, Said>;
+
+/// A reply as an assistant message repeats it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Said {
+    /// Its text.
+    pub text: String,
+    /// The tool calls it asks for.
+    pub calls: Vec<NativeCall>,
+}
 
 /// A message of a run with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,13 +63,16 @@ impl MessageLog {
                 self.requests.insert(envelope.address.clone(), request.messages.clone());
             }
             Event::ReplyPart(part) if part.kind == PartKind::Text => {
-                let text = self.replies.entry(envelope.address.clone()).or_default();
+                let text = &mut self.replies.entry(envelope.address.clone()).or_default().text;
                 let attempt = self.attempts.entry(envelope.address.clone()).or_default();
                 if part.attempt > *attempt {
                     text.clear();
                     *attempt = part.attempt;
                 }
                 text.push_str(&part.text);
+            }
+            Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded && !end.calls.is_empty() => {
+                self.replies.entry(envelope.address.clone()).or_default().calls.clone_from(&end.calls);
             }
             _ => {}
         }
@@ -90,12 +102,18 @@ impl Message {
 
     /// Section name and text of each part.
     pub fn sections(&self, replies: &RunText) -> Vec<(String, String)> {
-        self.parts
-            .iter()
-            .map(|part| match part {
-                MessagePart::Text { section, text, .. } => (section.clone(), text.clone()),
-                MessagePart::Reply { reply } => ("reply".to_owned(), replies.get(reply).cloned().unwrap_or_default()),
-            })
-            .collect()
+        let mut out = Vec::new();
+        for part in &self.parts {
+            match part {
+                MessagePart::Text { section, text, .. } => out.push((section.clone(), text.clone())),
+                MessagePart::Result { result, .. } => out.push(("result".to_owned(), result.clone())),
+                MessagePart::Reply { reply } => {
+                    let Some(said) = replies.get(reply) else { continue };
+                    out.push(("reply".to_owned(), said.text.clone()));
+                    out.extend(said.calls.iter().map(|call| ("call".to_owned(), call.to_string())));
+                }
+            }
+        }
+        out
     }
 }

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 pub use address::Address;
 pub use kinds::*;
 pub(crate) use messages::MessageLog;
-pub use messages::{RunText, SentMessage};
+pub use messages::{RunText, Said, SentMessage};
 pub use raw::JsonText;
 
 /// How replay treats an event.
@@ -53,9 +53,11 @@ macro_rules! events {
                 }
             }
 
-            /// How replay treats it; unknown kinds are notes.
+            /// How replay treats it; unknown kinds are notes. A program that was ended from outside is not run again: its
+            /// end is an input.
             pub fn class(&self) -> Class {
                 match self {
+                    Self::ProgramEnd(end) if end.interrupted => Class::Input,
                     $(Self::$variant(_) => Class::$class,)*
                     Self::Unknown(_) => Class::Note,
                 }
@@ -98,9 +100,19 @@ events! {
     ReplyEnd "reply.end" Input "an attempt ended";
     Extract "extract" Derived "what was found in the reply, by which rule, after which repairs";
     Check "check" Derived "the answer against its type";
+    ProgramEnd "program.end" Derived "a program ended: value, prints, error";
+    ToolCall "tool.call" Derived "a tool is called";
+    ToolEnd "tool.end" Input "a tool answered";
+    QuestionAsked "question" Derived "a person is asked";
+    AnswerGiven "answer" Input "a person answered";
+    MemoryChange "memory" Derived "what a program defined";
+    CompactionDone "compaction" Derived "a request leaves out a part of the history";
+    PlanState "plan" Derived "the checklist after a turn";
     Interrupt "interrupt" Input "the run was stopped from outside";
     TurnEnd "turn.end" Derived "a turn ended, with running totals";
     RunEnd "run.end" Derived "the run returned or failed";
+    RunWait "run.wait" Note "the run waits for a person";
+    Resume "resume" Note "a waiting or broken run goes on";
     Notice "notice" Note "something worth knowing";
 }
 
@@ -161,6 +173,12 @@ pub struct Line<'a> {
 }
 
 impl Envelope {
+    /// The run it belongs to. At the address of a call the caller tells the call, and the run that the call starts tells the rest.
+    pub fn run(&self) -> Address {
+        let of_caller = matches!(self.event, Event::ToolCall(_) | Event::ToolEnd(_));
+        if self.address.is_call() && !of_caller { self.address.clone() } else { self.address.run_part() }
+    }
+
     /// The line of this envelope, without its line end.
     pub fn to_line(&self, back: Option<u64>) -> Result<String, serde_json::Error> {
         let data = self.event.data()?;

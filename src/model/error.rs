@@ -140,6 +140,7 @@ impl ModelError {
             hint: self.hint.clone(),
             class: Some(self.class.name().to_owned()),
             status: self.status,
+            details: None,
         }
     }
 

@@ -59,16 +59,11 @@ impl<'a> Outlet<'a> {
     /// The attempt failed and another follows.
     pub(super) async fn discarded(&self, error: &ModelError, queued_ms: u64) {
         let end = ReplyEnd {
-            attempt: self.attempt,
-            status: ReplyStatus::Discarded,
-            finish: None,
             usage: error.usage.as_deref().copied(),
-            model: None,
-            structured_by: None,
             requests: self.attempt,
             error: Some(error.record()),
             queued_ms: Some(queued_ms),
-            first_ms: None,
+            ..ReplyEnd::new(self.attempt, ReplyStatus::Discarded)
         };
         self.tell(ModelEvent::Discarded(end)).await;
     }

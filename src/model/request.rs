@@ -2,7 +2,7 @@
 
 use ptc_core::value::Json;
 
-use crate::event::{Address, Options, Role, StructuredBy, Tokens};
+use crate::event::{Address, NativeCall, Options, Role, StructuredBy, Tokens, ToolSchema};
 
 /// What kind of reply a mode wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +46,10 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// JSON Schema of the answer, for a JSON answer.
     pub schema: Option<Json>,
+    /// Tools that the model may call natively.
+    pub tools: Vec<ToolSchema>,
+    /// Names of the tools that may be used, natively or in programs and control objects.
+    pub tool_names: Vec<String>,
     /// The agent's signature as written, for models that answer from it.
     pub signature: Option<String>,
     /// Options asked for.
@@ -84,6 +88,17 @@ pub enum Content {
         /// The provider's own form.
         opaque: Option<Json>,
     },
+    /// A tool call that the model asked for.
+    Call(NativeCall),
+    /// The result of one.
+    Result {
+        /// The model's id of the call.
+        call: String,
+        /// The tool's name.
+        name: String,
+        /// The result as JSON text.
+        result: String,
+    },
 }
 
 impl Message {
@@ -92,11 +107,15 @@ impl Message {
         Self { role, parts: vec![Content::Text(text.into())] }
     }
 
-    /// Its text parts joined.
+    /// Its parts as one text: calls as name and arguments, results as their JSON.
     pub fn joined(&self) -> String {
         self.parts
             .iter()
-            .filter_map(|part| if let Content::Text(text) = part { Some(text.as_str()) } else { None })
+            .map(|part| match part {
+                Content::Text(text) | Content::Result { result: text, .. } => text.clone(),
+                Content::Call(call) => call.to_string(),
+                Content::Reasoning { .. } => String::new(),
+            })
             .collect()
     }
 }
@@ -149,6 +168,8 @@ impl Finish {
 pub struct Reply {
     /// The answer's text.
     pub text: String,
+    /// Tool calls that it asks for.
+    pub calls: Vec<NativeCall>,
     /// The attempt that succeeded, from 1.
     pub attempt: u32,
     /// Why the model stopped, when it said so.
@@ -170,6 +191,18 @@ pub struct Reply {
 impl From<String> for Reply {
     fn from(text: String) -> Self {
         Self { text, attempt: 1, ..Self::default() }
+    }
+}
+
+impl Reply {
+    /// A reply that asks for tool calls, each with a name and its arguments as JSON text.
+    pub fn calling<N: Into<String>, A: Into<String>>(calls: impl IntoIterator<Item = (N, A)>) -> Self {
+        let call = |(place, (name, args)): (usize, (N, A))| NativeCall {
+            id: format!("tc_{}", place + 1),
+            name: name.into(),
+            args: args.into(),
+        };
+        Self { calls: calls.into_iter().enumerate().map(call).collect(), ..Self::from("") }
     }
 }
 

@@ -8,6 +8,13 @@ use crate::event::Address;
 pub trait Clock: Send + Sync {
     /// Unix time in ms for the turn (or run) at this address.
     fn now_ms(&self, at: &Address) -> i64;
+
+    /// Turns left in the whole tree of agents at the start of the turn at this address. `counted` is what the run counts;
+    /// branches that run at the same time count in any order, so that replay answers from the recording.
+    fn tree_turns(&self, at: &Address, counted: u32) -> u32 {
+        _ = at;
+        counted
+    }
 }
 
 /// The machine's clock.

@@ -6,9 +6,10 @@ use ptc_core::signature::{self, Issue, Type, underscored};
 use ptc_core::template::{self, Missing, Origin, TemplateError};
 use ptc_core::value::{Json, Value};
 
-use super::{cut, data, ours, shown, system, tagged};
+use super::{Asked, cut, data, ours, shown, system, tagged};
 use crate::agent::Plan;
 use crate::event::MessagePart;
+use crate::model::Want;
 
 const CARD: &str = include_str!("../../assets/prompts/json_system.md");
 
@@ -34,23 +35,37 @@ pub enum Problem<'a> {
     Issues(&'a [Issue]),
 }
 
+/// What a request of this mode asks for.
+pub fn asked(plan: &Plan) -> Asked {
+    Asked { schema: plan.schema.as_ref().map(|schema| schema.json.clone()), ..Asked::only(Want::Json) }
+}
+
 /// The opening of a run on this context. `descriptions` are those of the context's fields that came with a Step.
 pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<Opening, TemplateError> {
-    let rendered = template::render(&plan.template, context, Missing::Keep)?;
     let mut user = vec![ours("task", "# Task\n\n")];
-    for piece in &rendered.pieces {
-        let text = piece.span.text(&rendered.text);
-        user.push(if matches!(piece.origin, Origin::Data { .. }) { data("task", text) } else { ours("task", text) });
-    }
+    let warnings = mission(plan, context, &mut user)?;
     user.push(ours("task", "\n"));
     user.extend(inputs(plan, context, descriptions));
     user.push(ours("output", format!("\n# Expected output\n\n{}", expected(plan))));
-    let warnings = rendered.warnings.iter().map(|warning| warning.message.clone()).collect();
     Ok(Opening { system: system(CARD, &plan.agent.system_prompt), user: joined(user), warnings })
 }
 
+/// Appends the mission with its values. Out: what the template had to say.
+pub(super) fn mission(
+    plan: &Plan,
+    context: &Value,
+    parts: &mut Vec<MessagePart>,
+) -> Result<Vec<String>, TemplateError> {
+    let rendered = template::render(&plan.template, context, Missing::Keep)?;
+    for piece in &rendered.pieces {
+        let text = piece.span.text(&rendered.text);
+        parts.push(if matches!(piece.origin, Origin::Data { .. }) { data("task", text) } else { ours("task", text) });
+    }
+    Ok(rendered.warnings.iter().map(|warning| warning.message.clone()).collect())
+}
+
 /// Neighbouring parts of the same section and trust become one.
-fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
+pub(super) fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
     let mut out: Vec<MessagePart> = Vec::new();
     for part in parts {
         match (out.last_mut(), part) {
@@ -66,7 +81,7 @@ fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
 }
 
 /// A block with the inputs that the template does not use, and with what is known about any input.
-fn inputs(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Vec<MessagePart> {
+pub(super) fn inputs(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Vec<MessagePart> {
     let described = |name: &str| {
         let all = || plan.agent.context_descriptions.iter().chain(descriptions);
         all().find(|(key, _)| underscored(key) == underscored(name)).map(|(_, text)| text.as_str())
@@ -93,7 +108,7 @@ fn inputs(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Ve
 }
 
 /// What the answer must look like.
-fn expected(plan: &Plan) -> String {
+pub(super) fn expected(plan: &Plan) -> String {
     if let Some(schema) = &plan.agent.schema {
         return format!("Reply with JSON that satisfies this JSON Schema:\n{}\n", schema.to_pretty());
     }

@@ -4,43 +4,78 @@
 //! Stable parts come first, so that provider caches work. It must never read a clock or a file.
 
 pub mod json;
+pub mod text;
 
 use ptc_core::value::Json;
 
 use crate::agent::{Plan, SystemPrompt};
-use crate::event::{Address, MessagePart, Role};
-use crate::model::{Message, Request, Want};
+use crate::event::{self, Address, MessagePart, Role, RunText, ToolSchema};
+use crate::model::{Content, Message, Request, Want};
 
-/// A message that is about to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Who speaks.
-    pub role: Role,
-    /// Its whole text.
-    pub text: String,
+/// What a mode asks for in a request, beside the messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// What is wanted.
+    pub want: Want,
+    /// JSON Schema of the answer.
+    pub schema: Option<Json>,
+    /// Tools that the model may call natively.
+    pub tools: Vec<ToolSchema>,
+    /// Names of the tools that may be used.
+    pub tool_names: Vec<String>,
 }
 
-/// The request of a turn.
-pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Outgoing]) -> Request {
-    let system: Vec<_> =
-        messages.iter().filter(|message| message.role == Role::System).map(|message| message.text.as_str()).collect();
+impl Asked {
+    /// Only an answer of this kind.
+    pub fn only(want: Want) -> Self {
+        Self { want, schema: None, tools: Vec::new(), tool_names: Vec::new() }
+    }
+}
+
+/// The request of a turn. Messages of the system come first in `messages`.
+pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Message], asked: &Asked) -> Request {
+    let system: Vec<_> = messages.iter().filter(|message| message.role == Role::System).map(Message::joined).collect();
     Request {
         address,
         agent: plan.agent.name.clone(),
         mode: plan.agent.mode.name().to_owned(),
-        want: Want::Json,
+        want: asked.want,
         system: (!system.is_empty()).then(|| system.concat()),
-        messages: messages
-            .iter()
-            .filter(|message| message.role != Role::System)
-            .map(|message| Message::text(message.role, message.text.clone()))
-            .collect(),
-        schema: plan.schema.as_ref().map(|schema| schema.json.clone()),
+        messages: messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
+        schema: asked.schema.clone(),
+        tools: asked.tools.clone(),
+        tool_names: asked.tool_names.clone(),
         signature: plan.agent.signature.clone(),
         options: plan.agent.model_options.clone(),
         cache: plan.agent.cache,
         seed,
     }
+}
+
+/// A stored message as a model gets it, given what was said so far.
+pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
+    let mut parts: Vec<Content> = Vec::new();
+    let mut say = |more: &str| match parts.last_mut() {
+        Some(Content::Text(text)) => text.push_str(more),
+        _ => parts.push(Content::Text(more.to_owned())),
+    };
+    let mut others = Vec::new();
+    for part in &message.parts {
+        match part {
+            event::MessagePart::Text { text, .. } => say(text),
+            event::MessagePart::Reply { reply } => {
+                if let Some(said) = replies.get(reply) {
+                    say(&said.text);
+                    others.extend(said.calls.iter().cloned().map(Content::Call));
+                }
+            }
+            event::MessagePart::Result { call, name, result } => {
+                others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() })
+            }
+        }
+    }
+    parts.extend(others);
+    Message { role: message.role, parts }
 }
 
 /// A part written by us.

@@ -12,6 +12,8 @@ mod recording;
 
 use std::sync::Arc;
 
+use ptc_core::value::Json;
+
 use crate::agent::{Agent, Diagnostic, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::Address;
@@ -79,8 +81,18 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
             context: start.context.json(),
             descriptions: start.context_descriptions.clone(),
             seed: start.seed,
+            ..Input::at(run.clone(), Json::default())
         };
-        let step = engine::run(&plan, input, &Ports { model: &ports, clock: &ports, events: &comparer, stop }).await;
+        let doors = Ports {
+            model: &ports,
+            models: &ports,
+            tools: &ports,
+            person: &ports,
+            clock: &ports,
+            events: &comparer,
+            stop,
+        };
+        let step = engine::run(&plan, input, &doors).await;
         let (outcome, compared) = comparer.finish();
         report.compared += compared;
         report.steps.push(step);

@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use ptc_core::reasons::Reason;
+use ptc_core::value::Value;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::Recording;
-use crate::event::{Address, Event, ModelRecord, ReplyEnd, ReplyPart, ReplyStatus};
+use crate::engine::Models;
+use crate::event::{Address, CallStatus, Event, ModelRecord, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd};
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Stop};
+use crate::port::{Clock, Human, Question, Stop};
+use crate::tool::{Failure, Invocation, Tools};
 
 /// Answers for one run.
 pub(super) struct RecordedPorts {
@@ -22,11 +27,66 @@ impl RecordedPorts {
     pub(super) fn new(recording: Arc<Recording>, run: Address, stop: Stop) -> Self {
         Self { recording, run, stop }
     }
+
+    /// Stops the run as it was stopped during this turn.
+    fn stop_as_recorded(&self, turn: &Address) {
+        if let Some(interrupt) = self.recording.interrupt(turn) {
+            self.stop.now(&interrupt.reason, &interrupt.by);
+        }
+    }
 }
 
 impl Clock for RecordedPorts {
     fn now_ms(&self, at: &Address) -> i64 {
         self.recording.now_ms(at).unwrap_or_default()
+    }
+
+    fn tree_turns(&self, at: &Address, counted: u32) -> u32 {
+        self.recording.turn_start(at).and_then(|start| start.left.tree).unwrap_or(counted)
+    }
+}
+
+impl Tools for RecordedPorts {
+    fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async move {
+            let Some(end) = self.recording.tool_end(call.address) else {
+                return Err(Failure::said(format!("the recording has no result of the call at {}", call.address)));
+            };
+            match (end.status, &end.result, &end.error) {
+                (CallStatus::Cancelled, ..) => {
+                    self.stop_as_recorded(&call.address.turn_part());
+                    Err(Failure::Cancelled)
+                }
+                (_, Some(result), _) => Ok(result.value()),
+                (_, None, Some(error)) => Err(Failure::Error(error.clone())),
+                (_, None, None) => Err(Failure::said("the recording does not say how the call ended")),
+            }
+        })
+    }
+
+    fn refuses(&self, at: &Address, counted: bool) -> bool {
+        let limit = Reason::ToolCallLimitExceeded.name();
+        let told = |end: &ToolEnd| end.error.as_ref().is_some_and(|error| error.reason == limit);
+        self.recording.tool_end(at).map_or(counted, |end| end.status == CallStatus::Refused && told(end))
+    }
+}
+
+impl Human for RecordedPorts {
+    fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let answer = self.recording.answer(&question.address);
+            if answer.is_none() {
+                self.stop_as_recorded(&question.address.turn_part());
+            }
+            let value = answer?.value.json();
+            Some(value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned))
+        })
+    }
+}
+
+impl Models for RecordedPorts {
+    fn model(&self, run: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        Ok(Some(Arc::new(Self::new(Arc::clone(&self.recording), run.clone(), self.stop.clone()))))
     }
 }
 
@@ -37,7 +97,7 @@ impl Model for RecordedPorts {
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            if let Some(interrupt) = self.recording.interrupt(&request.address) {
+            if let Some(interrupt) = self.recording.interrupted_reply(&request.address) {
                 self.stop.now(&interrupt.reason, &interrupt.by);
             }
             tell(&self.recording, &request.address, call, Telling::Replay).await
@@ -124,6 +184,7 @@ fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
             usage: end.usage,
             model: end.model.clone(),
             structured_by: end.structured_by,
+            calls: end.calls.clone(),
             requests: end.requests,
             queued_ms: end.queued_ms,
             first_ms: end.first_ms,

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use crate::event::{Address, Class, Envelope, Event, Interrupt, MessageLog, RunStart, SentMessage};
+use crate::event::{
+    Address, AnswerGiven, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
+    SentMessage, ToolEnd, TurnStart,
+};
 use crate::session::Session;
 
 /// The events of a session, by address and in order.
@@ -37,10 +40,10 @@ impl Recording {
                 let event = place + 1;
                 format!("{}: the data of event {event} cannot be read by this program", session.path.display())
             })?;
-            if matches!(envelope.event, Event::RunStart(_)) {
+            if matches!(envelope.event, Event::RunStart(_)) && envelope.address.root() == envelope.address {
                 recording.runs.push(envelope.address.clone());
             }
-            recording.messages.entry(envelope.address.run_part()).or_default().apply(&envelope);
+            recording.messages.entry(envelope.run()).or_default().apply(&envelope);
             recording.events.entry(envelope.address.clone()).or_default().push(envelope);
         }
         Ok(recording)
@@ -80,10 +83,45 @@ impl Recording {
 
     /// The time that the turn at this address read.
     pub fn now_ms(&self, turn: &Address) -> Option<i64> {
+        self.turn_start(turn).map(|start| start.now)
+    }
+
+    /// How the turn at this address started.
+    pub fn turn_start(&self, turn: &Address) -> Option<&TurnStart> {
         self.at(turn).iter().find_map(|envelope| match &envelope.event {
-            Event::TurnStart(start) => Some(start.now),
+            Event::TurnStart(start) => Some(start),
             _ => None,
         })
+    }
+
+    /// How the tool call at this address ended.
+    pub fn tool_end(&self, call: &Address) -> Option<&ToolEnd> {
+        self.at(call).iter().find_map(|envelope| match &envelope.event {
+            Event::ToolEnd(end) => Some(end),
+            _ => None,
+        })
+    }
+
+    /// The answer to the question at this address.
+    pub fn answer(&self, question: &Address) -> Option<&AnswerGiven> {
+        self.at(question).iter().find_map(|envelope| match &envelope.event {
+            Event::AnswerGiven(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// The end of this turn's program, when it was ended from outside.
+    pub fn interrupted_program(&self, turn: &Address) -> Option<&ProgramEnd> {
+        self.at(turn).iter().find_map(|envelope| match &envelope.event {
+            Event::ProgramEnd(end) if end.interrupted => Some(end),
+            _ => None,
+        })
+    }
+
+    /// The stop that ended this turn's reply.
+    pub fn interrupted_reply(&self, turn: &Address) -> Option<&Interrupt> {
+        let cancelled = |envelope: &Envelope| matches!(&envelope.event, Event::ReplyEnd(end) if end.status == ReplyStatus::Cancelled);
+        self.at(turn).iter().any(cancelled).then(|| self.interrupt(turn)).flatten()
     }
 
     /// The stop that came from outside during this turn.
@@ -99,12 +137,12 @@ impl Recording {
         self.messages.get(&turn.run_part())?.request(turn)
     }
 
-    /// The derived events of a run by address, in order.
+    /// The derived events of a root run and the runs below it by address, in order.
     pub(super) fn derived(&self, run: &Address) -> HashMap<Address, Vec<Event>> {
         let derived = |envelope: &&Envelope| envelope.event.class() == Class::Derived;
         self.events
             .iter()
-            .filter(|(address, _)| address.run_part() == *run)
+            .filter(|(address, _)| address.root() == *run)
             .map(|(address, events)| {
                 (address.clone(), events.iter().filter(derived).map(|envelope| envelope.event.clone()).collect())
             })

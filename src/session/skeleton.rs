@@ -137,7 +137,7 @@ impl Skeleton {
                 events: place..place + 1,
             });
         }
-        let run = envelope.address.run_part();
+        let run = envelope.run();
         if let Some(entry) = self.runs.iter_mut().rev().find(|entry| entry.address == run) {
             entry.apply(place, envelope);
         }

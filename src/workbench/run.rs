@@ -13,7 +13,6 @@ use super::feed::{Feed, Tee};
 use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
-use crate::event::Address;
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Header, Recorder, RecorderError, SessionId};
@@ -97,6 +96,7 @@ impl Workbench {
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
+        let person = Arc::clone(&spec.person);
         let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
         let (recorder, session) = if spec.save {
             let now = SystemClock.now();
@@ -108,18 +108,13 @@ impl Workbench {
         };
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
-        let input = Input {
-            address: Address::run(0),
-            context: context.json,
-            descriptions: context.descriptions,
-            seed: spec.seed,
-        };
+        let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
         let warnings = plan.warnings.clone();
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
         let task = tokio::spawn(async move {
-            let ports = Ports { model: &*model, clock: &SystemClock, events: &events, stop: task_stop };
+            let ports = Ports { person: &*person, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
             let step = engine::run(&plan, input, &ports).await;
             drop(events);
             let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());

@@ -79,9 +79,9 @@ prop_compose! {
         signature in option::of(text()),
         schema in option::of(object()),
         max_turns in 1..=10_000u32,
-        recovery in prop::sample::select(vec!["strict", "standard", "lenient"]),
+        recovery in option::of(prop::sample::select(vec!["strict", "standard", "lenient"])),
     ) -> Agent {
-        let recovery = recovery.to_owned();
+        let recovery = recovery.map(ToOwned::to_owned);
         Agent { name, description, mode, model, prompt, signature, schema, max_turns, recovery, ..Agent::default() }
     }
 }
@@ -115,7 +115,7 @@ prop_compose! {
             model_options,
             tools,
             modes: overrides.map(section).into_iter().collect(),
-            unbuilt: plan.into_iter().collect(),
+            options: plan.into_iter().collect(),
             ..basics
         }
     }

@@ -85,7 +85,7 @@ pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, cl
     let plan = Plan::new(agent).expect("the agent of a test is valid");
     let sink = Memory::default();
     let input = Input::new(json::parse(context).expect("the context of a test is JSON"));
-    let step = engine::run(&plan, input, &Ports { model, clock, events: &sink, stop }).await;
+    let step = engine::run(&plan, input, &Ports::new(model, clock, &sink, stop)).await;
     Ran { step, events: sink.events() }
 }
 

@@ -98,7 +98,7 @@ fn agents() -> impl Strategy<Value = Agent> {
     (1..5u32, recovery, prop::option::of(1..3000u64), prop::option::of(1..40u64)).prop_map(
         |(max_turns, recovery, token_limit, mission_timeout_ms)| Agent {
             max_turns,
-            recovery: recovery.to_owned(),
+            recovery: Some(recovery.to_owned()),
             token_limit,
             mission_timeout_ms,
             ..agent("do {{x}}", "(x :string, y :int?) -> {a :int, b :string}")
@@ -114,7 +114,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
     let plan = Plan::new(agent).unwrap();
     let recorder = Recorder::create(dir.path(), &header, Arc::new(SystemClock)).unwrap();
     let path = recorder.path().to_owned();
-    let ports = Ports { model: &model, clock: &Ticks(7), events: &recorder, stop };
+    let ports = Ports::new(&model, &Ticks(7), &recorder, stop);
     let step = engine::run(&plan, Input::new(parsed(context)), &ports).await;
     drop(recorder);
 
@@ -122,7 +122,6 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
     let session = Session::open(&path).unwrap();
     assert_eq!(session.damage, []);
     let mut fold = StepFold::default();
-    fold.describe(agent);
     session.events().for_each(|envelope| fold.apply(&envelope));
     assert!(fold.is_complete());
     assert_eq!(fold.step(), step, "the file folds to the Step of the live run");

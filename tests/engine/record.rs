@@ -52,7 +52,6 @@ async fn messages_are_stored_once_and_replies_never_repeated() {
 async fn the_fold_of_the_events_is_the_step() {
     let (ran, _) = corrected().await;
     let mut fold = StepFold::default();
-    fold.describe(&agent("go {{t}}", "(t :string) -> {a :int}"));
     ran.events.iter().for_each(|envelope| fold.apply(envelope));
     assert!(fold.is_complete());
     assert_eq!(fold.step(), ran.step);

@@ -94,7 +94,7 @@ async fn repairs_are_recorded_and_switched_off_in_strict() {
     assert_eq!(ran.outcome(), r#"{"a":1}"#);
     assert_eq!(ran.step.turns[0].fixes, ["single_quotes", "trailing_comma"]);
     assert_eq!(ran.step.turns[0].json.as_ref().unwrap().to_text(), r#"{"a":1}"#);
-    let strict = Agent { recovery: "strict".to_owned(), max_turns: 1, ..agent("go", "{a :int}") };
+    let strict = Agent { recovery: Some("strict".to_owned()), max_turns: 1, ..agent("go", "{a :int}") };
     assert_eq!(run(&strict, "{}", &recorded_script(&[reply]).0).await.outcome(), "json_parse_error");
 }
 

@@ -113,6 +113,8 @@ fn request(text: &str) -> Request {
         system: Some("Answer with JSON.".into()),
         messages: vec![Message::text(Role::User, text)],
         schema: None,
+        tools: Vec::new(),
+        tool_names: Vec::new(),
         signature: None,
         options: Options::default(),
         cache: false,

@@ -24,6 +24,6 @@ fn recorder(dir: &Path, created_ms: i64, chance: u32) -> Recorder {
 /// Runs an agent with its events going to this sink.
 async fn run_into(events: &dyn Sink, agent: &Agent, context: &str, model: &dyn Model) -> Step {
     let plan = Plan::new(agent).unwrap();
-    let ports = Ports { model, clock: &Ticks(10), events, stop: Stop::default() };
+    let ports = Ports::new(model, &Ticks(10), events, Stop::default());
     engine::run(&plan, Input::new(parsed(context)), &ports).await
 }

@@ -109,12 +109,13 @@ impl Story {
                 context: text(r#"{"text":"I love this product!"}"#),
                 context_descriptions: Vec::new(),
                 seed: 7,
+                ..RunStart::default()
             },
         )
     }
 
     pub(crate) fn turn(self, turn: &str) -> Self {
-        let left = Left { turns: 3, tokens: None, mission_ms: None };
+        let left = Left { turns: 3, ..Left::default() };
         let now = self.at_ms;
         self.tell(turn, TurnStart { now, left, stop: None })
     }
@@ -131,6 +132,8 @@ impl Story {
                 messages: vec![(0, last)],
                 want: "json".to_owned(),
                 schema: Some(text(SCHEMA)),
+                tools: Vec::new(),
+                tool_names: Vec::new(),
                 options: ptc_workbench::event::Options::default(),
                 cache: false,
             },
@@ -174,12 +177,13 @@ impl Story {
         let tokens = Tokens { input: totals.1, output: totals.2, ..Tokens::default() };
         let usage = UsageRecord {
             totals: Totals { turns: totals.0, requests: totals.0, tokens: Some(tokens) },
+            children: None,
             schema_used: true,
             schema_bytes: Some(SCHEMA.len() as u64),
             structured_output: Some(StructuredBy::JsonSchema),
             system_prompt_tokens: Some(41),
         };
-        self.tell("r0", RunEnd { value: value.map(text), fail, usage })
+        self.tell("r0", RunEnd { value: value.map(text), fail, usage, ..RunEnd::default() })
     }
 }
 
@@ -191,16 +195,11 @@ pub(crate) fn text(source: &str) -> JsonText {
 
 pub(crate) fn end(attempt: u32, status: ReplyStatus, tokens: Option<(u64, u64)>) -> ReplyEnd {
     ReplyEnd {
-        attempt,
-        status,
         finish: Some("stop".to_owned()),
         usage: tokens.map(|(input, output)| Tokens { input, output, ..Tokens::default() }),
-        model: None,
         structured_by: Some(StructuredBy::JsonSchema),
-        requests: 0,
-        error: None,
-        queued_ms: None,
         first_ms: Some(40),
+        ..ReplyEnd::new(attempt, status)
     }
 }
 
@@ -284,6 +283,7 @@ pub(crate) fn failed() -> Vec<Envelope> {
         hint: None,
         class: Some("rate_limit".to_owned()),
         status: Some(429),
+        details: None,
     };
     let wait = RetryWait {
         attempt: 1,
@@ -298,6 +298,7 @@ pub(crate) fn failed() -> Vec<Envelope> {
         hint: None,
         class: None,
         status: None,
+        details: None,
     };
     let discarded = ReplyEnd { error: Some(overload), ..end(1, ReplyStatus::Discarded, None) };
     let cut = ErrorRecord {

@@ -55,6 +55,13 @@ impl Kept {
     /// Bytes of a derived text that are kept whole.
     pub const WHOLE_BYTES: usize = 64 * 1024;
 
+    /// The text, or what was kept of it.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Whole(text) | Self::Head { head: text, .. } => text,
+        }
+    }
+
     /// The text, or its head when it is too long.
     pub fn of(text: String) -> Self {
         if text.len() <= Self::WHOLE_BYTES {

@@ -4,7 +4,7 @@
 use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
-use crate::event::StructuredBy;
+use crate::event::{JsonText, NativeCall, StructuredBy};
 
 /// `retry.wait`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub enum PartKind {
     Text,
     /// Reasoning that the provider shows.
     Reasoning,
+    /// Arguments of a tool call, behind its name in the first piece: for the screen; `reply.end` has the calls.
+    Call,
 }
 
 /// `reply.part`: up to 50 ms or 16 KB of deltas.
@@ -82,6 +84,9 @@ pub struct ReplyEnd {
     /// How the schema travelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_by: Option<StructuredBy>,
+    /// Tool calls that the model asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<NativeCall>,
     /// HTTP requests this turn cost so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
@@ -106,6 +111,7 @@ impl ReplyEnd {
             usage: None,
             model: None,
             structured_by: None,
+            calls: Vec::new(),
             requests: 0,
             error: None,
             queued_ms: None,
@@ -169,6 +175,7 @@ impl ErrorRecord {
             hint: Some(reason.row().next.to_owned()),
             class: None,
             status: None,
+            details: None,
         }
     }
 }
@@ -189,4 +196,7 @@ pub struct ErrorRecord {
     /// HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// What the program said beside the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<JsonText>,
 }

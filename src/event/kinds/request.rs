@@ -41,6 +41,10 @@ pub enum Source {
     Reply,
     /// Feedback after a turn.
     Feedback,
+    /// The result of a tool call.
+    Tool,
+    /// A message of a person in a conversation.
+    Person,
 }
 
 /// `message`
@@ -70,10 +74,19 @@ pub enum MessagePart {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untrusted: bool,
     },
-    /// The reply text of a turn, never repeated.
+    /// The reply text of a turn with its tool calls, never repeated.
     Reply {
         /// Address of that turn.
         reply: Address,
+    },
+    /// The result of a tool call that the model asked for.
+    Result {
+        /// The model's id of the call.
+        call: String,
+        /// The tool's name.
+        name: String,
+        /// The result as JSON text.
+        result: String,
     },
 }
 
@@ -87,11 +100,29 @@ pub struct RequestMade {
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<JsonText>,
+    /// Tools that the model may call natively.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSchema>,
+    /// Names of the tools that may be used, wherever they are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_names: Vec<String>,
     /// Model options as asked for.
     pub options: Options,
     /// Hint that the provider should cache the prompt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,
+}
+
+/// A tool as a provider is told of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSchema {
+    /// The name that providers accept: `-` is `_`.
+    pub name: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of its arguments.
+    pub parameters: JsonText,
 }
 
 /// Model options; absent means the provider's default.

@@ -23,6 +23,23 @@ pub struct RunStart {
     pub context_descriptions: Vec<(String, String)>,
     /// Seed of the run's randomness.
     pub seed: u64,
+    /// Levels above: 0 for a root run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    /// Unix time in ms at which the whole tree must be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<i64>,
+    /// The session and run that this one continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
+    /// The journal it starts with: results of finished tasks by id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JsonText>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The agent of a run.
@@ -91,6 +108,9 @@ pub struct TurnStart {
 pub struct Left {
     /// Turns, this one included.
     pub turns: u32,
+    /// Turns of the whole tree of agents, this one included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<u32>,
     /// Tokens, when limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
@@ -135,6 +155,22 @@ pub struct Totals {
     pub tokens: Option<Tokens>,
 }
 
+impl Totals {
+    /// The sum, part by part.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let tokens = match (self.tokens, more.tokens) {
+            (Some(one), Some(other)) => Some(one.plus(&other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            turns: self.turns.saturating_add(more.turns),
+            requests: self.requests.saturating_add(more.requests),
+            tokens,
+        }
+    }
+}
+
 /// `run.end`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunEnd {
@@ -144,6 +180,15 @@ pub struct RunEnd {
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail: Option<ErrorRecord>,
+    /// The text of an answer that came beside the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The values of `refs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refs: Option<JsonText>,
+    /// The turn that the answer came from, when it is not the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_turn: Option<u32>,
     /// What it cost.
     pub usage: UsageRecord,
 }
@@ -154,6 +199,9 @@ pub struct UsageRecord {
     /// Totals.
     #[serde(flatten)]
     pub totals: Totals,
+    /// Totals of the agents below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children: Option<Totals>,
     /// A schema left the machine.
     pub schema_used: bool,
     /// Its size in bytes.

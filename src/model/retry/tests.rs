@@ -49,6 +49,8 @@ fn request() -> Request {
         system: None,
         messages: vec![],
         schema: None,
+        tools: Vec::new(),
+        tool_names: Vec::new(),
         signature: None,
         options: Options::default(),
         cache: false,

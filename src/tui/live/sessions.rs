@@ -84,7 +84,7 @@ struct Bodied {
 fn messages(session: &Session) -> HashMap<Address, MessageLog> {
     let mut runs: HashMap<Address, MessageLog> = HashMap::new();
     for envelope in session.events() {
-        runs.entry(envelope.address.run_part()).or_default().apply(&envelope);
+        runs.entry(envelope.run()).or_default().apply(&envelope);
     }
     runs
 }

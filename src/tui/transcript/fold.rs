@@ -151,6 +151,7 @@ impl Transcript {
             .map(|part| match part {
                 MessagePart::Text { section, text, .. } => (section.clone(), text.clone()),
                 MessagePart::Reply { reply } => ("reply".to_owned(), self.reply(reply)),
+                MessagePart::Result { result, .. } => ("result".to_owned(), result.clone()),
             })
             .collect();
         let sent = SentMessage { role: message.role, sections };
@@ -264,8 +265,7 @@ impl TurnCard {
                 self.asked = false;
                 self.end = Some(end.clone());
             }
-            Event::RunStart(_) | Event::TurnStart(_) | Event::Message(_) | Event::RequestMade(_) | Event::RunEnd(_) => {
-            }
+            _ => {}
         }
     }
 }

@@ -1,0 +1,414 @@
+//! The options of an agent with their types: what the modes read.
+//!
+//! In: an [`Agent`] with options as written. Out: [`Settings`], or findings that say what cannot be.
+
+mod table;
+
+use ptc_core::limits;
+use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::{Agent, Diagnostic, Place};
+use crate::config::document::advice;
+
+pub(in crate::agent) use table::{ROWS, row};
+
+/// How a run in `ptc_lisp` ends (settled decision 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Completion {
+    /// By `return` or `fail`; after the last turn the latest good value counts.
+    #[default]
+    ReturnRequired,
+    /// By `return` or `fail` only.
+    Explicit,
+    /// By a reply without a program: the core specification's rule.
+    AnswerWithoutCode,
+}
+
+/// How programs travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Transport {
+    /// In a fenced block of the reply.
+    #[default]
+    Content,
+    /// As the argument of the native tool `lisp_eval`.
+    ToolCall,
+}
+
+/// What happens to memory that is too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MemoryStrategy {
+    /// The run fails.
+    #[default]
+    Strict,
+    /// The turn's definitions are dropped.
+    Rollback,
+}
+
+/// How a long history is shortened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Compaction {
+    /// The oldest messages are left out.
+    Trim {
+        /// From which turn on.
+        turns: u32,
+        /// From how many estimated tokens on.
+        tokens: Option<u64>,
+        /// Turns that stay.
+        keep_turns: u32,
+        /// The first user message stays.
+        keep_first: bool,
+    },
+    /// One user message takes the place of all.
+    Coalesce {
+        /// Printed lines shown.
+        prints: usize,
+        /// Tool calls shown.
+        calls: usize,
+    },
+}
+
+/// How values are shown to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    /// Characters of printed lines and errors in feedback.
+    pub feedback_chars: usize,
+    /// Characters of a previewed value.
+    pub preview_chars: usize,
+    /// Bytes of a value kept as `*1`.
+    pub history_bytes: usize,
+    /// Characters of one printed line.
+    pub print_chars: u64,
+    /// The inventories stand in the system text.
+    pub context_in_system: bool,
+    /// The mission log stands in the user message.
+    pub log_in_user: bool,
+    /// The turn line appears in the last two turns only.
+    pub minimal_turns: bool,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            feedback_chars: 512,
+            preview_chars: 250,
+            history_bytes: 1_024,
+            print_chars: 2_000,
+            context_in_system: false,
+            log_in_user: false,
+            minimal_turns: false,
+        }
+    }
+}
+
+/// A reference to a part of the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ref {
+    /// Its name.
+    pub name: String,
+    /// Where its value comes from.
+    pub source: RefSource,
+    /// It may be nil.
+    pub optional: bool,
+}
+
+/// Where the value of a reference comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefSource {
+    /// A path such as `items[0].id` or `items[*].id`.
+    Path(String),
+    /// A PTC-Lisp expression over `result`.
+    Expression(String),
+}
+
+/// The options of an agent.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of agent files")]
+pub struct Settings {
+    /// `completion`
+    pub completion: Completion,
+    /// `transport`
+    pub transport: Transport,
+    /// `dialect`
+    pub dialect: ptc_core::lisp::Dialect,
+    /// `reference`: the language card stands in the prompt.
+    pub reference: bool,
+    /// `tools_in = "native"`
+    pub native_tools: bool,
+    /// `thinking`
+    pub thinking: bool,
+    /// `journaling`
+    pub journaling: bool,
+    /// `firewall`
+    pub firewall: bool,
+    /// `retry_turns`
+    pub retry_turns: u32,
+    /// `max_ref_retries`
+    pub ref_retries: u32,
+    /// `max_protocol_failures`
+    pub protocol_failures: u32,
+    /// `on_protocol_failure = "accept_raw"`
+    pub accept_raw: bool,
+    /// `max_depth`
+    pub max_depth: u32,
+    /// `turn_budget`
+    pub turn_budget: u32,
+    /// `max_tool_calls`, of the whole run.
+    pub max_tool_calls: Option<u64>,
+    /// `max_tool_calls_per_program`
+    pub program_tool_calls: Option<u64>,
+    /// `program_timeout_ms`
+    pub program_timeout_ms: u64,
+    /// `program_memory_bytes`
+    pub program_memory_bytes: u64,
+    /// `loop_limit`
+    pub loop_limit: u64,
+    /// `pmap_timeout_ms`
+    pub pmap_timeout_ms: u64,
+    /// `pmap_max_concurrency`
+    pub pmap_workers: u64,
+    /// `memory_bytes`
+    pub memory_bytes: u64,
+    /// `memory_strategy`
+    pub memory_strategy: MemoryStrategy,
+    /// `float_precision`: decimals of returned floats.
+    pub float_precision: u32,
+    /// `cost_limit`, in the currency of the price table.
+    pub cost_limit: Option<f64>,
+    /// `on_budget_exceeded = "return_partial"`
+    pub return_partial: bool,
+    /// `compaction` or `compression`
+    pub compaction: Option<Compaction>,
+    /// `plan`: id and description of each item.
+    pub plan: Vec<(String, String)>,
+    /// `prompt_limit.max_chars`
+    pub prompt_chars: Option<usize>,
+    /// `format_options`
+    pub format: Format,
+    /// `refs`
+    pub refs: Vec<Ref>,
+    /// `memory`: names and PTC-Lisp expressions that are evaluated before the first turn.
+    pub memory: Vec<(String, String)>,
+}
+
+/// Decimals of returned floats when nothing is said.
+const FLOAT_PRECISION: u32 = 2;
+
+impl Settings {
+    /// The options of an agent; what cannot be is noted and has its default.
+    pub(in crate::agent) fn of(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Self {
+        let word = |name: &str| agent.option(name).and_then(Json::as_str).unwrap_or_default();
+        let flag = |name: &str| agent.asks(name);
+        let small = |limit| u32::try_from(agent.limit(limit).unwrap_or_default()).unwrap_or(u32::MAX);
+        let large = |limit| agent.limit(limit).unwrap_or(u64::MAX);
+        Self {
+            completion: match word("completion") {
+                "explicit" => Completion::Explicit,
+                "answer_without_code" => Completion::AnswerWithoutCode,
+                _ => Completion::ReturnRequired,
+            },
+            transport: if word("transport") == "tool_call" { Transport::ToolCall } else { Transport::Content },
+            dialect: match word("dialect") {
+                "current" => ptc_core::lisp::Dialect::Current,
+                "legacy" => ptc_core::lisp::Dialect::Legacy,
+                _ => ptc_core::lisp::Dialect::Auto,
+            },
+            reference: word("reference") != "none",
+            native_tools: word("tools_in") == "native",
+            thinking: flag("thinking"),
+            journaling: flag("journaling"),
+            firewall: flag("firewall"),
+            retry_turns: small(&limits::RETRY_TURNS),
+            ref_retries: small(&limits::REF_RETRIES),
+            protocol_failures: small(&limits::PROTOCOL_FAILURES),
+            accept_raw: word("on_protocol_failure") == "accept_raw",
+            max_depth: small(&limits::TREE_DEPTH),
+            turn_budget: small(&limits::TREE_TURNS),
+            max_tool_calls: agent.limit(&limits::RUN_CALLS),
+            program_tool_calls: agent.limit(&limits::TOOL_CALLS),
+            program_timeout_ms: large(&limits::PROGRAM_TIMEOUT),
+            program_memory_bytes: large(&limits::PROGRAM_MEMORY),
+            loop_limit: large(&limits::LOOP_JUMPS),
+            pmap_timeout_ms: large(&limits::PARALLEL_TIMEOUT),
+            pmap_workers: large(&limits::PARALLEL_WORKERS),
+            memory_bytes: large(&limits::MEMORY_BYTES),
+            memory_strategy: if word("memory_strategy") == "rollback" {
+                MemoryStrategy::Rollback
+            } else {
+                MemoryStrategy::Strict
+            },
+            float_precision: agent
+                .option("float_precision")
+                .and_then(count)
+                .and_then(|places| u32::try_from(places).ok())
+                .unwrap_or(FLOAT_PRECISION),
+            cost_limit: agent.option("cost_limit").and_then(amount),
+            return_partial: word("on_budget_exceeded") == "return_partial",
+            compaction: compaction(agent, findings),
+            plan: plan(agent, findings),
+            prompt_chars: agent
+                .option("prompt_limit")
+                .and_then(|table| table.get("max_chars"))
+                .and_then(count)
+                .and_then(|chars| usize::try_from(chars).ok()),
+            format: format(agent, findings),
+            refs: refs(agent, findings),
+            memory: memory(agent, findings),
+        }
+    }
+}
+
+fn count(json: &Json) -> Option<u64> {
+    match json.node {
+        Node::Int(int) => u64::try_from(int).ok(),
+        _ => None,
+    }
+}
+
+fn amount(json: &Json) -> Option<f64> {
+    match json.node {
+        #[expect(clippy::cast_precision_loss, reason = "costs are doubles")]
+        Node::Int(int) => Some(int as f64),
+        Node::Float(float) => Some(float),
+        _ => None,
+    }
+}
+
+fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// The members of a table, each with a known name; others are noted.
+fn known<'a>(table: &'a Json, key: &str, names: &[&str], findings: &mut Vec<Diagnostic>) -> Vec<(&'a str, &'a Json)> {
+    let mut out = Vec::new();
+    for member in table.members().unwrap_or_default() {
+        if names.contains(&member.key.as_str()) {
+            out.push((member.key.as_str(), &member.value));
+        } else {
+            let message = format!("unknown key `{}` in [{key}]{}", member.key, advice(&member.key, names));
+            findings.push(wrong(key, message));
+        }
+    }
+    out
+}
+
+fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
+    const TRIM: &[&str] = &["strategy", "trigger", "keep_recent_turns", "keep_initial_user"];
+    const COALESCE: &[&str] = &["strategy", "println_limit", "tool_call_limit"];
+    let (key, table) = match (agent.option("compaction"), agent.option("compression")) {
+        (Some(table), _) if agent.asks("compaction") => ("compaction", table),
+        (_, Some(table)) if agent.asks("compression") => ("compression", table),
+        (Some(Json { node: Node::Object(_), .. }), _) => {
+            findings.push(wrong("compaction", "[compaction] is empty; write `compaction = true` or say what it does"));
+            return None;
+        }
+        _ => return None,
+    };
+    let strategy = table.get("strategy").and_then(Json::as_str);
+    let coalesce = strategy.map_or(key == "compression", |word| word == "coalesce");
+    if let Some(other) = strategy.filter(|word| !["trim", "coalesce"].contains(word)) {
+        findings.push(wrong(key, format!("unknown strategy `{other}`; known: `trim`, `coalesce`")));
+    }
+    let members = known(table, key, if coalesce { COALESCE } else { TRIM }, findings);
+    let number = |name: &str| members.iter().find(|(key, _)| *key == name).and_then(|(_, value)| count(value));
+    if coalesce {
+        let limit = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
+        return Some(Compaction::Coalesce { prints: limit("println_limit", 15), calls: limit("tool_call_limit", 20) });
+    }
+    let trigger = table.get("trigger");
+    if let Some(trigger) = trigger {
+        known(trigger, &format!("{key}.trigger"), &["turns", "tokens"], findings);
+    }
+    let of = |name: &str| trigger.and_then(|table| table.get(name)).and_then(count);
+    let small = |number: Option<u64>, usual: u32| number.map_or(usual, |n| u32::try_from(n).unwrap_or(u32::MAX));
+    Some(Compaction::Trim {
+        turns: small(of("turns"), 8),
+        tokens: of("tokens"),
+        keep_turns: small(number("keep_recent_turns"), 3).max(1),
+        keep_first: table.get("keep_initial_user").is_none_or(|flag| flag.node != Node::Bool(false)),
+    })
+}
+
+/// Texts, or tables `{id, description}`; texts are numbered from 1.
+fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for (place, item) in agent.option("plan").and_then(Json::items).unwrap_or_default().iter().enumerate() {
+        let text = |key: &str| item.get(key).and_then(Json::as_str);
+        let entry = match (item.as_str(), text("id"), text("description")) {
+            (Some(words), ..) => Some(((place + 1).to_string(), words.to_owned())),
+            (None, Some(id), Some(words)) => Some((id.to_owned(), words.to_owned())),
+            _ => None,
+        };
+        match entry {
+            None => findings.push(wrong("plan", "an item of `plan` is a text or a table {id, description}")),
+            Some((id, _)) if out.iter().any(|(other, _)| *other == id) => {
+                findings.push(wrong("plan", format!("two items of `plan` have the id `{id}`")));
+            }
+            Some(entry) => out.push(entry),
+        }
+    }
+    out
+}
+
+fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
+    const NAMES: &[&str] = &[
+        "feedback_max_chars",
+        "preview_max_chars",
+        "history_max_bytes",
+        "max_print_length",
+        "context_in_system",
+        "mission_log_in",
+        "minimal_turn_info",
+    ];
+    let usual = Format::default();
+    let Some(table) = agent.option("format_options") else { return usual };
+    known(table, "format_options", NAMES, findings);
+    let number = |name: &str| table.get(name).and_then(count);
+    let size = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
+    let flag = |name: &str| table.get(name).is_some_and(|value| value.node == Node::Bool(true));
+    Format {
+        feedback_chars: size("feedback_max_chars", usual.feedback_chars),
+        preview_chars: size("preview_max_chars", usual.preview_chars),
+        history_bytes: size("history_max_bytes", usual.history_bytes),
+        print_chars: number("max_print_length").unwrap_or(usual.print_chars),
+        context_in_system: flag("context_in_system"),
+        log_in_user: table.get("mission_log_in").and_then(Json::as_str) == Some("user_message"),
+        minimal_turns: flag("minimal_turn_info"),
+    }
+}
+
+/// Paths, or tables `{path, optional}` and `{expr, optional}`.
+fn refs(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Ref> {
+    let mut out = Vec::new();
+    for member in agent.option("refs").and_then(Json::members).unwrap_or_default() {
+        let text = |key: &str| member.value.get(key).and_then(Json::as_str).map(str::to_owned);
+        let source = match (member.value.as_str(), text("path"), text("expr")) {
+            (Some(path), ..) => RefSource::Path(path.to_owned()),
+            (None, Some(path), None) => RefSource::Path(path),
+            (None, None, Some(expression)) => RefSource::Expression(expression),
+            _ => {
+                let message = "a ref is a path such as \"items[0].id\", or a table with `path` or `expr`";
+                findings.push(wrong(&format!("refs.{}", member.key), message));
+                continue;
+            }
+        };
+        let optional = member.value.get("optional").is_some_and(|flag| flag.node == Node::Bool(true));
+        out.push(Ref { name: member.key.clone(), source, optional });
+    }
+    out
+}
+
+fn memory(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for member in agent.option("memory").and_then(Json::members).unwrap_or_default() {
+        match member.value.as_str() {
+            Some(expression) => out.push((member.key.clone(), expression.to_owned())),
+            None => findings.push(wrong(
+                &format!("memory.{}", member.key),
+                "a value of [memory] is PTC-Lisp text, such as \"[1 2 3]\" or \"(fn [x] (inc x))\"",
+            )),
+        }
+    }
+    out
+}

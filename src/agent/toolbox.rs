@@ -1,0 +1,125 @@
+//! The tools of an agent: declarations read, tools that options add, and the agents behind tools made into plans.
+//!
+//! In: an [`Agent`]. Out: its tools and children; what is wrong with them is noted. Recursion over agents is bounded by their nesting
+//! in the definition.
+
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+use ptc_core::signature::underscored;
+use ptc_core::value::Json;
+
+use super::file::from_table;
+use super::{Agent, Diagnostic, Mode, Place, Plan};
+use crate::tool::{Builtin, Kind, LLM_QUERY, Tool};
+
+type Children = Vec<(String, Arc<Plan>)>;
+
+/// Names that tools cannot have: the engine's own.
+const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
+
+/// Opens the toolbox.
+pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>, Children) {
+    let mut tools: Vec<Tool> = Vec::new();
+    for declared in &agent.tools {
+        match Tool::declared(&declared.name, &declared.definition) {
+            Ok(tool) => tools.push(completed(tool)),
+            Err(wrong) => findings.extend(wrong.into_iter().map(|(key, message)| {
+                let key = if key.is_empty() { String::new() } else { format!(".{key}") };
+                note(&format!("tools.{}{key}", declared.name), message)
+            })),
+        }
+    }
+    tools.extend(added(agent, findings));
+    check_names(agent, &tools, findings);
+    let children = tools.iter().filter_map(|tool| Some((tool.name.clone(), child(agent, tool, findings)?))).collect();
+    (tools, children)
+}
+
+fn note(key: &str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// A builtin tool with its card where the declaration says nothing.
+fn completed(tool: Tool) -> Tool {
+    let Kind::Builtin(builtin) = tool.kind else { return tool };
+    let (signature, description) = builtin.card();
+    Tool {
+        signature: tool.signature.or_else(|| ptc_core::signature::parse(signature).ok()),
+        signature_text: tool.signature_text.or_else(|| Some(signature.to_owned())),
+        description: tool.description.or_else(|| Some(description.to_owned())),
+        ..tool
+    }
+}
+
+/// The tools of `builtin_tools` and `llm_query`.
+fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
+    let mut names: Vec<String> = Vec::new();
+    for item in agent.option("builtin_tools").and_then(Json::items).unwrap_or_default() {
+        match item.as_str() {
+            // One word of the source documents stands for both.
+            Some("grep") => names.extend(["grep".to_owned(), "grep-n".to_owned()]),
+            Some(name) if Builtin::named(name).is_some() => names.push(name.to_owned()),
+            _ => {
+                let near = crate::config::document::advice(item.as_str().unwrap_or_default(), &Builtin::NAMES);
+                findings.push(note("builtin_tools", format!("there is no builtin tool {}{near}", item.to_text())));
+            }
+        }
+    }
+    if agent.asks("llm_query") {
+        names.push(LLM_QUERY.to_owned());
+    }
+    let declared = |name: &str| Tool::declared(name, &Json::object([("kind", Json::str("builtin"))])).ok();
+    names.iter().filter_map(|name| declared(name)).map(completed).collect()
+}
+
+fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
+    for (place, tool) in tools.iter().enumerate() {
+        let key = format!("tools.{}", tool.name);
+        if RESERVED.contains(&tool.name.as_str()) {
+            findings.push(note(&key, format!("the name `{}` is the engine's own; rename the tool", tool.name)));
+        }
+        if tools[..place].iter().any(|other| underscored(&other.name) == underscored(&tool.name)) {
+            findings.push(note(&key, format!("two tools are named `{}` (`-` and `_` are the same)", tool.name)));
+        }
+        let in_context = agent.context.members().unwrap_or_default().iter().any(|member| member.key == tool.name);
+        if in_context && agent.mode == Mode::PtcLisp {
+            let message = format!("`{}` names both a tool and a field of the context; rename one", tool.name);
+            findings.push(note(&key, message));
+        }
+    }
+}
+
+/// The plan of the agent behind a tool.
+fn child(agent: &Agent, tool: &Tool, findings: &mut Vec<Diagnostic>) -> Option<Arc<Plan>> {
+    let definition = match &tool.kind {
+        Kind::Agent(table) => from_table(table),
+        Kind::Llm(table) => Ok(asked(agent, tool, table)),
+        _ => return None,
+    };
+    let key = format!("tools.{}", tool.name);
+    let planned = definition.and_then(|child| Plan::new(&Agent { name: tool.name.clone(), ..child }));
+    planned
+        .map(Arc::new)
+        .map_err(|wrong| {
+            let errors = wrong.iter().filter(|finding| finding.is_error());
+            findings.extend(errors.map(|finding| note(&key, format!("tool `{}`: {}", tool.name, finding.message))));
+        })
+        .ok()
+}
+
+/// A question to a model as an agent of one turn in mode `text`.
+fn asked(agent: &Agent, tool: &Tool, table: &Json) -> Agent {
+    let text = |key: &str| table.get(key).and_then(Json::as_str).map(str::to_owned);
+    Agent {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        mode: text("mode").and_then(|name| Mode::from_name(&name)).unwrap_or(Mode::Text),
+        model: text("model").filter(|model| model != "caller"),
+        prompt: text("prompt").unwrap_or_default(),
+        signature: tool.signature_text.clone(),
+        max_turns: 1,
+        model_options: agent.model_options.clone(),
+        ..Agent::default()
+    }
+}

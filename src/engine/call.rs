@@ -1,0 +1,202 @@
+//! One tool call: found, counted, its arguments converted and checked, answered, recorded.
+//!
+//! In: a name and arguments from a program or a model. Out: a value, or the record of a failure that goes back to who called.
+//! Calls of parallel branches come at the same time: nothing here changes the run but behind locks.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use ptc_core::limits::RUN_CALLS;
+use ptc_core::reasons::Reason;
+use ptc_core::signature::{self, Issue};
+use ptc_core::text::nearest;
+use ptc_core::value::{Json, Value};
+use tokio::time::Instant;
+
+use super::Halt;
+use super::cycle::Cycle;
+use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, QuestionAsked, ToolCall, ToolEnd};
+use crate::port::Question;
+use crate::tool::{Builtin, Failure, Invocation, Kind, Tool};
+
+/// What a call gave: a value, or what to tell the caller.
+pub(super) type Given = Result<Value, ErrorRecord>;
+
+impl Cycle<'_> {
+    /// Calls a tool. `Err` ends the run.
+    pub(super) async fn call_tool(&self, at: &Address, name: &str, args: &Value) -> Result<Given, Halt> {
+        let started = Instant::now();
+        let count = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
+        let refused = self.ports.tools.refuses(at, over.is_some());
+        let Some(tool) = self.plan.tool(name) else {
+            return self.refuse(at, (name, ""), args, unknown(self, name)).await;
+        };
+        let told = (tool.name.as_str(), tool.kind_name());
+        if refused {
+            let limit = self.plan.settings.max_tool_calls.unwrap_or_default();
+            let message =
+                format!("the limit of {limit} tool calls ({}) is reached; this call was not made", RUN_CALLS.name);
+            return self.refuse(at, told, args, ErrorRecord::new(Reason::ToolCallLimitExceeded, message)).await;
+        }
+        let args = match converted(tool, args) {
+            Ok(args) => args,
+            Err(record) => return self.refuse(at, told, args, record).await,
+        };
+        let call = ToolCall {
+            name: tool.name.clone(),
+            kind: tool.kind_name().to_owned(),
+            args: JsonText::of(&Json::from(&args)),
+            effectful: tool.is_effectful(),
+        };
+        let key = format!("{}\u{0}{}", tool.name, call.args.as_str());
+        self.emit(at, call).await?;
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let (given, cached) = match known.filter(|_| tool.cache) {
+            Some(value) => (Ok(value), true),
+            None => (self.answered(at, tool, &args).await?, false),
+        };
+        let given = given.and_then(|value| travelled(tool, &value));
+        if let (Ok(value), true, false) = (&given, tool.cache, cached) {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value.clone());
+        }
+        let end = ToolEnd {
+            status: if given.is_ok() { CallStatus::Ok } else { CallStatus::Error },
+            result: given.as_ref().ok().map(|value| JsonText::of(&Json::from(value))),
+            error: given.as_ref().err().cloned(),
+            cached,
+            ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        self.emit(at, end).await?;
+        Ok(given)
+    }
+
+    /// A call that is not made.
+    async fn refuse(&self, at: &Address, told: (&str, &str), args: &Value, record: ErrorRecord) -> Result<Given, Halt> {
+        let (name, kind) = told;
+        let args = JsonText::of(&Json::from(args));
+        let call = ToolCall { name: name.to_owned(), kind: kind.to_owned(), args, effectful: false };
+        self.emit(at, call).await?;
+        let end = ToolEnd { status: CallStatus::Refused, error: Some(record.clone()), ..ToolEnd::default() };
+        self.emit(at, end).await?;
+        Ok(Err(record))
+    }
+
+    async fn answered(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
+        match &tool.kind {
+            Kind::Agent(_) | Kind::Llm(_) => match self.plan.child(&tool.name) {
+                Some(plan) => self.run_child(at, tool, plan, args).await,
+                None => Ok(Err(ErrorRecord::new(Reason::ToolError, format!("the agent `{}` is missing", tool.name)))),
+            },
+            Kind::Builtin(Builtin::LlmQuery) => self.query_model(at, tool, args).await,
+            Kind::Builtin(Builtin::AskUser) => {
+                let text = args.lookup("question").map(plain).unwrap_or_default();
+                let options = args.lookup("options").and_then(|value| value.as_list()).into_iter().flatten();
+                let options = options.map(plain).collect();
+                self.ask_person(at, text, options).await.map(|answer| Ok(Value::str(answer)))
+            }
+            _ => self.invoke(at, tool, args).await,
+        }
+    }
+
+    /// A tool behind the port, within its time.
+    async fn invoke(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
+        let cancel = self.ports.stop.token();
+        let call = Invocation { address: at, tool, args, now_ms: self.now_ms, cancel };
+        let limit = Duration::from_millis(tool.timeout_ms);
+        match tokio::time::timeout(limit, self.ports.tools.call(&call)).await {
+            Ok(Ok(value)) => Ok(Ok(value)),
+            Ok(Err(Failure::Error(record))) => Ok(Err(record)),
+            Ok(Err(Failure::Cancelled)) => {
+                self.emit(at, ToolEnd { status: CallStatus::Cancelled, ..ToolEnd::default() }).await?;
+                Err(self.interrupted(at).await)
+            }
+            Err(_) => {
+                let message = format!("the tool {} did not answer within timeout_ms = {}", tool.name, tool.timeout_ms);
+                Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
+            }
+        }
+    }
+
+    /// Asks a person and waits for the answer. `Err` with [`Halt::Wait`]: nobody is there.
+    pub(super) async fn ask_person(&self, at: &Address, text: String, options: Vec<String>) -> Result<String, Halt> {
+        let asked = at.question(self.questions_at(at));
+        let shown = match options.as_slice() {
+            [] => text.clone(),
+            options => format!("{text}\n({})", options.join(" | ")),
+        };
+        self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
+        let question = Question { address: asked.clone(), text: shown };
+        match self.ports.person.ask(&question, self.ports.stop.token()).await {
+            Some(answer) => {
+                let value = JsonText::of(&Json::str(answer.as_str()));
+                self.emit(&asked, AnswerGiven { by: "person".to_owned(), value }).await?;
+                Ok(answer)
+            }
+            None if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
+            None => Err(Halt::Wait(asked)),
+        }
+    }
+
+    /// Questions are numbered per turn; a call asks one.
+    fn questions_at(&self, at: &Address) -> u32 {
+        if at.is_call() { 0 } else { self.questions.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Tells that the run was stopped; the failure it ends with.
+    pub(super) async fn interrupted(&self, at: &Address) -> Halt {
+        let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
+        let turn = at.turn_part();
+        if !self.told_stop.swap(true, Ordering::Relaxed)
+            && let Err(error) = self.emit(&turn, interrupt.clone()).await
+        {
+            return error.into();
+        }
+        Halt::Fail(self.stopped(Some(&interrupt)))
+    }
+}
+
+fn unknown(cycle: &Cycle<'_>, name: &str) -> ErrorRecord {
+    let names = || cycle.plan.tools.iter().map(|tool| tool.name.as_str());
+    let near = nearest(name, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    let all = names().collect::<Vec<_>>().join(", ");
+    let known = if all.is_empty() { "there are no tools".to_owned() } else { format!("tools: {all}") };
+    ErrorRecord::new(Reason::UnknownTool, format!("unknown tool `{name}`{near} ({known})"))
+}
+
+/// The arguments with the types of the tool's parameters.
+fn converted(tool: &Tool, args: &Value) -> Result<Value, ErrorRecord> {
+    let problem = |message: String| {
+        ErrorRecord::new(Reason::InvalidToolArgs, format!("the arguments of {} do not fit: {message}", tool.name))
+    };
+    if !matches!(args, Value::Map(_)) {
+        return Err(problem(format!("expected named arguments, got {}", args.kind())));
+    }
+    let special = signature::check_json(args);
+    if let Some(issue) = special.first() {
+        return Err(problem(issue.to_string()));
+    }
+    let Some(params) = tool.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
+        return Ok(args.clone());
+    };
+    let (value, issues) = signature::check_inputs(params, args, signature::InputMode::Enabled);
+    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
+    if errors.is_empty() { Ok(value) } else { Err(problem(errors.join("; "))) }
+}
+
+/// The result as it would come out of a file: what JSON cannot hold is an error of the tool.
+fn travelled(tool: &Tool, value: &Value) -> Given {
+    match signature::check_json(value).first() {
+        Some(issue) => {
+            let message = format!("the tool {} answered with what JSON cannot hold: {issue}", tool.name);
+            Err(ErrorRecord::new(Reason::ToolError, message))
+        }
+        None => Ok(Json::from(value).to_value()),
+    }
+}
+
+/// A text as it is, anything else as it is printed.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}

@@ -1,0 +1,81 @@
+//! Agents below: a tool call that is a run of its own, with what is left of the shared budgets.
+//!
+//! In: the call's address, the child's plan and the arguments. Out: what the child returned, or a failure in words.
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Json, Value};
+
+use super::call::{Given, plain};
+use super::cycle::Cycle;
+use super::{Halt, Input, Ports};
+use crate::agent::{Agent, Mode, Plan, Step};
+use crate::event::{Address, ErrorRecord};
+use crate::tool::Tool;
+
+impl Cycle<'_> {
+    /// Runs the agent behind a tool.
+    pub(super) async fn run_child(&self, at: &Address, tool: &Tool, plan: &Plan, args: &Value) -> Result<Given, Halt> {
+        let refused = |reason: Reason, message: String| Ok(Err(ErrorRecord::new(reason, message)));
+        let depth = self.depth + 1;
+        if depth >= self.plan.settings.max_depth {
+            let limit = self.plan.settings.max_depth;
+            return refused(
+                Reason::MaxDepthExceeded,
+                format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),
+            );
+        }
+        let model = match self.ports.models.model(at, plan.agent.model.as_deref()) {
+            Ok(model) => model,
+            Err(error) => return Ok(Err(error.record())),
+        };
+        let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), ..self.ports.clone() };
+        let input = Input {
+            address: at.clone(),
+            context: Json::from(args),
+            descriptions: Vec::new(),
+            seed: self.seed,
+            depth,
+            deadline_ms: self.deadline_ms(),
+            tree: self.tree.clone(),
+        };
+        let step = super::run(plan, input, &ports).await;
+        self.adopt(&step);
+        self.given(&tool.name, step).await
+    }
+
+    async fn given(&self, name: &str, step: Step) -> Result<Given, Halt> {
+        let Some(fail) = step.fail else {
+            return Ok(Ok(step.answer.as_ref().map(Json::to_value).unwrap_or_default()));
+        };
+        match Reason::from_name(&fail.reason) {
+            Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.run.clone()))),
+            Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(&self.turn()).await),
+            reason => {
+                let message = format!("the agent `{name}` failed with {}: {}", fail.reason, fail.message);
+                Ok(Err(ErrorRecord::new(reason.unwrap_or(Reason::ToolError), message)))
+            }
+        }
+    }
+
+    /// A question to a model, as an agent of one turn in mode `text`. Other keys than the known ones fill the template.
+    pub(super) async fn query_model(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
+        let text = |key: &str| args.lookup(key).filter(|value| !value.is_nil()).map(plain);
+        let agent = Agent {
+            name: tool.name.clone(),
+            mode: Mode::Text,
+            model: text("llm"),
+            prompt: text("prompt").unwrap_or_default(),
+            signature: text("signature").or_else(|| Some(":string".to_owned())),
+            max_turns: 1,
+            model_options: self.plan.agent.model_options.clone(),
+            ..Agent::default()
+        };
+        match Plan::new(&agent) {
+            Ok(plan) => self.run_child(at, tool, &plan, args).await,
+            Err(findings) => {
+                let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+                Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {}", tool.name, said.join("; ")))))
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Data of the events about tools, programs, memory and people: what was called, what came back, what was kept.
+//! Field names are the stored names; absent means unknown or not applicable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{ErrorRecord, JsonText, Kept};
+
+/// A tool call that a model asked for in its reply.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NativeCall {
+    /// The model's id of it; made up when the provider gave none.
+    pub id: String,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments as the model wrote them: JSON text, or what should have been.
+    pub args: String,
+}
+
+impl std::fmt::Display for NativeCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.name, self.args)
+    }
+}
+
+/// `tool.call`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The tool.
+    pub name: String,
+    /// Its kind: table, snippet, agent, …; empty for a name that no tool has.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// The arguments after conversion to the tool's types.
+    pub args: JsonText,
+    /// It may change something outside of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub effectful: bool,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    /// It answered.
+    #[default]
+    Ok,
+    /// It failed.
+    Error,
+    /// It was not made: unknown name, unusable arguments, a limit, a refusal.
+    Refused,
+    /// It was stopped.
+    Cancelled,
+    /// It was begun and nobody knows how it ended.
+    Unknown,
+}
+
+/// `tool.end`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ToolEnd {
+    /// How it ended.
+    pub status: CallStatus,
+    /// What it answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<JsonText>,
+    /// Why it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorRecord>,
+    /// The answer was known from an equal call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
+    /// How long it took.
+    pub ms: u64,
+}
+
+/// `program.end`
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ProgramEnd {
+    /// value, return, fail, error
+    pub status: String,
+    /// The value as PTC-Lisp text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Kept>,
+    /// What it printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prints: Vec<String>,
+    /// What `step-done` noted: id and text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<(String, String)>,
+    /// What was wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorRecord>,
+    /// Where in the program: first and one-past-last byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<(usize, usize)>,
+    /// What is worth knowing: legacy forms and their modern ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// It was ended by time, memory or a stop: it is not run again on replay.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// `memory`: what a program defined.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MemoryChange {
+    /// New and changed names with their values as PTC-Lisp text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(String, Kept)>,
+    /// Names that are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub del: Vec<String>,
+    /// Size of everything that is kept, as text.
+    pub bytes: u64,
+    /// The changes were too large and were dropped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rolled_back: bool,
+}
+
+/// `question`: something a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct QuestionAsked {
+    /// ask, consent
+    pub kind: String,
+    /// The question.
+    pub text: String,
+    /// Answers to choose from, when there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+/// `answer`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AnswerGiven {
+    /// person, command, or recorded
+    pub by: String,
+    /// The answer.
+    pub value: JsonText,
+}
+
+/// `compaction`: what a request leaves out of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CompactionDone {
+    /// trim, coalesce
+    pub strategy: String,
+    /// `turn_pressure`, `token_pressure`
+    pub reason: String,
+    /// Messages before.
+    pub messages_before: u32,
+    /// Messages after.
+    pub messages_after: u32,
+    /// Estimated tokens before.
+    pub tokens_before: u64,
+    /// Estimated tokens after.
+    pub tokens_after: u64,
+    /// Counts by name: `turns_compressed`, `tool_calls_dropped`, …
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<(String, u64)>,
+}
+
+/// `plan`: the checklist after a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PlanState {
+    /// Items: id, description, and the summary of a finished one.
+    pub items: Vec<(String, String, Option<String>)>,
+}
+
+/// `run.wait`: the run waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RunWait {
+    /// Address of the question.
+    pub question: String,
+}
+
+/// `resume`: a waiting or broken run goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Resume {
+    /// From which event on.
+    pub after: u64,
+}

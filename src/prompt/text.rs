@@ -1,0 +1,62 @@
+//! Prompts of the mode `text`: a card that follows the variant, the mission, and what comes back after an answer that does not fit.
+
+use ptc_core::signature;
+use ptc_core::template::TemplateError;
+use ptc_core::value::Value;
+
+use super::json::{self, Opening};
+use super::{Asked, ours, system};
+use crate::agent::{Plan, Variant};
+use crate::event::MessagePart;
+use crate::model::Want;
+
+const PLAIN: &str = include_str!("../../assets/prompts/text_plain.md");
+const TOOLS_TEXT: &str = include_str!("../../assets/prompts/text_tools.md");
+const TOOLS_JSON: &str = include_str!("../../assets/prompts/text_tools_json.md");
+
+/// What a request of the variants without schema asks for.
+pub fn asked(plan: &Plan) -> Asked {
+    let native = plan.tools.iter().filter(|tool| tool.is_native());
+    let want = if plan.variant.is_json() { Want::Json } else { Want::Text };
+    Asked {
+        want,
+        schema: None,
+        tools: native.clone().map(crate::tool::Tool::schema).collect(),
+        tool_names: native.map(|tool| tool.name.clone()).collect(),
+    }
+}
+
+/// The opening of a run on this context.
+pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> Result<Opening, TemplateError> {
+    let card = match plan.variant {
+        Variant::Plain | Variant::Json => PLAIN,
+        Variant::ToolsText => TOOLS_TEXT,
+        Variant::ToolsJson => TOOLS_JSON,
+    };
+    let mut user = Vec::new();
+    let warnings = json::mission(plan, context, &mut user)?;
+    let known = json::inputs(plan, context, descriptions);
+    if !known.is_empty() {
+        user.push(ours("task", "\n"));
+        user.extend(known);
+    }
+    if plan.variant == Variant::ToolsJson {
+        user.push(ours("output", format!("\n# Expected output of the final answer\n\n{}", json::expected(plan))));
+    }
+    Ok(Opening { system: system(card, &plan.agent.system_prompt), user: json::joined(user), warnings })
+}
+
+/// What goes back when a reply holds neither text nor tool calls.
+pub fn nothing_said(plan: &Plan) -> Vec<MessagePart> {
+    let what = if plan.variant.is_json() {
+        format!("the final answer as JSON ({})", signature::json_type_name(&plan.output))
+    } else {
+        "the final answer as text".to_owned()
+    };
+    vec![ours("feedback", format!("Your reply was empty. Call a tool, or give {what}.\n"))]
+}
+
+/// What goes back when the output limit cut the answer.
+pub fn cut_short() -> Vec<MessagePart> {
+    vec![ours("feedback", "Your answer was cut at the output limit. Give a shorter answer.\n")]
+}

@@ -1,0 +1,46 @@
+//! The tools of a live run.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use ptc_core::value::Value;
+
+use super::{Failure, Invocation, Kind, Tools, snippet};
+
+/// Calls what stands behind each tool.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LiveTools;
+
+impl Tools for LiveTools {
+    fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async move {
+            match &call.tool.kind {
+                Kind::Table(table) => {
+                    if table.delay_ms > 0 {
+                        tokio::select! {
+                            () = tokio::time::sleep(Duration::from_millis(table.delay_ms)) => {}
+                            () = call.cancel.cancelled() => return Err(Failure::Cancelled),
+                        }
+                    }
+                    table.answer(call.args)
+                }
+                Kind::Snippet(code) => snippet::run(code, call).await,
+                Kind::Builtin(builtin) => builtin.answer(call.args),
+                Kind::Closure(Some(closure)) => {
+                    let (closure, args) = (closure.clone(), call.args.clone());
+                    let task = tokio::task::spawn_blocking(move || closure(&args));
+                    tokio::select! {
+                        answer = task => match answer {
+                            Ok(answer) => answer.map_err(Failure::said),
+                            Err(_) => Err(Failure::said("the tool broke off")),
+                        },
+                        () = call.cancel.cancelled() => Err(Failure::Cancelled),
+                    }
+                }
+                Kind::Closure(None) | Kind::Agent(_) | Kind::Llm(_) => {
+                    Err(Failure::said(format!("the tool {} cannot be called here", call.tool.name)))
+                }
+            }
+        })
+    }
+}

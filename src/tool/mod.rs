@@ -1,0 +1,182 @@
+//! Tools: their declarations, and the port through which they are called.
+//!
+//! In: a table of an agent file, and calls with checked arguments. Out: a [`Tool`] or what is wrong with it; values or failures.
+//! Tools that need the engine (agents, models, people) are declared here and run there. This folder is the only place that starts
+//! processes.
+
+mod builtin;
+mod declare;
+mod live;
+mod snippet;
+mod table;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use ptc_core::lisp::ToolInfo;
+use ptc_core::reasons::Reason;
+use ptc_core::signature::{Signature, json_schema};
+use ptc_core::value::{Json, Value};
+use tokio_util::sync::CancellationToken;
+
+pub use builtin::{Builtin, LLM_QUERY};
+pub use declare::{KINDS, Wrong};
+pub use live::LiveTools;
+pub use table::{Row, Table};
+
+use crate::event::{Address, ErrorRecord, JsonText, ToolSchema};
+
+/// A tool that an agent may use.
+#[derive(Clone)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// How it is called and what it answers, as written.
+    pub signature_text: Option<String>,
+    /// The same, read.
+    pub signature: Option<Signature>,
+    /// What it does.
+    pub description: Option<String>,
+    /// An equal call in the same run is answered from memory.
+    pub cache: bool,
+    /// Who may call it.
+    pub expose: Option<Expose>,
+    /// Time for one call.
+    pub timeout_ms: u64,
+    /// What stands behind it.
+    pub kind: Kind,
+}
+
+/// Who may call a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Expose {
+    /// The model.
+    Native,
+    /// Programs.
+    PtcLisp,
+    /// Both.
+    Both,
+}
+
+/// What stands behind a tool.
+#[derive(Clone)]
+pub enum Kind {
+    /// Fixed answers.
+    Table(Table),
+    /// A PTC-Lisp program over `data/`.
+    Snippet(String),
+    /// Another agent: its definition as a table of an agent file.
+    Agent(Json),
+    /// A prompt for a model: an agent of one turn.
+    Llm(Json),
+    /// One of ours.
+    Builtin(Builtin),
+    /// A function of the program that uses the library.
+    Closure(Option<Closure>),
+}
+
+/// A tool that is a function: arguments in, value or error text out.
+pub type Closure = Arc<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
+
+/// A call with checked arguments.
+#[derive(Clone)]
+pub struct Invocation<'a> {
+    /// Where it is made.
+    pub address: &'a Address,
+    /// The tool.
+    pub tool: &'a Tool,
+    /// The arguments: a map with string keys.
+    pub args: &'a Value,
+    /// The time of the turn, Unix ms.
+    pub now_ms: i64,
+    /// Stops it.
+    pub cancel: &'a CancellationToken,
+}
+
+/// Why a call gave no value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// It failed; the record says how.
+    Error(ErrorRecord),
+    /// It was stopped.
+    Cancelled,
+}
+
+impl Failure {
+    /// A failure in the tool's own words.
+    pub fn said(message: impl Into<String>) -> Self {
+        Self::Error(ErrorRecord::new(Reason::ToolError, message))
+    }
+}
+
+/// Something that answers calls.
+pub trait Tools: Send + Sync {
+    /// Answers one call. Returns [`Failure::Cancelled`] within 100 ms of a cancel.
+    fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+
+    /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at
+    /// the same time count in any order, so that replay answers from the recording.
+    fn refuses(&self, at: &Address, counted: bool) -> bool {
+        _ = at;
+        counted
+    }
+}
+
+impl Tool {
+    /// The tool as programs see it.
+    pub fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: self.name.clone(),
+            signature: self.signature_text.clone(),
+            description: self.description.clone(),
+        }
+    }
+
+    /// The tool as providers see it: names with `_`.
+    pub fn schema(&self) -> ToolSchema {
+        let params = self.signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default();
+        ToolSchema {
+            name: self.provider_name(),
+            description: self.description.clone(),
+            parameters: JsonText::of(&json_schema::tool(params)),
+        }
+    }
+
+    /// Its name at providers, which know no `-`.
+    pub fn provider_name(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    /// May the model call it natively?
+    pub fn is_native(&self) -> bool {
+        matches!(self.expose, None | Some(Expose::Native | Expose::Both))
+    }
+
+    /// May programs call it?
+    pub fn is_for_programs(&self) -> bool {
+        matches!(self.expose, None | Some(Expose::PtcLisp | Expose::Both))
+    }
+
+    /// Does a call change something outside of the run?
+    pub fn is_effectful(&self) -> bool {
+        matches!(self.kind, Kind::Closure(_))
+    }
+
+    /// The name of its kind.
+    pub fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Table(_) => "table",
+            Kind::Snippet(_) => "snippet",
+            Kind::Agent(_) => "agent",
+            Kind::Llm(_) => "llm",
+            Kind::Builtin(_) => "builtin",
+            Kind::Closure(_) => "closure",
+        }
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name).field("kind", &self.kind_name()).finish_non_exhaustive()
+    }
+}

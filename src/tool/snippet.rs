@@ -1,0 +1,43 @@
+//! Tools that are PTC-Lisp programs: the arguments are `data/`, the value of the last form is the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ptc_core::limits::COMPILE_TIMEOUT;
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{Input, Signal, boundary};
+use ptc_core::reasons::Reason;
+use ptc_core::value::Value;
+
+use super::{Failure, Invocation};
+use crate::event::ErrorRecord;
+use crate::program::{self, NoTools, Setting};
+
+/// Runs it on a thread of its own.
+pub(super) async fn run(code: &str, call: &Invocation<'_>) -> Result<Value, Failure> {
+    let (code, args, now_ms, timeout_ms) = (code.to_owned(), call.args.clone(), call.now_ms, call.tool.timeout_ms);
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    let task = tokio::task::spawn_blocking(move || {
+        let limits = Limits::default();
+        let input = Input { context: &args, ..Input::new(&code, &limits) };
+        let compile_timeout_ms = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
+        let setting = Setting { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms, stop: &seen };
+        program::run(&input, &setting).result
+    });
+    let cancelled = call.cancel.cancelled();
+    tokio::pin!(cancelled, task);
+    let result = tokio::select! {
+        result = &mut task => result,
+        () = &mut cancelled => {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            return Err(Failure::Cancelled);
+        }
+    };
+    match result {
+        Ok(Ok((Signal::Value | Signal::Return, value))) => Ok(boundary::externalize(&value).0),
+        Ok(Ok((Signal::Fail, value))) => Err(Failure::said(value.to_string())),
+        Ok(Err(error)) => Err(Failure::said(format!("{}: {}", error.reason, error.message()))),
+        Err(error) => Err(Failure::Error(ErrorRecord::new(Reason::InternalError, error.to_string()))),
+    }
+}

@@ -1,0 +1,66 @@
+//! Tools with fixed answers: the first row whose arguments match, else the default, else an error.
+
+use ptc_core::value::{Json, Value};
+
+use super::Failure;
+use super::declare::Wrong;
+
+/// The answers of such a tool.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// Rows in order.
+    pub rows: Vec<Row>,
+    /// What calls get that no row fits.
+    pub default: Option<Value>,
+    /// How long each call takes.
+    pub delay_ms: u64,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The arguments that it fits: each of these with an equal value.
+    pub args: Value,
+    /// What it answers.
+    pub answer: Result<Value, String>,
+}
+
+impl Table {
+    pub(super) fn read(name: &str, table: &Json) -> Result<Self, Wrong> {
+        let wrong = |message: String| ("rows".to_owned(), format!("the tool `{name}`: {message}"));
+        let rows = match table.get("rows") {
+            None => &[],
+            Some(rows) => rows.items().ok_or_else(|| wrong("`rows` must be a list of tables".to_owned()))?,
+        };
+        let row = |(place, row): (usize, &Json)| {
+            let args = row.get("args").map_or_else(|| Value::map([]), Json::to_value);
+            let answer = match (row.get("result"), row.get("error").and_then(Json::as_str)) {
+                (Some(result), None) => Ok(result.to_value()),
+                (None, Some(error)) => Err(error.to_owned()),
+                _ => return Err(wrong(format!("row {} needs either `result` or `error` (a text)", place + 1))),
+            };
+            Ok(Row { args, answer })
+        };
+        let delay_ms = table.get("delay_ms").and_then(|json| json.to_text().parse().ok()).unwrap_or_default();
+        let default = table.get("default").map(Json::to_value);
+        if rows.is_empty() && default.is_none() {
+            return Err(wrong("a table needs `rows` or a `default`".to_owned()));
+        }
+        Ok(Self { rows: rows.iter().enumerate().map(row).collect::<Result<_, _>>()?, default, delay_ms })
+    }
+
+    /// The answer to these arguments.
+    pub(super) fn answer(&self, args: &Value) -> Result<Value, Failure> {
+        let fits = |row: &&Row| match &row.args {
+            Value::Map(map) => map.iter().all(|(key, value)| {
+                key.as_str().and_then(|name| args.lookup(name)).is_some_and(|given| given == value)
+            }),
+            _ => false,
+        };
+        match (self.rows.iter().find(fits), &self.default) {
+            (Some(row), _) => row.answer.clone().map_err(Failure::said),
+            (None, Some(default)) => Ok(default.clone()),
+            (None, None) => Err(Failure::said(format!("no row fits the arguments {}", Json::from(args).to_text()))),
+        }
+    }
+}
