@@ -30,6 +30,19 @@ pub(super) const OR: Operation = Operation { compute: number::or, steps: in_prop
 pub(super) const XOR: Operation = Operation { compute: number::xor, steps: in_proportion };
 pub(super) const AND_NOT: Operation = Operation { compute: number::and_not, steps: in_proportion };
 
+/// The result of a function of one number, which a large integer pays for by its size.
+#[inline]
+pub(super) fn unary(machine: &mut Machine<'_>, compute: fn(&Value) -> Computed, a: &Value, wrong_kind: Reason) -> R {
+    charge(machine, a)?;
+    compute(a).map_err(|error| failed(error, wrong_kind, 0, &[a]))
+}
+
+/// Counts the steps of going over a large integer.
+#[inline]
+pub(super) fn charge(machine: &mut Machine<'_>, a: &Value) -> R<()> {
+    if matches!(a, Value::Big(_)) { machine.ticks(in_proportion(number::words(a), 0)) } else { Ok(()) }
+}
+
 fn in_proportion(a: usize, b: usize) -> usize {
     a.max(b) / 8
 }

@@ -18,6 +18,7 @@ mod world;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
@@ -32,7 +33,7 @@ use super::{Call, Error, Halt, Host, R, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Map, Value, is_owed, take_owed};
+use crate::value::{Keyword, Map, Pattern, Value, is_owed, take_owed};
 
 /// Steps between two looks at the clock, the memory and the stop sign.
 const STEPS_PER_LOOK: u64 = 1_024;
@@ -69,6 +70,8 @@ pub struct Machine<'h> {
     /// Where the last keyword was found in a map: the next map is often like the last one.
     hint: usize,
     keywords: BTreeSet<Keyword>,
+    /// Regexes that the program made of texts last, newest first.
+    pub(crate) patterns: Vec<Arc<Pattern>>,
     pub(crate) prints: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) summaries: Vec<(String, String)>,
@@ -108,6 +111,7 @@ impl<'h> Machine<'h> {
             deadline_ms: None,
             hint: 0,
             keywords: BTreeSet::new(),
+            patterns: Vec::new(),
             prints: Vec::new(),
             calls: Vec::new(),
             summaries: Vec::new(),

@@ -2,34 +2,34 @@
 ;; middle of that call. A block: `;; the builtin`, then the program.
 
 ;; sort
-(let [xs (map (fn [x] (mod (* x 7919) 1000003)) (range 1000000))] (sort xs))
+(let [xs (map (fn [x] (mod (* x 7919) 1000003)) (range 200000))] (sort xs))
 
 ;; sort, texts
-(let [xs (map (fn [x] (str "item number " (mod (* x 7919) 1000003))) (range 400000))] (sort xs))
+(let [xs (map (fn [x] (str "item number " (mod (* x 7919) 1000003))) (range 80000))] (sort xs))
 
 ;; sort, rows
-(let [xs (map (fn [x] {:a (mod (* x 7919) 1000003) :b [x]}) (range 300000))] (sort compare xs))
+(let [xs (map (fn [x] {:a (mod (* x 7919) 1000003) :b [x]}) (range 60000))] (sort compare xs))
 
 ;; sort with a comparator
-(sort (fn [a b] (> a b)) (map (fn [x] (mod (* x 7919) 1000003)) (range 300000)))
+(sort (fn [a b] (> a b)) (map (fn [x] (mod (* x 7919) 1000003)) (range 60000)))
 
 ;; sort-by
-(sort-by (fn [x] (mod (* x 7919) 1000003)) (range 1000000))
+(sort-by (fn [x] (mod (* x 7919) 1000003)) (range 200000))
 
 ;; sort-by with a comparator
-(sort-by (fn [x] (mod (* x 7919) 1000003)) (fn [a b] (> a b)) (range 300000))
+(sort-by (fn [x] (mod (* x 7919) 1000003)) (fn [a b] (> a b)) (range 60000))
 
 ;; range
-(count (vec (range 6000000)))
+(count (vec (range 1200000)))
 
 ;; range of fractions
-(count (range 0 3000000 0.5))
+(count (range 0 600000 0.5))
 
 ;; reduce
-(reduce + (range 20000000))
+(reduce + (range 4000000))
 
 ;; map and filter
-(count (filter odd? (map inc (range 6000000))))
+(count (filter odd? (map inc (range 1200000))))
 
 ;; re-find
 (let [s (apply str (repeat 16000 "ab"))] (doseq [i (range 100)] (re-find #"(?:a|b|ab)*?c" s)))
@@ -47,7 +47,7 @@
 (let [s (apply str (repeat 16000 "a "))] (doseq [i (range 100)] (replace s #"\w" (fn [m] (str m m)))))
 
 ;; replace of a text
-(let [s (apply str (repeat 10000000 "ab"))] (replace s "b" "xyz"))
+(let [s (apply str (repeat 2000000 "ab"))] (replace s "b" "xyz"))
 
 ;; re-pattern
 (doseq [i (range 100000)] (re-pattern (str "[\\pL" i "]" "([\\pL\\pN].){9000}" i)))
@@ -62,58 +62,58 @@
 (doseq [i (range 100000)] (re-pattern (str i "[\\pL&&[\\w&&[^\\pN&&[\\pL--[\\w~~[\\s\\S&&[\\pL&&[\\w&&[^\\pN&&[\\pL&&[\\w&&[\\s\\S]]]]]]]]]]]]")))
 
 ;; str of many
-(apply str (range 4000000))
+(apply str (range 800000))
 
 ;; str of something large
-(str (vec (range 3000000)))
+(str (vec (range 600000)))
 
 ;; join
-(join ", " (range 4000000))
+(join ", " (range 800000))
 
 ;; join, long texts
 (let [s (apply str (repeat 100000 "é"))] (join s (range 1500)))
 
 ;; split
-(split (apply str (repeat 3000000 "a,")) ",")
+(split (apply str (repeat 600000 "a,")) ",")
 
 ;; split by a regex
 (let [s (apply str (repeat 16000 "a "))] (doseq [i (range 100)] (split s #"\s")))
 
 ;; split into lines
-(split-lines (apply str (repeat 3000000 "a\n")))
+(split-lines (apply str (repeat 600000 "a\n")))
 
 ;; json/parse-string
-(json/parse-string (str "[" (join "," (repeat 2000000 "{\"a\":1}")) "]"))
+(json/parse-string (str "[" (join "," (repeat 400000 "{\"a\":1}")) "]"))
 
 ;; json/parse-string, a long text
-(json/parse-string (str "\"" (apply str (repeat 10000000 "a\\n")) "\""))
+(json/parse-string (str "\"" (apply str (repeat 2000000 "a\\n")) "\""))
 
 ;; json/generate-string
-(json/generate-string (map (fn [i] {:a i :b [i "x"]}) (range 600000)))
+(json/generate-string (map (fn [i] {:a i :b [i "x"]}) (range 120000)))
 
 ;; json/generate-string, a long text
-(json/generate-string (apply str (repeat 10000000 "a\n")))
+(json/generate-string (apply str (repeat 2000000 "a\n")))
 
 ;; group-by, few groups
-(group-by (fn [x] (mod x 7)) (range 4000000))
+(group-by (fn [x] (mod x 7)) (range 800000))
 
 ;; group-by, many groups
-(group-by identity (map (fn [x] (mod (* x 7919) 1000003)) (range 1000000)))
+(group-by identity (map (fn [x] (mod (* x 7919) 1000003)) (range 200000)))
 
 ;; group-by, groups of texts
-(group-by (fn [x] (str "number " x)) (range 400000))
+(group-by (fn [x] (str "number " x)) (range 80000))
 
 ;; frequencies
-(frequencies (map (fn [x] (mod (* x 7919) 1000003)) (range 1000000)))
+(frequencies (map (fn [x] (mod (* x 7919) 1000003)) (range 200000)))
 
 ;; frequencies of characters
-(frequencies (apply str (repeat 6000000 "xyz")))
+(frequencies (apply str (repeat 1200000 "xyz")))
 
 ;; distinct
-(distinct (map (fn [x] (mod (* x 7919) 1000003)) (range 1000000)))
+(distinct (map (fn [x] (mod (* x 7919) 1000003)) (range 200000)))
 
 ;; distinct-by
-(distinct-by (fn [x] [x]) (range 600000))
+(distinct-by (fn [x] [x]) (range 120000))
 
 ;; dedupe of long lists
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1) xs (mapcat (fn [i] [a b]) (range 5000))] (dedupe xs))
@@ -131,10 +131,10 @@
 (let [a (vec (range 100000)) b (conj (vec (range 99999)) -1)] (map (fn [i] (= a b)) (range 100000)))
 
 ;; comparing one very long list
-(let [a (vec (range 10000000)) b (vec (range 10000000))] (= a b))
+(let [a (vec (range 2000000)) b (vec (range 2000000))] (= a b))
 
 ;; hashing one very long list
-(let [a (vec (range 10000000))] (count #{a [a]}))
+(let [a (vec (range 2000000))] (count #{a [a]}))
 
 ;; combinations
 (combinations (range 30) 5)
@@ -143,10 +143,10 @@
 (count (combinations (range 22) 8))
 
 ;; interleave
-(let [xs (range 3000000)] (interleave xs xs))
+(let [xs (range 600000)] (interleave xs xs))
 
 ;; interpose
-(interpose 0 (range 4000000))
+(interpose 0 (range 800000))
 
 ;; multiplying large integers
 (let [b (dec (bit-shift-left 1 149990))] (doseq [i (range 100000)] (* b b)))
@@ -158,37 +158,37 @@
 (map (fn [i] (pow 3 100000)) (range 100000))
 
 ;; adding large integers
-(let [b (dec (bit-shift-left 1 290000))] (reduce + (repeat 1000000 b)))
+(let [b (dec (bit-shift-left 1 290000))] (reduce + (repeat 200000 b)))
 
 ;; inc of large integers
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (inc b)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (inc b)))
 
 ;; dec of large integers
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (dec b)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (dec b)))
 
 ;; minus of large integers
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (- b)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (- b)))
 
 ;; abs of large integers
-(let [b (- (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (abs b)))
+(let [b (- (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (abs b)))
 
 ;; bit-not of large integers
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (bit-not b)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (bit-not b)))
 
 ;; shifts of large integers
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (bit-shift-right b 1)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (bit-shift-right b 1)))
 
 ;; bits of large integers
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (bit-flip b 1)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (bit-flip b 1)))
 
 ;; one bit of large integers
-(let [b (- (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (bit-test b 1)))
+(let [b (- (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (bit-test b 1)))
 
 ;; comparing large integers
-(let [b (dec (bit-shift-left 1 290000)) c (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (= b c) (< b c) (compare b c)))
+(let [b (dec (bit-shift-left 1 290000)) c (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (= b c) (< b c) (compare b c)))
 
 ;; large integers and fractions
-(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 10000000)] (< b 0.5) (= b 0.5) (double b) (even? b) (pos? b)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 2000000)] (< b 0.5) (= b 0.5) (double b) (even? b) (pos? b)))
 
 ;; quot of large integers
 (let [b (dec (bit-shift-left 1 290000)) c (dec (bit-shift-left 1 145000))] (doseq [i (range 100000)] (quot b c)))
@@ -200,106 +200,106 @@
 (let [s (apply str (repeat 90000 "9"))] (doseq [i (range 100000)] (parse-long s)))
 
 ;; pmap
-(pmap (fn [i] (reduce + (range 1000000))) (range 100))
+(pmap (fn [i] (reduce + (range 200000))) (range 100))
 
 ;; pmap, many small
-(pmap inc (range 300000))
+(pmap inc (range 60000))
 
 ;; pcalls
-(pcalls (fn [] (sort (fn [a b] (> a b)) (range 300000))) (fn [] (vec (range 3000000))))
+(pcalls (fn [] (sort (fn [a b] (> a b)) (range 60000))) (fn [] (vec (range 600000))))
 
 ;; flatten
 (flatten (repeat 300 (range 10000)))
 
 ;; postwalk
-(postwalk identity (map (fn [i] [i {:a i}]) (range 300000)))
+(postwalk identity (map (fn [i] [i {:a i}]) (range 60000)))
 
 ;; prewalk
-(prewalk identity (map (fn [i] [i {:a i}]) (range 300000)))
+(prewalk identity (map (fn [i] [i {:a i}]) (range 60000)))
 
 ;; tree-seq
-(tree-seq vector? identity (map (fn [i] [i [i]]) (range 500000)))
+(tree-seq vector? identity (map (fn [i] [i [i]]) (range 100000)))
 
 ;; format
-(format "%s" (vec (range 3000000)))
+(format "%s" (vec (range 600000)))
 
 ;; format, many
-(map (fn [i] (format "%05d %8.3f %s %x" i (* i 1.5) i i)) (range 1000000))
+(map (fn [i] (format "%05d %8.3f %s %x" i (* i 1.5) i i)) (range 200000))
 
 ;; union
-(let [a (set (range 600000)) b (set (range 300000 900000))] (union a b))
+(let [a (set (range 120000)) b (set (range 60000 180000))] (union a b))
 
 ;; intersection
-(let [a (set (range 600000)) b (set (range 300000 900000))] (intersection a b))
+(let [a (set (range 120000)) b (set (range 60000 180000))] (intersection a b))
 
 ;; difference
-(let [a (set (range 600000)) b (set (range 300000 900000))] (difference a b))
+(let [a (set (range 120000)) b (set (range 60000 180000))] (difference a b))
 
 ;; subset?
-(let [a (set (range 900000)) b (set (range 900000))] (map (fn [i] (subset? a b)) (range 100)))
+(let [a (set (range 180000)) b (set (range 180000))] (map (fn [i] (subset? a b)) (range 100)))
 
 ;; a set of lists
-(set (map (fn [i] [i i]) (range 700000)))
+(set (map (fn [i] [i i]) (range 140000)))
 
 ;; dedupe
-(dedupe (range 5000000))
+(dedupe (range 1000000))
 
 ;; partition
-(partition 3 1 (range 1000000))
+(partition 3 1 (range 200000))
 
 ;; partition-by
-(partition-by odd? (range 1000000))
+(partition-by odd? (range 200000))
 
 ;; into a map
-(into {} (map (fn [i] [i i]) (range 800000)))
+(into {} (map (fn [i] [i i]) (range 160000)))
 
 ;; merge
-(let [a (zipmap (range 500000) (range 500000)) b (zipmap (range 300000 800000) (range 500000))] (merge a b))
+(let [a (zipmap (range 100000) (range 100000)) b (zipmap (range 60000 160000) (range 100000))] (merge a b))
 
 ;; update-vals
-(update-vals (zipmap (range 800000) (range 800000)) inc)
+(update-vals (zipmap (range 160000) (range 160000)) inc)
 
 ;; select-keys
-(select-keys (zipmap (range 800000) (range 800000)) (range 800000))
+(select-keys (zipmap (range 160000) (range 160000)) (range 160000))
 
 ;; keys and vals of a large map
-(let [m (zipmap (map str (range 300000)) (range 300000))] [(keys m) (vals m) (seq m)])
+(let [m (zipmap (map str (range 60000)) (range 60000))] [(keys m) (vals m) (seq m)])
 
 ;; a copy of a large map
-(let [m (zipmap (range 1000000) (range 1000000))] (doseq [i (range 100)] (assoc m i 1)))
+(let [m (zipmap (range 200000) (range 200000))] (doseq [i (range 100)] (assoc m i 1)))
 
 ;; a copy of a large vector
-(let [v (vec (range 5000000))] (doseq [i (range 100)] (assoc v i 1)))
+(let [v (vec (range 1000000))] (doseq [i (range 100)] (assoc v i 1)))
 
 ;; a copy of many texts
-(let [v (map str (range 2000000))] (doseq [i (range 100)] (assoc v i 1)))
+(let [v (map str (range 400000))] (doseq [i (range 100)] (assoc v i 1)))
 
 ;; reverse, shuffle-like
-(let [v (vec (range 5000000))] (doseq [i (range 100)] (reverse v) (rest v) (take 4000000 v) (drop 5 v) (concat v [1])))
+(let [v (vec (range 1000000))] (doseq [i (range 100)] (reverse v) (rest v) (take 800000 v) (drop 5 v) (concat v [1])))
 
 ;; max and min
-(let [v (vec (range 5000000))] (doseq [i (range 100)] (apply max v) (apply min-key identity v)))
+(let [v (vec (range 1000000))] (doseq [i (range 100)] (apply max v) (apply min-key identity v)))
 
 ;; case of a long text
-(let [s (apply str (repeat 10000000 "é"))] (doseq [i (range 100)] (upper-case s) (count s) (reverse s)))
+(let [s (apply str (repeat 2000000 "é"))] (doseq [i (range 100)] (upper-case s) (count s) (reverse s)))
 
 ;; searching a long text
-(let [s (apply str (repeat 10000000 "a"))] (doseq [i (range 100)] (index-of s "ab") (includes? s "aaab") (last-index-of s "ba")))
+(let [s (apply str (repeat 2000000 "a"))] (doseq [i (range 100)] (index-of s "ab") (includes? s "aaab") (last-index-of s "ba")))
 
 ;; describe
-(describe (map (fn [i] {:a i :b (str i)}) (range 300000)))
+(describe (map (fn [i] {:a i :b (str i)}) (range 60000)))
 
 ;; dropping many small values
-(do (count (map (fn [i] {:a i :b [i (str i)]}) (range 1000000))) 1)
+(do (count (map (fn [i] {:a i :b [i (str i)]}) (range 200000))) 1)
 
 ;; dropping something deep
-(do (count (reduce (fn [v i] [v]) [] (range 2000000))) 1)
+(do (count (reduce (fn [v i] [v]) [] (range 400000))) 1)
 
 ;; dropping a large map of texts
-(do (count (reduce (fn [m i] (assoc m (str "key " i) [i])) {} (range 500000))) 1)
+(do (count (reduce (fn [m i] (assoc m (str "key " i) [i])) {} (range 100000))) 1)
 
 ;; println
-(println (vec (range 3000000)))
+(println (vec (range 600000)))
 
 ;; compiling a regex from a text in each row
-(map (fn [i] (extract (str "(\\w+)" i "([\\pL\\pN]{2,80})+") "some text 12345")) (range 300000))
+(map (fn [i] (extract (str "(\\w+)" i "([\\pL\\pN]{2,80})+") "some text 12345")) (range 60000))
