@@ -1,9 +1,9 @@
 //! Other embeddable languages on the tasks of PTC-Lisp's speed targets, measured in turns in one process.
 //!
-//! In: `--json`, and words that name tasks (a–f) or languages. Out: a table of medians in µs and how many times longer
-//! than PTC-Lisp each took. Every language must give the same answer, or the program ends with an error.
+//! In: `--json`, and words that name tasks (a–f) or languages. Out: a table of the fastest runs in µs and how many
+//! times longer than PTC-Lisp each took. Every language must give the same answer, or the program ends with an error.
 //!
-//! Tasks: **a** reduce over map over a range of 100 000 · **b** 10 000 rows: filter, group, sum, sort · **c** a million
+//! Programs are compiled once and run many times, except for e and f. Tasks: **a** reduce over map over a range of 100 000 · **b** 10 000 rows: filter, group, sum, sort · **c** a million
 //! jumps · **d** fib(25) · **e** compiling 200 lines in 40 functions · **f** making an engine and computing 1 + 2.
 
 mod clock;
@@ -19,7 +19,7 @@ use clock::Bench;
 const PEERS: &[(&str, fn(&mut Bench))] =
     &[("ptc-lisp", ptc::tasks), ("lua", lua::tasks), ("starlark", starlark::tasks), ("rhai", rhai::tasks)];
 
-/// Rounds over all languages; the best median counts.
+/// Rounds over all languages.
 const ROUNDS: usize = 3;
 
 fn main() {

@@ -95,9 +95,13 @@ pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, arg
         NumberError::DivisionByZero => {
             Error::new(Reason::ArithmeticError, "division by zero").hint("Test the divisor with zero? first").into()
         }
-        NumberError::TooLarge => {
-            Error::new(Reason::MemoryExceeded, format!("the integer would have more than {} bits", INTEGER_BITS.max))
-                .into()
-        }
+        NumberError::TooLarge => too_large().into(),
     }
+}
+
+/// An integer beyond the limit.
+#[cold]
+pub(super) fn too_large() -> Error {
+    Error::new(Reason::MemoryExceeded, format!("the integer would have more than {} bits", INTEGER_BITS.max))
+        .hint("Compute with floats where the last digits do not matter")
 }

@@ -17,6 +17,7 @@ impl Machine<'_> {
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();
             return Error::new(Reason::ToolCallLimitExceeded, format!("a program may call tools {limit} times"))
+                .hint("Call fewer tools, or return what is known and go on in the next program")
                 .within(format!("tool/{tool}"))
                 .halt();
         }

@@ -13,7 +13,7 @@ use super::program::{BadPattern, Insn, MOST_INSNS, Place, Test};
 
 /// Steps that making a set takes, and each range of it. One with the letters of all languages has about 700.
 const STEPS_PER_CLASS: usize = 200;
-const STEPS_PER_RANGE: usize = 20;
+const STEPS_PER_RANGE: usize = 50;
 /// Ranges after which no more sets are made.
 const MOST_RANGES: usize = 10_000;
 
