@@ -68,6 +68,10 @@ impl Machine<'_> {
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
     pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
         self.reserve(count.saturating_mul(size_of::<Ended>()))?;
+        // Branches are only left out because of what others took.
+        let held = self.held();
+        self.within_steps()?;
+        self.within_bytes(held, 0)?;
         self.forms += 1;
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
         let fork = Fork {
@@ -82,7 +86,7 @@ impl Machine<'_> {
             branches: self.branches.clone(),
             serial: self.serial,
             steps: self.steps(),
-            held: self.held(),
+            held,
             depth: self.depth,
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
@@ -116,7 +120,7 @@ impl Machine<'_> {
         heap::adopt(before - heap::live());
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
-        self.join(ended, fork.held)
+        self.join(ended, held)
     }
 
     /// Takes over what branches made, up to the first that failed or that makes it too much. `held` is what the machine
