@@ -224,7 +224,12 @@ impl Settings {
             protocol_failures: small(&limits::PROTOCOL_FAILURES),
             accept_raw: word("on_protocol_failure") == "accept_raw",
             max_depth: small(&limits::TREE_DEPTH),
-            turn_budget: small(&limits::TREE_TURNS),
+            // A tree that nobody limited is never smaller than its root.
+            turn_budget: match agent.option("turn_budget") {
+                Some(_) => small(&limits::TREE_TURNS),
+                None => small(&limits::TREE_TURNS)
+                    .max(agent.max_turns.saturating_add(small(&limits::RETRY_TURNS))),
+            },
             max_tool_calls: agent.limit(&limits::RUN_CALLS),
             program_tool_calls: agent.limit(&limits::TOOL_CALLS),
             program_timeout_ms: large(&limits::PROGRAM_TIMEOUT),

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::Value;
+use ptc_core::value::{Json, Value};
 
-use super::{Answered, Halt, Input, Ports};
+use super::{Answered, Carry, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
@@ -17,7 +17,7 @@ use crate::event::{
 };
 use crate::model::{self, Reply};
 use crate::port::SinkError;
-use crate::prompt;
+use crate::prompt::{self, ptc_lisp::Kept};
 
 /// What the agents of one tree share. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -67,6 +67,11 @@ pub(super) struct Cycle<'a> {
     fold: Mutex<StepFold>,
     first_now_ms: Option<i64>,
     deadline_ms: Option<i64>,
+    tree_turns: u32,
+    /// Parts of the first user message.
+    pub(super) opening: Vec<MessagePart>,
+    /// Definitions and finished tasks as they are now.
+    pub(super) kept: Kept,
 }
 
 impl<'a> Cycle<'a> {
@@ -91,6 +96,9 @@ impl<'a> Cycle<'a> {
             fold: Mutex::default(),
             first_now_ms: None,
             deadline_ms: input.deadline_ms,
+            tree_turns: 0,
+            opening: Vec::new(),
+            kept: Kept::default(),
         }
     }
 
@@ -109,6 +117,27 @@ impl<'a> Cycle<'a> {
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(step.clone());
     }
 
+    /// What a run that continues this one gets.
+    pub(super) fn carry(&self) -> Carry {
+        Carry {
+            messages: self.messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
+            memory: self.kept.memory.clone(),
+            journal: self.kept.journal.clone(),
+            known: self.known.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Says what was said in the run that this one continues.
+    pub(super) async fn say_history(&mut self, at: &Address, input: &Input) -> Result<(), SinkError> {
+        let Some((_, carry)) = &input.continues else { return Ok(()) };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(carry.known.clone());
+        for message in &carry.messages {
+            let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
+            self.say(at, message.role, source, prompt::carried(message)).await?;
+        }
+        Ok(())
+    }
+
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
         let toml = self.plan.agent.to_toml();
@@ -123,7 +152,8 @@ impl<'a> Cycle<'a> {
             seed: input.seed,
             depth: input.depth,
             deadline: input.deadline_ms,
-            ..RunStart::default()
+            continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
+            journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
         };
         self.emit(&self.run.clone(), start).await
     }
@@ -134,6 +164,11 @@ impl<'a> Cycle<'a> {
 
     /// Starts the next turn, or says which budget does not allow it.
     pub(super) async fn begin_turn(&mut self) -> Result<Address, Halt> {
+        self.begin_turn_as("").await
+    }
+
+    /// The same for a turn of this kind: normal, `must_return`, retry.
+    pub(super) async fn begin_turn_as(&mut self, kind: &str) -> Result<Address, Halt> {
         let number = self.totals.turns + 1;
         let address = self.run.turn(number);
         self.now_ms = self.ports.clock.now_ms(&address);
@@ -143,6 +178,7 @@ impl<'a> Cycle<'a> {
         let turns = self.turns_in_all().saturating_sub(self.totals.turns);
         let tree = self.tree.left(self.plan.settings.turn_budget);
         let tree = self.ports.clock.tree_turns(&address, tree);
+        self.tree_turns = tree;
         let stop = match (tree, mission_ms) {
             (0, _) => Some(Reason::TurnBudgetExhausted),
             (_, Some(0)) => Some(Reason::MissionTimeout),
@@ -150,7 +186,7 @@ impl<'a> Cycle<'a> {
         };
         let left = Left { turns, tree: Some(tree), tokens, mission_ms };
         let stopped = stop.map(|reason| reason.name().to_owned());
-        self.emit(&address, TurnStart { now: self.now_ms, left, stop: stopped }).await?;
+        self.emit(&address, TurnStart { now: self.now_ms, kind: kind.to_owned(), left, stop: stopped }).await?;
         match stop {
             Some(Reason::MissionTimeout) => Err(self.mission_over()),
             Some(reason) => Err(Halt::fail(reason, "the turns of the whole tree of agents (turn_budget) are used up")),
@@ -171,9 +207,9 @@ impl<'a> Cycle<'a> {
         self.plan.agent.max_turns.saturating_add(self.plan.settings.retry_turns)
     }
 
-    /// Turns that may still begin in the whole tree.
-    pub(super) fn tree_turns_left(&self) -> u32 {
-        self.tree.left(self.plan.settings.turn_budget)
+    /// Turns left in the whole tree when this turn began, this one included.
+    pub(super) fn tree_turns(&self) -> u32 {
+        self.tree_turns
     }
 
     /// When everything must be done: the earlier of what came from above and the run's own mission time. Unix ms.
@@ -195,7 +231,9 @@ impl<'a> Cycle<'a> {
     }
 
     fn spent(&self) -> u64 {
-        self.totals.tokens.map_or(0, |tokens| tokens.total())
+        let below = self.children.lock().unwrap_or_else(PoisonError::into_inner).and_then(|totals| totals.tokens);
+        let own = self.totals.tokens.map_or(0, |tokens| tokens.total());
+        own.saturating_add(below.map_or(0, |tokens| tokens.total()))
     }
 
     /// Adds a message and tells it.
@@ -231,6 +269,19 @@ impl<'a> Cycle<'a> {
         let end =
             TurnEnd { success: reason.is_none(), reason: reason.map(ToOwned::to_owned), usage, totals: self.totals };
         self.emit(at, end).await
+    }
+
+    /// Fails when tokens or costs are more than the run may spend; agents below count.
+    pub(super) fn check_budget(&self) -> Result<(), Halt> {
+        self.check_tokens()?;
+        let (Some(limit), Some(price)) = (self.plan.settings.cost_limit, self.ports.model.info().price) else {
+            return Ok(());
+        };
+        let cost = self.totals.tokens.map_or(0.0, |tokens| price.cost(&tokens));
+        if cost <= limit {
+            return Ok(());
+        }
+        Err(Halt::fail(Reason::CostExceeded, format!("the run cost {cost:.6}, cost_limit is {limit}")))
     }
 
     /// Fails when the tokens spent so far are more than the run may spend.

@@ -22,6 +22,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
         cycle.notice(&at, warning.clone()).await?;
     }
     cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
+    cycle.say_history(&at, input).await?;
     cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
     loop {
         match turn(cycle, &at).await? {
@@ -156,7 +157,7 @@ fn extract_event(extracted: &Extracted, answer: &Answer, reply: &str, failed: Op
     }
 }
 
-fn issue_record(issue: &Issue) -> IssueRecord {
+pub(super) fn issue_record(issue: &Issue) -> IssueRecord {
     IssueRecord {
         path: if issue.path == Path::default() { String::new() } else { issue.path.to_string() },
         severity: if issue.severity == Severity::Error { "error" } else { "warning" }.to_owned(),

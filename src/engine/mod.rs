@@ -8,18 +8,26 @@ mod answer;
 mod ask;
 mod call;
 mod child;
+mod compaction;
 mod cycle;
 mod json;
 mod ports;
 mod preview;
+mod program;
+mod ptc_lisp;
+mod refs;
 mod text;
 
+use std::collections::HashMap;
+
 use futures::future::BoxFuture;
+use ptc_core::lisp::Memory;
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
 use crate::event::{Address, Check, ErrorRecord, IssueRecord};
+use crate::model::Message;
 use crate::port::SinkError;
 
 pub use ask::{PART_BYTES, PART_MS};
@@ -44,6 +52,10 @@ pub struct Input {
     pub deadline_ms: Option<i64>,
     /// What the whole tree of agents shares.
     pub tree: Tree,
+    /// Results of finished tasks to start with.
+    pub journal: Option<Map>,
+    /// The run that this one continues, and what it left.
+    pub continues: Option<(Address, Carry)>,
 }
 
 impl Input {
@@ -54,7 +66,17 @@ impl Input {
 
     /// A root run at this address.
     pub fn at(address: Address, context: Json) -> Self {
-        Self { address, context, descriptions: Vec::new(), seed: 0, depth: 0, deadline_ms: None, tree: Tree::default() }
+        Self {
+            address,
+            context,
+            descriptions: Vec::new(),
+            seed: 0,
+            depth: 0,
+            deadline_ms: None,
+            tree: Tree::default(),
+            journal: None,
+            continues: None,
+        }
     }
 }
 
@@ -99,15 +121,30 @@ impl From<Json> for Answered {
     }
 }
 
+/// What a run leaves for one that continues it: the conversation, definitions, finished tasks, answers of tools with `cache`.
+#[derive(Debug, Clone, Default)]
+pub struct Carry {
+    messages: Vec<Message>,
+    memory: Memory,
+    journal: Option<Map>,
+    known: HashMap<String, Value>,
+}
+
 /// Runs the plan. Always ends with a Step: a failure is in it, never a panic or an error beside it.
 pub fn run<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, Step> {
+    Box::pin(async move { run_carrying(plan, input, ports).await.0 })
+}
+
+/// The same, with what the run leaves.
+pub fn run_carrying<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, (Step, Carry)> {
     Box::pin(async move {
         let mut cycle = cycle::Cycle::new(plan, &input, ports);
         let result = match cycle.start(&input).await {
             Ok(()) => by_mode(&mut cycle, &input).await,
             Err(error) => Err(error.into()),
         };
-        cycle.finish(result).await
+        let carry = cycle.carry();
+        (cycle.finish(result).await, carry)
     })
 }
 
@@ -115,7 +152,8 @@ async fn by_mode(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Answered
     match (cycle.plan.agent.mode, cycle.plan.variant) {
         (Mode::Json, _) | (Mode::Text, Variant::Json) => json::run(cycle, input).await,
         (Mode::Text, _) => text::run(cycle, input).await,
-        _ => Err(Halt::fail(Reason::InvalidAgent, "this mode is not in this build")),
+        (Mode::PtcLisp, _) => ptc_lisp::run(cycle, input).await,
+        (Mode::JsonLoop, _) => Err(Halt::fail(Reason::InvalidAgent, "this mode is not in this build")),
     }
 }
 

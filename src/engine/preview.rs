@@ -34,7 +34,14 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
         (Mode::Text, _) => {
             (prompt::text::open(plan, &value, &context.descriptions).map_err(template)?, prompt::text::asked(plan))
         }
-        _ => return Err(vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, "not in this build")]),
+        (Mode::PtcLisp, _) => {
+            let kept = super::ptc_lisp::start(plan);
+            let opened = prompt::ptc_lisp::open(plan, &value, &context.descriptions, &kept).map_err(template)?;
+            (opened, prompt::ptc_lisp::asked(plan, super::ptc_lisp::opens_with_tools(plan)))
+        }
+        (Mode::JsonLoop, _) => {
+            return Err(vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, "not in this build")]);
+        }
     };
     let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };
     let messages = vec![message(Role::System, 0, opening.system), message(Role::User, 1, opening.user)];

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Recording;
 use crate::engine::Models;
-use crate::event::{Address, CallStatus, Event, ModelRecord, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd};
+use crate::event::{Address, CallStatus, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd};
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Stop};
 use crate::tool::{Failure, Invocation, Tools};
@@ -29,7 +29,7 @@ impl RecordedPorts {
     }
 
     /// Stops the run as it was stopped during this turn.
-    fn stop_as_recorded(&self, turn: &Address) {
+    fn stop_during(&self, turn: &Address) {
         if let Some(interrupt) = self.recording.interrupt(turn) {
             self.stop.now(&interrupt.reason, &interrupt.by);
         }
@@ -54,7 +54,7 @@ impl Tools for RecordedPorts {
             };
             match (end.status, &end.result, &end.error) {
                 (CallStatus::Cancelled, ..) => {
-                    self.stop_as_recorded(&call.address.turn_part());
+                    self.stop_during(&call.address.turn_part());
                     Err(Failure::Cancelled)
                 }
                 (_, Some(result), _) => Ok(result.value()),
@@ -62,6 +62,14 @@ impl Tools for RecordedPorts {
                 (_, None, None) => Err(Failure::said("the recording does not say how the call ended")),
             }
         })
+    }
+
+    fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
+        self.recording.interrupted_program(turn).cloned()
+    }
+
+    fn stop_as_recorded(&self, turn: &Address) {
+        self.stop_during(turn);
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {
@@ -76,7 +84,7 @@ impl Human for RecordedPorts {
         Box::pin(async move {
             let answer = self.recording.answer(&question.address);
             if answer.is_none() {
-                self.stop_as_recorded(&question.address.turn_part());
+                self.stop_during(&question.address.turn_part());
             }
             let value = answer?.value.json();
             Some(value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned))

@@ -137,12 +137,28 @@ impl Recording {
         self.messages.get(&turn.run_part())?.request(turn)
     }
 
+    /// What happened inside a program that was ended from outside is not made again.
+    fn lies_in_interrupted_program(&self, address: &Address) -> bool {
+        let mut at = address.clone();
+        loop {
+            let turn = at.turn_part();
+            if turn != *address && self.interrupted_program(&turn).is_some() {
+                return true;
+            }
+            let run = turn.run_part();
+            if run == turn || run == at {
+                return false;
+            }
+            at = run;
+        }
+    }
+
     /// The derived events of a root run and the runs below it by address, in order.
     pub(super) fn derived(&self, run: &Address) -> HashMap<Address, Vec<Event>> {
         let derived = |envelope: &&Envelope| envelope.event.class() == Class::Derived;
         self.events
             .iter()
-            .filter(|(address, _)| address.root() == *run)
+            .filter(|(address, _)| address.root() == *run && !self.lies_in_interrupted_program(address))
             .map(|(address, events)| {
                 (address.clone(), events.iter().filter(derived).map(|envelope| envelope.event.clone()).collect())
             })

@@ -24,7 +24,7 @@ pub use declare::{KINDS, Wrong};
 pub use live::LiveTools;
 pub use table::{Row, Table};
 
-use crate::event::{Address, ErrorRecord, JsonText, ToolSchema};
+use crate::event::{Address, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -113,6 +113,17 @@ impl Failure {
 pub trait Tools: Send + Sync {
     /// Answers one call. Returns [`Failure::Cancelled`] within 100 ms of a cancel.
     fn call<'a>(&'a self, call: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+
+    /// The end of the program of this turn, when the recording says that it was ended from outside: it is not run again.
+    fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
+        _ = turn;
+        None
+    }
+
+    /// Stops the run as the recording says it was stopped during this turn.
+    fn stop_as_recorded(&self, turn: &Address) {
+        _ = turn;
+    }
 
     /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at
     /// the same time count in any order, so that replay answers from the recording.

@@ -4,6 +4,7 @@ mod budget;
 mod context;
 mod correction;
 mod property;
+mod ptc;
 mod record;
 mod shape;
 mod stop;
@@ -17,6 +18,8 @@ use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::{Address, Envelope, Event};
 use ptc_workbench::model::{Model, Request};
 use ptc_workbench::port::{Clock, Sink, SinkError, Stop};
+use ptc_workbench::replay::{Outcome, Recording, replay};
+use ptc_workbench::session::{Header, Session, SessionId};
 
 /// Keeps events in memory.
 #[derive(Default)]
@@ -99,6 +102,31 @@ pub(crate) fn recorded_script(replies: &[&str]) -> (impl Model + use<>, Arc<Mute
         replies[(requests.len() - 1).min(replies.len() - 1)].clone()
     });
     (model, requests)
+}
+
+/// Writes the events as a session and replays it: nothing may differ, and the file folds to what the events fold to.
+pub(crate) async fn replays(events: &[Envelope]) {
+    let dir = tempfile::tempdir().unwrap();
+    let header = Header::new(SessionId::new(0, 7), 0);
+    let path = dir.path().join(format!("{}.jsonl", header.id));
+    let mut text = serde_json::to_string(&header).unwrap() + "\n";
+    for envelope in events {
+        text += &(envelope.to_line(None).unwrap() + "\n");
+    }
+    std::fs::write(&path, text).unwrap();
+    let session = Session::open(&path).unwrap();
+    assert_eq!(session.damage, []);
+    assert_eq!(session.events().collect::<Vec<_>>(), events);
+    let recording = Arc::new(Recording::of(&session).unwrap());
+    let report = replay(&recording, None).await.unwrap();
+    assert_eq!(report.outcome, Outcome::Identical);
+}
+
+/// The Step that the events fold to.
+pub(crate) fn fold(events: &[Envelope]) -> Step {
+    let mut fold = ptc_workbench::agent::StepFold::default();
+    events.iter().for_each(|envelope| fold.apply(envelope));
+    fold.step()
 }
 
 pub(crate) fn parsed(text: &str) -> Json {

@@ -96,6 +96,9 @@ impl Price {
 pub struct TurnStart {
     /// Unix time in ms: the only clock a turn reads.
     pub now: i64,
+    /// normal, `must_return` or retry, where the mode knows them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
     /// What is left of every budget.
     pub left: Left,
     /// The budget that does not allow this turn: nothing is asked, the run ends.

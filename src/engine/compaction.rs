@@ -1,0 +1,160 @@
+//! Shortening a long history: what a request leaves out, and what it says instead (agent contract §11).
+//!
+//! Only the request is shortened; the run keeps every message. `trim` leaves out the oldest messages, `coalesce` sends one user
+//! message that tells what was done.
+
+use ptc_core::lisp::Outcome;
+use ptc_core::text::estimate_tokens;
+use ptc_core::value::{Json, json::Node};
+
+use super::Halt;
+use super::cycle::Cycle;
+use super::ptc_lisp::Work;
+use crate::agent::Compaction;
+use crate::event::{Address, CompactionDone, Role};
+use crate::model::Reply;
+use crate::prompt::{Asked, ptc_lisp::digest as texts};
+
+/// What programs did so far, for a coalesced history and for the results of native calls.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Digest {
+    /// Calls of turns that ended well: tool and arguments as text.
+    pub(super) calls: Vec<(String, String)>,
+    /// What they printed.
+    pub(super) prints: Vec<String>,
+    /// Turns that failed.
+    pub(super) failed: u32,
+    /// The last program, and what was wrong with it.
+    pub(super) last: Option<(String, Option<String>)>,
+    last_prints: Vec<String>,
+}
+
+impl Digest {
+    /// Takes what a program did.
+    pub(super) fn note(&mut self, program: &str, outcome: &Outcome) {
+        self.last_prints.clone_from(&outcome.prints);
+        match &outcome.result {
+            Ok(_) => {
+                self.calls.extend(outcome.calls.iter().map(|call| (call.tool.clone(), call.args.to_string())));
+                self.prints.extend(outcome.prints.iter().cloned());
+                self.last = Some((program.to_owned(), None));
+            }
+            Err(error) => {
+                self.failed += 1;
+                self.last = Some((program.to_owned(), Some(format!("{}: {}", error.reason, error.message()))));
+            }
+        }
+    }
+
+    /// Members of a native call's result: what the last program printed.
+    pub(super) fn last(&self, failed: bool) -> Vec<(String, Json)> {
+        if failed && self.last_prints.is_empty() {
+            return Vec::new();
+        }
+        let prints = self.last_prints.iter().map(|line| Json::str(line.as_str()));
+        vec![("prints".to_owned(), Json::list(prints)), ("truncated".to_owned(), Node::Bool(false).into())]
+    }
+}
+
+fn tokens(cycle: &Cycle<'_>, ranges: &[(u32, u32)]) -> u64 {
+    let sent = |place: usize| ranges.iter().any(|(from, to)| (*from as usize..=*to as usize).contains(&place));
+    let messages = cycle.messages.iter().enumerate().filter(|(place, _)| sent(*place));
+    messages.map(|(_, message)| estimate_tokens(&message.joined()) as u64).sum()
+}
+
+fn count(ranges: &[(u32, u32)]) -> u32 {
+    ranges.iter().map(|(from, to)| to - from + 1).sum()
+}
+
+/// Asks with the oldest messages left out, when there are too many turns or tokens.
+pub(super) async fn trimmed(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked) -> Result<Reply, Halt> {
+    let Some(Compaction::Trim { turns, tokens: most, keep_turns, keep_first }) = cycle.plan.settings.compaction else {
+        return cycle.ask(at, asked).await;
+    };
+    let last = u32::try_from(cycle.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let whole = vec![(0, last)];
+    let before = tokens(cycle, &whole);
+    let by_turns = cycle.totals.turns + 1 > turns;
+    let by_tokens = most.is_some_and(|most| before >= most);
+    if cycle.plan.agent.max_turns <= 1 || !(by_turns || by_tokens) {
+        return cycle.ask(at, asked).await;
+    }
+    let ranges = kept(cycle, last, keep_turns, keep_first);
+    if ranges == whole {
+        return cycle.ask(at, asked).await;
+    }
+    let done = CompactionDone {
+        strategy: "trim".to_owned(),
+        reason: if by_turns { "turn_pressure" } else { "token_pressure" }.to_owned(),
+        messages_before: count(&whole),
+        messages_after: count(&ranges),
+        tokens_before: before,
+        tokens_after: tokens(cycle, &ranges),
+        counts: vec![
+            ("kept_recent_turns".to_owned(), keep_turns.into()),
+            ("kept_initial_user".to_owned(), u64::from(keep_first)),
+        ],
+    };
+    cycle.emit(at, done).await?;
+    cycle.ask_with(at, asked, ranges).await
+}
+
+/// The system text, the first user message, and the last turns: each starts with a message of the assistant and ends with what
+/// came back; the first kept message after the gap is one of the user.
+fn kept(cycle: &Cycle<'_>, last: u32, keep_turns: u32, keep_first: bool) -> Vec<(u32, u32)> {
+    let is_user = |place: u32| cycle.messages.get(place as usize).is_some_and(|message| message.role == Role::User);
+    let mut from = last.saturating_sub(keep_turns.saturating_mul(2).saturating_sub(1));
+    while from < last && !is_user(from) {
+        from += 1;
+    }
+    let first = if keep_first { 1 } else { 0 };
+    if from <= first + 1 { vec![(0, last)] } else { vec![(0, first), (from, last)] }
+}
+
+/// Asks with the system text and one user message that stands for everything said so far.
+pub(super) async fn coalesced(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked, work: &Work) -> Result<Reply, Halt> {
+    let Some(Compaction::Coalesce { prints, calls }) = cycle.plan.settings.compaction else {
+        return cycle.ask(at, asked).await;
+    };
+    let turns = cycle.totals.turns;
+    if turns == 0 {
+        return cycle.ask(at, asked).await;
+    }
+    let last = u32::try_from(cycle.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let whole = vec![(0, last)];
+    let before = tokens(cycle, &whole);
+    let digest = &work.digest;
+    let shown = texts::Shown {
+        calls: &digest.calls[digest.calls.len().saturating_sub(calls)..],
+        prints: &digest.prints[digest.prints.len().saturating_sub(prints)..],
+        failed: digest.last.as_ref().and_then(|(program, wrong)| Some((program.as_str(), wrong.as_deref()?))),
+        memory: &work.memory,
+        summaries: &work.summaries,
+    };
+    let parts = texts::coalesced(cycle.plan, &cycle.opening, &shown, super::ptc_lisp::standing(cycle));
+    cycle.say(at, Role::User, crate::event::Source::Feedback, parts).await?;
+    let ranges = vec![(0, 0), (last + 1, last + 1)];
+    let counts = vec![
+        ("turns_compressed".to_owned(), u64::from(turns)),
+        ("tool_calls_total".to_owned(), digest.calls.len() as u64),
+        ("tool_calls_shown".to_owned(), shown_count(digest.calls.len(), calls)),
+        ("printlns_total".to_owned(), digest.prints.len() as u64),
+        ("printlns_shown".to_owned(), shown_count(digest.prints.len(), prints)),
+        ("error_turns_collapsed".to_owned(), u64::from(digest.failed)),
+    ];
+    let done = CompactionDone {
+        strategy: "coalesce".to_owned(),
+        reason: "turn_pressure".to_owned(),
+        messages_before: count(&whole),
+        messages_after: count(&ranges),
+        tokens_before: before,
+        tokens_after: tokens(cycle, &ranges),
+        counts,
+    };
+    cycle.emit(at, done).await?;
+    cycle.ask_with(at, asked, ranges).await
+}
+
+fn shown_count(all: usize, most: usize) -> u64 {
+    all.min(most) as u64
+}

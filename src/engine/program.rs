@@ -1,0 +1,306 @@
+//! Running a program inside a run: on a thread of its own, its tool calls answered here, its end recorded.
+//!
+//! In: the program and what it works on. Out: its outcome. Time, memory and stops that end a program come from outside: their
+//! `program.end` is an input, and replay does not run that program again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use ptc_core::limits::COMPILE_TIMEOUT;
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{self, CallAddress, Dialect, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage};
+use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
+use ptc_core::value::{Bounds, Json, Map, Value};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+use super::Halt;
+use super::cycle::Cycle;
+use crate::agent::Settings;
+use crate::event::{Address, ErrorRecord, JsonText, Kept, MemoryChange, ProgramEnd};
+use crate::program::{self, Setting, Tools};
+
+/// Items of each collection that a recorded value shows.
+const KEPT_ITEMS: usize = 1_000;
+/// A timer that is never due.
+const FAR: Duration = Duration::from_hours(24);
+
+/// What a program works on.
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    /// The data.
+    pub(super) context: Value,
+    /// Definitions of earlier programs.
+    pub(super) memory: Memory,
+    /// Results of earlier programs, oldest first.
+    pub(super) history: Vec<Value>,
+    /// Results of finished tasks, when a journal is kept.
+    pub(super) journal: Option<Map>,
+    /// What `(budget/remaining)` gives.
+    pub(super) budget: Value,
+    /// The tools that it may call.
+    pub(super) tools: Vec<ToolInfo>,
+    /// Why tools are refused in this turn, if they are.
+    pub(super) closed: Option<String>,
+}
+
+/// A call that waits for its answer.
+struct Pending {
+    at: CallAddress,
+    tool: String,
+    args: Value,
+    answer: oneshot::Sender<Result<Value, Failure>>,
+}
+
+/// The program's side of the calls.
+struct Bridge(mpsc::UnboundedSender<Pending>);
+
+impl Tools for Bridge {
+    fn call(&self, at: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
+        let (answer, waiting) = oneshot::channel();
+        let stopped = || Failure::Stopped(Error::new(Reason::Cancelled, "the program was stopped"));
+        let pending = Pending { at: at.clone(), tool: tool.to_owned(), args: args.clone(), answer };
+        self.0.send(pending).map_err(|_| stopped())?;
+        waiting.blocking_recv().unwrap_or_else(|_| Err(stopped()))
+    }
+}
+
+impl Cycle<'_> {
+    /// Runs a program at this turn and tells how it ended.
+    pub(super) async fn run_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
+        if let Some(end) = self.ports.tools.interrupted_program(at) {
+            return self.as_recorded(at, end, world).await;
+        }
+        let outcome = self.interpret(at, source, world).await?;
+        let end = ending(&outcome);
+        self.emit(at, end).await?;
+        if let Err(error) = &outcome.result
+            && error.reason == Reason::Cancelled
+            && self.ports.stop.reason().is_some()
+        {
+            return Err(self.interrupted(at).await);
+        }
+        Ok(outcome)
+    }
+
+    async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
+        let (sender, mut calls) = mpsc::unbounded_channel();
+        let stop_sign = Arc::new(AtomicBool::new(false));
+        let job = Job {
+            source: source.to_owned(),
+            world: world.clone(),
+            settings: self.plan.settings.clone(),
+            now_ms: self.now_ms,
+            stop: Arc::clone(&stop_sign),
+        };
+        // It waits for the program's own thread; a paused clock stands still meanwhile.
+        let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender)));
+        let mut answers = FuturesUnordered::new();
+        let mut halted = None;
+        let deadline = self.mission_left_ms().map(|left| Instant::now() + Duration::from_millis(left));
+        let stop = self.ports.stop.clone();
+        loop {
+            tokio::select! {
+                biased;
+                Some(pending) = calls.recv() => answers.push(self.answer_program(at, pending, world)),
+                Some(answered) = answers.next(), if !answers.is_empty() => {
+                    if let Err(halt) = answered {
+                        stop_sign.store(true, Ordering::Relaxed);
+                        halted.get_or_insert(halt);
+                    }
+                }
+                outcome = &mut ended => {
+                    return match (halted, outcome) {
+                        (Some(halt), _) => Err(halt),
+                        (None, Ok(outcome)) => Ok(outcome),
+                        (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the program broke off")),
+                    };
+                }
+                () = stop.token().cancelled(), if !stop_sign.load(Ordering::Relaxed) => {
+                    stop_sign.store(true, Ordering::Relaxed);
+                }
+                () = sleep_until(deadline.unwrap_or_else(|| Instant::now() + FAR)), if deadline.is_some() && stop.reason().is_none() => {
+                    stop.now(Reason::MissionTimeout.name(), "limit");
+                }
+            }
+        }
+    }
+
+    async fn answer_program(&self, turn: &Address, pending: Pending, world: &World) -> Result<(), Halt> {
+        let Pending { at, tool, args, answer } = pending;
+        let branch = at.branches.iter().fold(turn.clone(), |address, (form, branch)| address.branch(*form, *branch));
+        if let Some(why) = &world.closed {
+            _ = answer.send(Err(Failure::Tool(why.clone())));
+            return Ok(());
+        }
+        let (told, halt) = match self.call_tool(&branch.call(at.call), &tool, &args).await {
+            Ok(Ok(value)) => (Ok(value), None),
+            Ok(Err(record)) => (Err(failure(&record)), None),
+            Err(halt) => (Err(Failure::Stopped(Error::new(Reason::Cancelled, "the run has ended"))), Some(halt)),
+        };
+        // A program that was stopped meanwhile does not listen any more.
+        _ = answer.send(told);
+        halt.map_or(Ok(()), Err)
+    }
+
+    /// The outcome of a program that was ended from outside, as it is recorded.
+    async fn as_recorded(&self, at: &Address, end: ProgramEnd, world: &World) -> Result<Outcome, Halt> {
+        let record = end.error.clone().unwrap_or_default();
+        let reason = Reason::from_name(&record.reason).unwrap_or(Reason::Cancelled);
+        let mut error = Error::new(reason, record.message);
+        error.hint = record.hint;
+        error.span = end.span.map(|(from, to)| Span::new(from, to));
+        let outcome = Outcome {
+            result: Err(error),
+            memory: world.memory.clone(),
+            prints: end.prints.clone(),
+            calls: Vec::new(),
+            summaries: end.summaries.clone(),
+            journal: world.journal.clone(),
+            warnings: end.warnings.clone(),
+            usage: Usage::default(),
+        };
+        self.emit(at, end).await?;
+        if reason == Reason::Cancelled {
+            self.ports.tools.stop_as_recorded(at);
+            return Err(self.interrupted(at).await);
+        }
+        Ok(outcome)
+    }
+
+    /// Tells what a program defined.
+    pub(super) async fn tell_memory(
+        &self,
+        at: &Address,
+        before: &Memory,
+        after: &Memory,
+        rolled_back: bool,
+    ) -> Result<u64, Halt> {
+        let text = |value: &Value| value.print(Bounds::default()).text;
+        let mut change = MemoryChange { rolled_back, ..MemoryChange::default() };
+        for (name, binding) in after {
+            let shown = text(&binding.value);
+            change.bytes += (name.name().len() + shown.len()) as u64;
+            if before.get(name) != Some(binding) {
+                change.set.push((name.name().to_owned(), Kept::of(shown)));
+            }
+        }
+        change.del =
+            before.keys().filter(|name| !after.contains_key(*name)).map(|name| name.name().to_owned()).collect();
+        change.set.sort_by(|one, other| one.0.cmp(&other.0));
+        change.del.sort();
+        let bytes = change.bytes;
+        if !change.set.is_empty() || !change.del.is_empty() {
+            self.emit(at, change).await?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// A program on its way to its thread.
+struct Job {
+    source: String,
+    world: World,
+    settings: Settings,
+    now_ms: i64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Job {
+    fn run(&self, tools: &dyn Tools) -> Outcome {
+        let settings = &self.settings;
+        let limits = Limits {
+            memory_bytes: settings.program_memory_bytes,
+            loop_jumps: settings.loop_limit,
+            print_chars: settings.format.print_chars,
+            parallel_workers: settings.pmap_workers,
+            parallel_timeout_ms: settings.pmap_timeout_ms,
+            tool_calls: settings.program_tool_calls,
+            ..Limits::default()
+        };
+        let input = lisp::Input {
+            context: &self.world.context,
+            memory: &self.world.memory,
+            tools: &self.world.tools,
+            history: &self.world.history,
+            journal: self.world.journal.as_ref(),
+            budget: &self.world.budget,
+            dialect: self.dialect(),
+            ..lisp::Input::new(&self.source, &limits)
+        };
+        let setting = Setting {
+            tools,
+            timeout_ms: settings.program_timeout_ms,
+            compile_timeout_ms: COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max),
+            now_ms: self.now_ms,
+            stop: &self.stop,
+        };
+        program::run(&input, &setting)
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.settings.dialect
+    }
+}
+
+/// A tool's failure as a program gets it.
+fn failure(record: &ErrorRecord) -> Failure {
+    let reason = Reason::from_name(&record.reason);
+    let own = [Reason::ToolCallLimitExceeded, Reason::InvalidToolArgs];
+    match reason.filter(|reason| own.contains(reason)) {
+        Some(reason) => Failure::Stopped(Error::new(reason, record.message.clone())),
+        None => Failure::Tool(record.message.clone()),
+    }
+}
+
+/// Was it the clock, the memory or a stop that ended the program?
+fn is_interruption(reason: Reason) -> bool {
+    use Reason::{Cancelled, CompileMemoryExceeded, CompileTimeout, MemoryExceeded, Timeout};
+    matches!(reason, Cancelled | CompileMemoryExceeded | CompileTimeout | MemoryExceeded | Timeout)
+}
+
+fn ending(outcome: &Outcome) -> ProgramEnd {
+    let shown = |value: &Value| Kept::of(value.print(Bounds { items: Some(KEPT_ITEMS), chars: None }).text);
+    let (status, value, error) = match &outcome.result {
+        Ok((Signal::Value, value)) => ("value", Some(shown(value)), None),
+        Ok((Signal::Return, value)) => ("return", Some(shown(value)), None),
+        Ok((Signal::Fail, value)) => ("fail", Some(shown(value)), None),
+        Err(error) => ("error", None, Some(error)),
+    };
+    ProgramEnd {
+        status: status.to_owned(),
+        value,
+        prints: outcome.prints.clone(),
+        summaries: outcome.summaries.clone(),
+        error: error.map(record),
+        span: error.and_then(|error| error.span).map(|span| (span.start, span.end)),
+        warnings: outcome.warnings.clone(),
+        interrupted: error.is_some_and(|error| is_interruption(error.reason)),
+    }
+}
+
+/// An error of a program as a record.
+pub(super) fn record(error: &Error) -> ErrorRecord {
+    let who = error.op.as_ref().map(|op| format!("{op}: ")).unwrap_or_default();
+    ErrorRecord {
+        reason: error.reason.name().to_owned(),
+        message: format!("{who}{}", error.problem),
+        hint: error.hint.clone(),
+        ..ErrorRecord::default()
+    }
+}
+
+/// The record of `(fail value)`: a map with `message` (and `reason`) speaks for itself, anything else is printed.
+pub(super) fn failed(value: &Value) -> ErrorRecord {
+    let said = |key: &str| value.lookup(key).map(super::call::plain);
+    let message = said("message").or_else(|| said("reason")).unwrap_or_else(|| super::call::plain(value));
+    let mut record = ErrorRecord::new(Reason::Failed, message);
+    if matches!(value, Value::Map(_)) {
+        record.details = Some(JsonText::of(&Json::from(&lisp::boundary::externalize(value).0)));
+    }
+    record
+}

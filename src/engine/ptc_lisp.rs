@@ -1,0 +1,314 @@
+//! Mode `ptc_lisp`: the model writes programs; they are run, and what they gave goes back, until one returns.
+//!
+//! In: replies with a program. Out: the returned value, checked. Source: agent contract §4–6, 9, 11, 21, 25 and the settled decisions.
+
+mod turn;
+mod work;
+
+use ptc_core::lisp::{Outcome, Signal, boundary};
+use ptc_core::reasons::Reason;
+use ptc_core::signature::{self, Issue};
+use ptc_core::value::{Json, Kind, Value};
+
+use super::cycle::Cycle;
+use super::json::{issue_record, withheld};
+use super::program::{failed, record};
+use super::{Answered, Halt, Input, inputs, refs};
+use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
+use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
+use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
+use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
+use turn::Found;
+pub(super) use work::Work;
+
+/// The whole run.
+pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
+    let context = inputs(cycle, input).await?;
+    let mut work = Work::begin(cycle, context, input).await?;
+    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
+    let opening = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
+        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
+    let mut at = begin(cycle).await?;
+    for warning in &opening.warnings {
+        cycle.notice(&at, warning.clone()).await?;
+    }
+    cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
+    cycle.say_history(&at, input).await?;
+    cycle.opening.clone_from(&opening.user);
+    cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
+    loop {
+        match one_turn(cycle, &mut work, &at).await? {
+            Some(answer) => return Ok(answer),
+            None => at = begin(cycle).await?,
+        }
+    }
+}
+
+/// The next turn. Used-up turns were dealt with when the last one ended.
+async fn begin(cycle: &mut Cycle<'_>) -> Result<Address, Halt> {
+    let kind = standing(cycle).next().unwrap_or(TurnKind::Retry);
+    cycle.begin_turn_as(kind.name()).await
+}
+
+pub(super) fn standing(cycle: &Cycle<'_>) -> Standing {
+    Standing { used: cycle.totals.turns, work: cycle.plan.agent.max_turns, retry: cycle.plan.settings.retry_turns }
+}
+
+/// What a run of this plan starts with.
+pub(super) fn start(plan: &Plan) -> Kept {
+    Kept { memory: work::initial(plan).unwrap_or_default(), journal: None }
+}
+
+/// May the program of the first turn call tools?
+pub(super) fn opens_with_tools(plan: &Plan) -> bool {
+    let first = Standing { used: 0, work: plan.agent.max_turns, retry: plan.settings.retry_turns };
+    may_call(plan, first.next().unwrap_or(TurnKind::Retry))
+}
+
+/// Are tools told in a turn of this kind? The last work turn and the turns for corrections are for returning.
+fn may_call(plan: &Plan, kind: TurnKind) -> bool {
+    kind == TurnKind::Normal || plan.agent.max_turns == 1
+}
+
+/// What a turn came to.
+enum Verdict {
+    /// The run has its answer.
+    Done(Answered),
+    /// The run has failed.
+    Over(ErrorRecord),
+    /// Go on: why the turn was no success, if it was none, and what goes back.
+    Next(Option<ErrorRecord>, Vec<MessagePart>),
+}
+
+async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Result<Option<Answered>, Halt> {
+    let kind = standing(cycle).next().unwrap_or(TurnKind::Retry);
+    let asked = prompt::asked(cycle.plan, may_call(cycle.plan, kind));
+    let reply = work.ask(cycle, at, &asked).await?;
+    if let Some(record) = withheld(&reply) {
+        cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+        return Err(Halt::Fail(record));
+    }
+    let found = turn::find(cycle, at, &reply).await?;
+    let (said, verdict) = match found {
+        Found::Program { text, said } => {
+            let verdict = execute(cycle, work, at, kind, &text).await?;
+            (said, verdict)
+        }
+        Found::Answer(text) => (vec![MessagePart::Reply { reply: at.clone() }], answered(cycle, work, text).await?),
+        Found::Nothing { record, said } if is_single(cycle.plan) => (said, Verdict::Over(record)),
+        Found::Nothing { record, said } => {
+            let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
+            (said, Verdict::Next(Some(record), parts))
+        }
+    };
+    let (failure, parts) = match verdict {
+        Verdict::Done(answer) => {
+            cycle.end_turn(at, reply.usage, None).await?;
+            return Ok(Some(answer));
+        }
+        Verdict::Over(record) => {
+            cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+            return Err(Halt::Fail(record));
+        }
+        Verdict::Next(failure, parts) => (failure, parts),
+    };
+    work.last_fail.clone_from(&failure);
+    let used = cycle.totals.turns + 1;
+    let after = Standing { used, ..standing(cycle) };
+    if after.next().is_none() {
+        return exhausted(cycle, work, at, reply.usage, failure).await.map(Some);
+    }
+    cycle.say(at, Role::Assistant, Source::Reply, said).await?;
+    let mut parts = parts;
+    parts.push(turn::line(feedback::turn_line(cycle.plan, after)));
+    if !cycle.plan.settings.plan.is_empty() || !work.summaries.is_empty() {
+        let list = feedback::checklist(&cycle.plan.settings.plan, &work.summaries);
+        parts.push(turn::checklist(list));
+    }
+    turn::give_back(cycle, at, &reply, work, failure.as_ref(), parts).await?;
+    cycle.end_turn(at, reply.usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
+    match cycle.check_budget() {
+        Ok(()) => Ok(None),
+        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).await?.map(Some).ok_or(halt),
+        Err(halt) => Err(halt),
+    }
+}
+
+/// Runs the program and says what follows.
+async fn execute(
+    cycle: &mut Cycle<'_>,
+    work: &mut Work,
+    at: &Address,
+    kind: TurnKind,
+    program: &str,
+) -> Result<Verdict, Halt> {
+    let world = work.world(cycle, kind);
+    let outcome = cycle.run_program(at, program, &world).await?;
+    work.note(program, &outcome);
+    let (signal, value) = match &outcome.result {
+        Ok((signal, value)) => (*signal, value.clone()),
+        Err(error) => {
+            let parts =
+                feedback::error(cycle.plan, error.reason.name(), &error.message(), error.span.map(|s| (program, s)));
+            let failure = record(error);
+            if is_single(cycle.plan) {
+                return Ok(Verdict::Over(failure));
+            }
+            return Ok(Verdict::Next(Some(failure), parts));
+        }
+    };
+    match signal {
+        Signal::Fail => {
+            work.accept(cycle, at, &outcome).await?;
+            Ok(Verdict::Over(failed(&value)))
+        }
+        Signal::Return => returned(cycle, work, at, &outcome, value).await,
+        Signal::Value if is_single(cycle.plan) => returned(cycle, work, at, &outcome, value).await,
+        Signal::Value => continued(cycle, work, at, &outcome, value).await,
+    }
+}
+
+/// A value that is to be the answer.
+async fn returned(
+    cycle: &mut Cycle<'_>,
+    work: &mut Work,
+    at: &Address,
+    outcome: &Outcome,
+    value: Value,
+) -> Result<Verdict, Halt> {
+    let (answer, issues) = checked(cycle.plan, &value);
+    let ok = answer.is_some();
+    if cycle.plan.signature.output.is_some() || !issues.is_empty() {
+        let issues = issues.iter().map(issue_record).collect();
+        cycle.emit(at, Check { layer: "return".to_owned(), ok, issues }).await?;
+    }
+    let Some(answer) = answer else {
+        let message = super::answer::joined(&issues);
+        let record = ErrorRecord::new(Reason::ReturnValidationFailed, message);
+        if is_single(cycle.plan) {
+            return Ok(Verdict::Over(record));
+        }
+        return Ok(Verdict::Next(Some(record), feedback::invalid(cycle.plan, &value, &issues)));
+    };
+    if work.accept(cycle, at, outcome).await?.is_some_and(|over| over == MemoryStrategy::Strict) {
+        return Ok(Verdict::Over(too_large(cycle.plan)));
+    }
+    match refs::extract(cycle.plan, &answer, &mut work.ref_retries).await {
+        refs::Found::All(values) => Ok(Verdict::Done(Answered { value: answer, refs: values, ..Answered::default() })),
+        refs::Found::Missing { record, parts: Some(parts) } => Ok(Verdict::Next(Some(record), parts)),
+        refs::Found::Missing { record, parts: None } => Ok(Verdict::Over(record)),
+    }
+}
+
+/// A value that is not the end.
+async fn continued(
+    cycle: &mut Cycle<'_>,
+    work: &mut Work,
+    at: &Address,
+    outcome: &Outcome,
+    value: Value,
+) -> Result<Verdict, Halt> {
+    let before = work.memory.clone();
+    let over = work.accept(cycle, at, outcome).await?;
+    if over == Some(MemoryStrategy::Strict) {
+        return Ok(Verdict::Over(too_large(cycle.plan)));
+    }
+    work.tell_plan(cycle, at).await?;
+    work.remember(cycle, &value);
+    if over == Some(MemoryStrategy::Rollback) {
+        let record = too_large(cycle.plan);
+        let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
+        return Ok(Verdict::Next(None, parts));
+    }
+    let last = Standing { used: cycle.totals.turns + 1, ..standing(cycle) }.next().is_none();
+    let is_explicit = cycle.plan.settings.completion == Completion::Explicit;
+    let kind = standing(cycle).next();
+    if is_explicit && kind != Some(TurnKind::Normal) {
+        let record =
+            ErrorRecord::new(Reason::MustReturnMissing, "the last turn ended without (return value) or (fail reason)");
+        let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
+        return Ok(if last { Verdict::Over(record) } else { Verdict::Next(Some(record), parts) });
+    }
+    Ok(Verdict::Next(None, feedback::success(cycle.plan, outcome, &value, &before)))
+}
+
+/// A reply without a program ends the run (core specification): the result is the last program's value.
+async fn answered(cycle: &mut Cycle<'_>, work: &mut Work, text: String) -> Result<Verdict, Halt> {
+    let at = cycle.turn();
+    let result = work.latest.as_ref().map(|(_, value)| value.clone()).unwrap_or_default();
+    let (answer, issues) = checked(cycle.plan, &result);
+    let Some(answer) = answer else {
+        let listed = issues.iter().map(issue_record).collect();
+        cycle.emit(&at, Check { layer: "return".to_owned(), ok: false, issues: listed }).await?;
+        let record = ErrorRecord::new(Reason::ReturnValidationFailed, super::answer::joined(&issues));
+        return Ok(Verdict::Next(Some(record), feedback::invalid(cycle.plan, &result, &issues)));
+    };
+    match refs::extract(cycle.plan, &answer, &mut work.ref_retries).await {
+        refs::Found::All(values) => {
+            Ok(Verdict::Done(Answered { value: answer, summary: Some(text), refs: values, from_turn: None }))
+        }
+        refs::Found::Missing { record, parts: Some(parts) } => Ok(Verdict::Next(Some(record), parts)),
+        refs::Found::Missing { record, parts: None } => Ok(Verdict::Over(record)),
+    }
+}
+
+/// The value as the world gets it, when it fits: names for keywords, `_` in declared names, few decimals.
+fn checked(plan: &Plan, value: &Value) -> (Option<Json>, Vec<Issue>) {
+    let (value, _) = boundary::externalize(value);
+    let value = boundary::rounded(&value, plan.settings.float_precision);
+    let Some(output) = &plan.signature.output else {
+        let issues = signature::check_json(&value);
+        return (issues.is_empty().then(|| Json::from(&value)), issues);
+    };
+    let value = signature::normalize_keys(output, value);
+    let mut issues = signature::check(output, &value);
+    if issues.is_empty() {
+        issues = signature::check_json(&value);
+    }
+    (issues.iter().all(|issue| !issue.is_error()).then(|| Json::from(&value)), issues)
+}
+
+fn too_large(plan: &Plan) -> ErrorRecord {
+    let limit = plan.settings.memory_bytes;
+    let message = format!("what the programs defined is larger than memory_bytes = {limit}; its changes were dropped");
+    ErrorRecord::new(Reason::MemoryLimitExceeded, message)
+}
+
+/// All turns are used.
+async fn exhausted(
+    cycle: &mut Cycle<'_>,
+    work: &mut Work,
+    at: &Address,
+    usage: Option<crate::event::Tokens>,
+    failure: Option<ErrorRecord>,
+) -> Result<Answered, Halt> {
+    cycle.end_turn(at, usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
+    if cycle.plan.settings.completion == Completion::ReturnRequired
+        && let Some(answer) = work.fallback(cycle).await?
+    {
+        return Ok(answer);
+    }
+    let reason = if cycle.plan.settings.retry_turns == 0 { Reason::MaxTurnsExceeded } else { Reason::BudgetExhausted };
+    let turns = cycle.totals.turns;
+    let last = failure.map(|record| format!("; the last error was {}: {}", record.reason, record.message));
+    Err(Halt::fail(reason, format!("{turns} turns were used without an answer{}", last.unwrap_or_default())))
+}
+
+/// A value that `fallback` may give: neither nil nor a var.
+fn is_worth_keeping(value: &Value) -> bool {
+    !matches!(value.kind(), Kind::Nil | Kind::Var)
+}
+
+/// The plan's checklist as an event.
+fn plan_state(plan: &Plan, summaries: &[(String, String)]) -> PlanState {
+    let summary = |id: &str| summaries.iter().find(|(known, _)| known == id).map(|(_, text)| text.clone());
+    let planned = plan.settings.plan.iter().map(|(id, about)| (id.clone(), about.clone(), summary(id)));
+    let extra = summaries.iter().filter(|(id, _)| !plan.settings.plan.iter().any(|(known, _)| known == id));
+    let extra = extra.map(|(id, text)| (id.clone(), String::new(), Some(text.clone())));
+    PlanState { items: planned.chain(extra).collect() }
+}
+
+/// Does the transport use a native tool?
+fn is_native(plan: &Plan) -> bool {
+    plan.settings.transport == Transport::ToolCall
+}

@@ -1,0 +1,217 @@
+//! The reply of a turn: the program in it, by either transport, and the way back.
+
+use ptc_core::reasons::Reason;
+use ptc_core::reply::program::{self as extract, NoProgram, Program};
+use ptc_core::reply::{Finish as Ending, Recovery};
+use ptc_core::value::{Json, json};
+
+use super::{is_native, work::Work};
+use crate::agent::{Completion, Plan};
+use crate::engine::Halt;
+use crate::engine::cycle::Cycle;
+use crate::event::{Address, ErrorRecord, Extract, Kept, MessagePart, NativeCall, Role, Source, hex_sha};
+use crate::model::{Finish, Reply};
+use crate::prompt::ptc_lisp::LISP_EVAL;
+
+/// What a reply holds.
+pub(super) enum Found {
+    /// A program; `said`: the assistant message that the history keeps.
+    Program {
+        /// Its text.
+        text: String,
+        /// The message.
+        said: Vec<MessagePart>,
+    },
+    /// An answer in words.
+    Answer(String),
+    /// Neither.
+    Nothing {
+        /// Why.
+        record: ErrorRecord,
+        /// The message that the history keeps.
+        said: Vec<MessagePart>,
+    },
+}
+
+/// Finds the program and tells how.
+pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Found, Halt> {
+    if is_native(cycle.plan) && !reply.calls.is_empty() {
+        return called(cycle, at, reply).await;
+    }
+    let cut = reply.finish == Some(Finish::Length);
+    let ending = if cut { Ending::Truncated } else { Ending::Complete };
+    let found = extract::program(&reply.text, level(cycle.plan), ending);
+    let whole = || vec![MessagePart::Reply { reply: at.clone() }];
+    cycle.emit(at, told(&found, &reply.text)).await?;
+    Ok(match found {
+        Ok(program) if is_native(cycle.plan) => {
+            let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
+            _ = program;
+            Found::Nothing { record: ErrorRecord::new(Reason::NoCodeFound, message), said: whole() }
+        }
+        Ok(program) => Found::Program { said: history(&program, at, &reply.text), text: program.text },
+        Err(NoProgram::Absent) if ends_by_words(cycle.plan) && !reply.text.trim().is_empty() => {
+            Found::Answer(reply.text.trim().to_owned())
+        }
+        Err(why) => {
+            let reason = if why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
+            Found::Nothing { record: ErrorRecord::new(reason, why.message()), said: whole() }
+        }
+    })
+}
+
+/// Does a reply without a program end the run?
+fn ends_by_words(plan: &Plan) -> bool {
+    plan.settings.completion == Completion::AnswerWithoutCode || is_native(plan)
+}
+
+/// With `answer_without_code` the first of several blocks counts (settled decision 6).
+fn level(plan: &Plan) -> Recovery {
+    if plan.settings.completion == Completion::AnswerWithoutCode { Recovery::Lenient } else { plan.recovery }
+}
+
+/// The reply reduced to its program; the reply itself when it is nothing else.
+fn history(program: &Program, at: &Address, reply: &str) -> Vec<MessagePart> {
+    let reduced = program.history();
+    if reduced.trim() == reply.trim() {
+        return vec![MessagePart::Reply { reply: at.clone() }];
+    }
+    vec![MessagePart::Text { section: "program".to_owned(), text: reduced, untrusted: true }]
+}
+
+fn told(found: &Result<Program, NoProgram>, reply: &str) -> Extract {
+    let sha = hex_sha(reply.as_bytes());
+    let kind = "program".to_owned();
+    match found {
+        Ok(program) => Extract {
+            kind,
+            rule: Some(program.rule.name().to_owned()),
+            candidates: 1,
+            fixes: program.mends.iter().map(|mend| (mend.kind.name().to_owned(), mend.at.start, mend.at.end)).collect(),
+            span: Some((program.span.start, program.span.end)),
+            sha,
+            repaired: (program.span.text(reply) != program.text).then(|| Kept::of(program.text.clone())),
+            error: None,
+            error_at: None,
+        },
+        Err(why) => {
+            let reason = if *why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
+            let candidates = match why {
+                NoProgram::Several(count) => u32::try_from(*count).unwrap_or(u32::MAX),
+                NoProgram::Truncated | NoProgram::Absent => 0,
+            };
+            Extract {
+                kind,
+                sha,
+                candidates,
+                error: Some(ErrorRecord::new(reason, why.message())),
+                ..Extract::default()
+            }
+        }
+    }
+}
+
+/// A reply with native calls: exactly one program may be in it.
+async fn called(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Found, Halt> {
+    let said = vec![MessagePart::Reply { reply: at.clone() }];
+    let found = match reply.calls.as_slice() {
+        [only] if only.name == LISP_EVAL => argument(only),
+        [only] => Err(ErrorRecord::new(
+            Reason::UnknownTool,
+            format!("`{}` is no tool here; call {LISP_EVAL} with a program that uses (tool/…)", only.name),
+        )),
+        several => Err(ErrorRecord::new(
+            Reason::MultipleToolCalls,
+            format!("the reply holds {} calls and none was made; send one {LISP_EVAL} call", several.len()),
+        )),
+    };
+    let candidates = u32::try_from(reply.calls.len()).unwrap_or(u32::MAX);
+    let base =
+        Extract { kind: "program".to_owned(), sha: hex_sha(reply.text.as_bytes()), candidates, ..Extract::default() };
+    let event = match &found {
+        Ok(program) => Extract { rule: Some(LISP_EVAL.to_owned()), repaired: Some(Kept::of(program.clone())), ..base },
+        Err(record) => Extract { error: Some(record.clone()), ..base },
+    };
+    cycle.emit(at, event).await?;
+    Ok(match found {
+        Ok(text) => Found::Program { text, said },
+        Err(record) => Found::Nothing { record, said },
+    })
+}
+
+/// The program of a `lisp_eval` call.
+pub(in crate::engine) fn argument(call: &NativeCall) -> Result<String, ErrorRecord> {
+    let wrong = |what: String| ErrorRecord::new(Reason::ArgsError, format!("{LISP_EVAL}: {what}"));
+    let args =
+        json::parse(&call.args).map_err(|error| wrong(format!("the arguments are not JSON: {}", error.message)))?;
+    let members = args.members().unwrap_or_default();
+    if let Some(other) = members.iter().find(|member| member.key != "program") {
+        return Err(wrong(format!("unknown argument `{}`; the only one is `program`", other.key)));
+    }
+    match args.get("program").and_then(Json::as_str) {
+        Some(program) if !program.trim().is_empty() => Ok(program.to_owned()),
+        _ => Err(wrong("`program` must be a text that is not empty".to_owned())),
+    }
+}
+
+/// The line about turns.
+pub(super) fn line(text: String) -> MessagePart {
+    MessagePart::Text { section: "turns".to_owned(), text, untrusted: false }
+}
+
+/// The checklist.
+pub(super) fn checklist(text: String) -> MessagePart {
+    MessagePart::Text { section: "plan".to_owned(), text, untrusted: true }
+}
+
+/// Sends back what the turn gave: a user message, or the result of each native call.
+pub(super) async fn give_back(
+    cycle: &mut Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+    work: &Work,
+    failure: Option<&ErrorRecord>,
+    parts: Vec<MessagePart>,
+) -> Result<(), Halt> {
+    if !is_native(cycle.plan) || reply.calls.is_empty() {
+        return Ok(cycle.say(at, Role::User, Source::Feedback, parts).await?);
+    }
+    let text: String = parts
+        .iter()
+        .map(|part| match part {
+            MessagePart::Text { text, .. } => text.as_str(),
+            MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => "",
+        })
+        .collect();
+    let result = result(work, failure, &text);
+    for call in &reply.calls {
+        let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result: result.clone() };
+        cycle.say(at, Role::Tool, Source::Tool, vec![part]).await?;
+    }
+    Ok(())
+}
+
+/// The result of a `lisp_eval` call as JSON text (agent contract §6).
+fn result(work: &Work, failure: Option<&ErrorRecord>, feedback: &str) -> String {
+    let status = if failure.is_some() { "error" } else { "ok" };
+    let mut members = vec![("status".to_owned(), Json::str(status))];
+    if let Some(record) = failure {
+        members.push(("reason".to_owned(), Json::str(named(&record.reason))));
+        members.push(("message".to_owned(), Json::str(record.message.as_str())));
+    }
+    members.push(("feedback".to_owned(), Json::str(feedback)));
+    members.extend(work.digest.last(failure.is_some()));
+    Json::object(members).to_text()
+}
+
+/// The reasons that the transport knows.
+fn named(reason: &str) -> &str {
+    match reason {
+        "timeout" | "compile_timeout" => "timeout",
+        "memory_exceeded" | "memory_limit_exceeded" | "compile_memory_exceeded" => "memory_limit",
+        "return_validation_failed" => "validation_error",
+        "args_error" | "unknown_tool" | "multiple_tool_calls" | "mixed_with_lisp_eval" => reason,
+        "parse_error" | "invalid_form" | "unbound_var" | "program_too_large" => "parse_error",
+        _ => "runtime_error",
+    }
+}

@@ -1,0 +1,246 @@
+//! What a run of mode `ptc_lisp` carries from turn to turn: memory, history, journal, plan, the latest good value.
+
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{Binding, Input as Program, Memory, Outcome, Signal};
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Bounds, Keyword, Map, Value};
+
+use super::{checked, is_worth_keeping, plan_state};
+use crate::agent::{Compaction, Completion, MemoryStrategy, Plan};
+use crate::engine::compaction::{self, Digest};
+use crate::engine::cycle::Cycle;
+use crate::engine::program::World;
+use crate::engine::{Answered, Halt, Input};
+use crate::event::{Address, ErrorRecord};
+use crate::model::Reply;
+use crate::prompt::Asked;
+use crate::prompt::ptc_lisp::{Kept, feedback::TurnKind};
+
+/// Results that programs can name: `*1`, `*2`, `*3`.
+const HISTORY: usize = 3;
+
+/// The state of the loop.
+pub(in crate::engine) struct Work {
+    pub(super) context: Value,
+    pub(in crate::engine) memory: Memory,
+    pub(super) journal: Option<Map>,
+    pub(super) history: Vec<Value>,
+    pub(in crate::engine) summaries: Vec<(String, String)>,
+    pub(super) last_fail: Option<ErrorRecord>,
+    /// The latest value of a program that ended well, and its turn.
+    pub(super) latest: Option<(u32, Value)>,
+    /// Messages about missing refs that may still be sent.
+    pub(super) ref_retries: u32,
+    /// What a coalesced history shows.
+    pub(in crate::engine) digest: Digest,
+}
+
+impl Work {
+    /// The start of a run: initial memory evaluated, journal taken.
+    pub(super) async fn begin(cycle: &mut Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
+        let carry = input.continues.as_ref().map(|(_, carry)| carry);
+        let memory = match carry {
+            Some(carry) => carry.memory.clone(),
+            None => initial(cycle.plan).map_err(|message| Halt::fail(Reason::InvalidAgent, message))?,
+        };
+        let journal = carry.and_then(|carry| carry.journal.clone());
+        let journal = journal.or_else(|| input.journal.clone()).or_else(|| cycle.plan.settings.journaling.then(Map::default));
+        Ok(Self {
+            context,
+            memory,
+            journal,
+            history: Vec::new(),
+            summaries: Vec::new(),
+            last_fail: None,
+            latest: None,
+            ref_retries: cycle.plan.settings.ref_retries,
+            digest: Digest::default(),
+        })
+    }
+
+    /// Asks the model, with a shortened history where the agent says so.
+    pub(super) async fn ask(&mut self, cycle: &mut Cycle<'_>, at: &Address, asked: &Asked) -> Result<Reply, Halt> {
+        match &cycle.plan.settings.compaction {
+            Some(Compaction::Trim { .. }) => compaction::trimmed(cycle, at, asked).await,
+            Some(Compaction::Coalesce { .. }) => compaction::coalesced(cycle, at, asked, self).await,
+            None => cycle.ask(at, asked).await,
+        }
+    }
+
+    /// What the program of this turn works on.
+    pub(super) fn world(&self, cycle: &Cycle<'_>, kind: TurnKind) -> World {
+        let closed = kind != TurnKind::Normal && cycle.plan.settings.completion == Completion::Explicit;
+        let why = || "no tools can be called in this turn: return the answer with what you have".to_owned();
+        let tools = cycle.plan.tools.iter().filter(|tool| tool.is_for_programs());
+        World {
+            context: self.data(),
+            memory: self.memory.clone(),
+            history: self.history.clone(),
+            journal: self.journal.clone(),
+            budget: self.budget(cycle),
+            tools: tools.map(crate::tool::Tool::info).collect(),
+            closed: closed.then(why),
+        }
+    }
+
+    /// The context, with the failure of the turn before as `data/fail`.
+    fn data(&self) -> Value {
+        let (Some(record), Value::Map(map)) = (&self.last_fail, &self.context) else { return self.context.clone() };
+        let mut entries: Vec<(Value, Value)> = map.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let mut fail = vec![
+            (Value::str("reason"), Value::str(record.reason.as_str())),
+            (Value::str("message"), Value::str(record.message.as_str())),
+        ];
+        fail.extend(record.details.as_ref().map(|details| (Value::str("details"), details.value())));
+        entries.push((Value::str("fail"), Value::map(fail)));
+        Value::map(entries)
+    }
+
+    /// `(budget/remaining)` of this turn (language contract §12.5).
+    fn budget(&self, cycle: &Cycle<'_>) -> Value {
+        let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let entry = |name: &str, value: Value| (Value::Keyword(Keyword::intern(name)), value);
+        let settings = &cycle.plan.settings;
+        let used = cycle.totals.turns;
+        let work = cycle.plan.agent.max_turns.saturating_sub(used);
+        let retry = (cycle.plan.agent.max_turns + settings.retry_turns).saturating_sub(used).min(settings.retry_turns);
+        let depth =
+            Value::map(vec![entry("current", int(cycle.depth.into())), entry("max", int(settings.max_depth.into()))]);
+        let tokens = cycle.totals.tokens.unwrap_or_default();
+        let spent = Value::map(vec![
+            entry("input", int(tokens.input)),
+            entry("output", int(tokens.output)),
+            entry("total", int(tokens.total())),
+            entry("cache-creation", int(tokens.cache_creation.unwrap_or_default())),
+            entry("cache-read", int(tokens.cache_read.unwrap_or_default())),
+        ]);
+        Value::map(vec![
+            entry("turns", int(cycle.tree_turns().into())),
+            entry("work-turns", int(work.into())),
+            entry("retry-turns", int(retry.into())),
+            entry("depth", depth),
+            entry("tokens", spent),
+            entry("llm-requests", int(cycle.totals.requests.into())),
+        ])
+    }
+
+    /// What a program did goes into the digest of the run, also when it broke.
+    pub(super) fn note(&mut self, program: &str, outcome: &Outcome) {
+        self.digest.note(program, outcome);
+    }
+
+    /// Takes what a program that ended well has kept. `Some` when it is too large: what happens then.
+    pub(super) async fn accept(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        at: &Address,
+        outcome: &Outcome,
+    ) -> Result<Option<MemoryStrategy>, Halt> {
+        let limit = cycle.plan.settings.memory_bytes;
+        let rolled_back = size(&outcome.memory) > limit;
+        cycle.tell_memory(at, &self.memory, &outcome.memory, rolled_back).await?;
+        if rolled_back {
+            return Ok(Some(cycle.plan.settings.memory_strategy));
+        }
+        self.memory.clone_from(&outcome.memory);
+        self.journal.clone_from(&outcome.journal);
+        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone() };
+        for (id, text) in &outcome.summaries {
+            self.summaries.retain(|(known, _)| known != id);
+            self.summaries.push((id.clone(), text.clone()));
+        }
+        if let Ok((Signal::Value, value)) = &outcome.result
+            && is_worth_keeping(value)
+        {
+            self.latest = Some((cycle.totals.turns + 1, value.clone()));
+        }
+        Ok(None)
+    }
+
+    /// Tells the checklist.
+    pub(super) async fn tell_plan(&self, cycle: &Cycle<'_>, at: &Address) -> Result<(), Halt> {
+        if !cycle.plan.settings.plan.is_empty() || !self.summaries.is_empty() {
+            cycle.emit(at, plan_state(cycle.plan, &self.summaries)).await?;
+        }
+        Ok(())
+    }
+
+    /// The value becomes `*1`.
+    pub(super) fn remember(&mut self, cycle: &Cycle<'_>, value: &Value) {
+        self.history.push(shortened(value, cycle.plan.settings.format.history_bytes));
+        if self.history.len() > HISTORY {
+            self.history.remove(0);
+        }
+    }
+
+    /// The latest good value as the answer, when it fits.
+    pub(super) async fn fallback(&self, cycle: &Cycle<'_>) -> Result<Option<Answered>, Halt> {
+        let Some((turn, value)) = &self.latest else { return Ok(None) };
+        let (answer, _) = checked(cycle.plan, value);
+        Ok(answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() }))
+    }
+}
+
+/// Bytes of the definitions as text.
+fn size(memory: &Memory) -> u64 {
+    let one =
+        |(name, binding): (&Keyword, &Binding)| name.name().len() + binding.value.print(Bounds::default()).text.len();
+    memory.iter().map(one).sum::<usize>() as u64
+}
+
+/// `[memory]` of the agent file: expressions that are evaluated in order, each sees those before it.
+pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
+    let mut source = String::new();
+    for (name, expression) in &plan.settings.memory {
+        source.push_str(&format!("(def {name} {expression})\n"));
+    }
+    if source.is_empty() {
+        return Ok(Memory::new());
+    }
+    let limits = Limits::default();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let setting = crate::program::Setting {
+        tools: &crate::program::NoTools,
+        timeout_ms: plan.settings.program_timeout_ms,
+        compile_timeout_ms: plan.settings.program_timeout_ms,
+        now_ms: 0,
+        stop: &stop,
+    };
+    let outcome = crate::program::run(&Program::new(&source, &limits), &setting);
+    match outcome.result {
+        Ok(_) => Ok(outcome.memory),
+        Err(error) => Err(format!("[memory] cannot be evaluated: {}", error.message())),
+    }
+}
+
+/// A copy whose text has at most so many bytes: the first items of a list, the first entries of a map, the start of a string.
+fn shortened(value: &Value, bytes: usize) -> Value {
+    let length = |value: &Value| value.print(Bounds::default()).text.len();
+    if length(value) <= bytes {
+        return value.clone();
+    }
+    let mut left = bytes;
+    let mut fits = |item: &Value| {
+        let size = length(item) + 1;
+        let ok = size <= left;
+        left = left.saturating_sub(size);
+        ok
+    };
+    match value {
+        Value::Map(map) => {
+            let kept = map.iter().take_while(|(key, item)| fits(key) && fits(item));
+            Value::map(kept.map(|(key, item)| (key.clone(), item.clone())).collect::<Vec<_>>())
+        }
+        _ => match (value.as_list(), value.as_str()) {
+            (Some(items), _) => Value::list(items.iter().take_while(|item| fits(item)).cloned().collect::<Vec<_>>()),
+            (_, Some(text)) => {
+                let mut end = bytes.min(text.len());
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
+                Value::str(&text[..end])
+            }
+            _ => value.clone(),
+        },
+    }
+}

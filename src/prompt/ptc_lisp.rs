@@ -1,0 +1,235 @@
+//! Prompts of the mode `ptc_lisp`: cards, inventories, mission. What comes back after a turn is in [`feedback`].
+//!
+//! Stable parts come first: cards, tools, data, expected output, mission (agent contract §12).
+
+pub mod digest;
+pub mod feedback;
+mod inventory;
+
+use ptc_core::lisp::{Memory, builtins};
+use ptc_core::signature;
+use ptc_core::template::{self, TemplateError};
+use ptc_core::value::{Bounds, Map, Value, json};
+
+use super::json::{Opening, joined};
+use super::{Asked, data, ours};
+use crate::agent::{Completion, Plan, Transport};
+use crate::event::{JsonText, MessagePart, ToolSchema};
+use crate::model::Want;
+use crate::tool::{Builtin, Kind, Tool};
+
+pub use inventory::readable;
+
+const SINGLE: &str = include_str!("../../assets/prompts/ptc_single.md");
+const MULTI: &str = include_str!("../../assets/prompts/ptc_multi.md");
+const ANSWER: &str = include_str!("../../assets/prompts/ptc_answer.md");
+const JOURNAL: &str = include_str!("../../assets/prompts/ptc_journal.md");
+const CONTENT: &str = include_str!("../../assets/prompts/ptc_content.md");
+const THINKING: &str = include_str!("../../assets/prompts/ptc_thinking.md");
+const TOOL: &str = include_str!("../../assets/prompts/ptc_tool.md");
+/// What stands where the system text was cut.
+const CUT: &str = "\n[the rest of the system text was cut at prompt_limit]\n";
+/// Characters of a journal entry in the mission log.
+const LOG_CHARS: usize = 200;
+
+/// The name of the native tool that runs programs.
+pub const LISP_EVAL: &str = "lisp_eval";
+
+/// Is one program all there is (agent contract §4.1)?
+pub fn is_single(plan: &Plan) -> bool {
+    let settings = &plan.settings;
+    plan.agent.max_turns == 1
+        && settings.retry_turns == 0
+        && settings.completion == Completion::ReturnRequired
+        && settings.transport == Transport::Content
+        && plan.tools.is_empty()
+}
+
+/// What a request asks for. `tools`: programs may call tools in this turn.
+pub fn asked(plan: &Plan, tools: bool) -> Asked {
+    let for_programs = plan.tools.iter().filter(|tool| tool.is_for_programs());
+    let native = plan.settings.transport == Transport::ToolCall;
+    Asked {
+        want: Want::Program,
+        schema: None,
+        tools: native.then(lisp_eval).into_iter().collect(),
+        tool_names: for_programs.filter(|_| tools).map(|tool| tool.name.clone()).collect(),
+    }
+}
+
+/// The native tool that runs a program.
+pub fn lisp_eval() -> ToolSchema {
+    const PARAMETERS: &str = r#"{"type":"object","properties":{"program":{"type":"string","minLength":1,"description":"a PTC-Lisp program"}},"required":["program"],"additionalProperties":false}"#;
+    ToolSchema {
+        name: LISP_EVAL.to_owned(),
+        description: Some("Runs a PTC-Lisp program and gives its result".to_owned()),
+        parameters: JsonText::of(&json::parse(PARAMETERS).unwrap_or_default()),
+    }
+}
+
+/// What a run starts with beside its context.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// Definitions of earlier programs.
+    pub memory: Memory,
+    /// Results of finished tasks.
+    pub journal: Option<Map>,
+}
+
+/// The opening of a run on this context.
+///
+/// Errors: a variable of the mission without a value.
+pub fn open(
+    plan: &Plan,
+    context: &Value,
+    descriptions: &[(String, String)],
+    kept: &Kept,
+) -> Result<Opening, TemplateError> {
+    let mission = template::render_references(&plan.template, context, &reference)?;
+    let mut system = cards(plan);
+    let mut inventories = vec![ours("tools", inventory::tools(plan))];
+    inventories.extend(inventory::data(plan, context, descriptions));
+    inventories.extend(inventory::memory(plan, &kept.memory));
+    let log = mission_log(kept.journal.as_ref());
+    let format = &plan.settings.format;
+    let mut user = Vec::new();
+    if format.context_in_system {
+        system.append(&mut inventories)
+    } else {
+        user.append(&mut inventories)
+    }
+    if format.log_in_user {
+        user.extend(log)
+    } else {
+        system.extend(log)
+    }
+    if let Some(suffix) = &plan.agent.system_prompt.suffix {
+        system.push(ours("suffix", format!("\n{suffix}")));
+    }
+    user.push(ours("output", expected(plan)));
+    user.extend(notes(plan));
+    user.push(ours("task", "\n# Mission\n\n<mission>\n"));
+    user.push(ours("task", mission.text));
+    user.push(ours("task", "\n</mission>\n"));
+    if !plan.settings.plan.is_empty() {
+        user.push(ours("plan", feedback::checklist(&plan.settings.plan, &[])));
+    }
+    user.push(ours("turns", feedback::first_turn_line(plan)));
+    let warnings = mission.warnings.iter().map(|warning| warning.message.clone()).collect();
+    Ok(Opening { system: limited(plan, joined(system)), user: joined(user), warnings })
+}
+
+/// A variable of the mission as a reference to its input: `~{data/x}`, or a way into it.
+fn reference(path: &template::Path) -> String {
+    match path.split_first() {
+        Some((first, [])) => format!("~{{data/{first}}}"),
+        Some((first, rest)) => {
+            let keys: Vec<String> = rest.iter().map(|key| Value::str(key.as_str()).to_string()).collect();
+            format!("~{{(get-in data/{first} [{}])}}", keys.join(" "))
+        }
+        None => "~{data}".to_owned(),
+    }
+}
+
+fn cards(plan: &Plan) -> Vec<MessagePart> {
+    let custom = &plan.agent.system_prompt;
+    let mut parts = Vec::new();
+    if let Some(prefix) = &custom.prefix {
+        parts.push(ours("prefix", format!("{}\n\n", prefix.trim_end())));
+    }
+    if let Some(text) = &custom.replace {
+        parts.push(ours("custom", text.clone()));
+        return parts;
+    }
+    if plan.settings.reference {
+        parts.push(ours("language", builtins::card()));
+        parts.push(ours("language", "\n"));
+    }
+    let behaviour = match plan.settings.completion {
+        _ if is_single(plan) => SINGLE,
+        Completion::AnswerWithoutCode => ANSWER,
+        Completion::ReturnRequired | Completion::Explicit => MULTI,
+    };
+    parts.push(ours("card", behaviour));
+    if plan.settings.journaling {
+        parts.push(ours("journal", JOURNAL));
+    }
+    parts.push(ours(
+        "format",
+        match plan.settings.transport {
+            Transport::ToolCall => TOOL,
+            Transport::Content if plan.settings.thinking => THINKING,
+            Transport::Content => CONTENT,
+        },
+    ));
+    parts
+}
+
+/// The system text within `prompt_limit`.
+fn limited(plan: &Plan, parts: Vec<MessagePart>) -> Vec<MessagePart> {
+    let Some(mut left) = plan.settings.prompt_chars else { return parts };
+    let mut out = Vec::new();
+    for part in parts {
+        let MessagePart::Text { section, text, untrusted } = part else { continue };
+        let chars = text.chars().count();
+        if chars > left {
+            let kept: String = text.chars().take(left).collect();
+            out.push(MessagePart::Text { section, text: kept, untrusted });
+            out.push(ours("cut", CUT));
+            break;
+        }
+        left -= chars;
+        out.push(MessagePart::Text { section, text, untrusted });
+    }
+    out
+}
+
+/// Finished tasks with their results.
+fn mission_log(journal: Option<&Map>) -> Vec<MessagePart> {
+    let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Vec::new() };
+    let bounds = Bounds { items: Some(3), chars: Some(LOG_CHARS) };
+    let mut parts = vec![ours("log", "\nFinished tasks:\n")];
+    for (id, value) in journal.iter() {
+        let id = id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
+        let text = super::cut(&value.print(bounds).text, LOG_CHARS);
+        parts.push(data("log", format!("- {id}: {text}\n")));
+    }
+    parts
+}
+
+/// What must be returned.
+fn expected(plan: &Plan) -> String {
+    let single = is_single(plan);
+    let end = if plan.settings.completion == Completion::AnswerWithoutCode {
+        "\n# Expected output\n\nThe value of the last program".to_owned()
+    } else if single {
+        "\n# Expected output\n\nThe value of the program".to_owned()
+    } else {
+        "\n# Expected output\n\nWhat (return …) gets".to_owned()
+    };
+    let Some(output) = &plan.signature.output else { return format!("{end}: any value.\n") };
+    let fields = signature::field_lines(output, &plan.agent.field_descriptions);
+    let fields = fields.iter().fold(String::new(), |text, line| format!("{text}{line}\n"));
+    let example = inventory::literal(&signature::example(output).to_value());
+    let example = if single { example } else { format!("(return {example})") };
+    format!("{end}: {}\n{fields}For example: {example}\n", output.render())
+}
+
+/// Help with single tools, and limits that the model should know.
+fn notes(plan: &Plan) -> Vec<MessagePart> {
+    let mut parts = Vec::new();
+    let asks_model = |tool: &Tool| matches!(tool.kind, Kind::Builtin(Builtin::LlmQuery));
+    if plan.tools.iter().any(asks_model) {
+        parts.push(ours(
+            "tools",
+            "\n(tool/llm-query {:prompt \"… {{x}}\" :signature \"{label :string}\" :x value}) asks a model; other keys fill the template.\n",
+        ));
+    }
+    if let Some(limit) = plan.settings.max_tool_calls {
+        parts.push(ours("tools", format!("\nAt most {limit} tool calls in all.\n")));
+    }
+    if let Some(limit) = plan.settings.program_tool_calls {
+        parts.push(ours("tools", format!("\nAt most {limit} tool calls in one program.\n")));
+    }
+    parts
+}
