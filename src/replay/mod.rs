@@ -9,6 +9,7 @@ mod difference;
 mod ports;
 mod recorded;
 mod recording;
+mod resume;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use compare::{Divergence, Layer};
 pub use demo::Demo;
 pub use recorded::Recorded;
 pub use recording::Recording;
+pub use resume::{Appending, Resumed};
 
 use compare::Comparer;
 use ports::RecordedPorts;
@@ -70,6 +72,14 @@ impl std::error::Error for ReplayError {}
 
 /// Replays every root run of a recording and stops at the first difference. Events also go to `watch`, numbered anew.
 pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Result<Report, ReplayError> {
+    replay_carrying(recording, watch).await.map(|(report, _)| report)
+}
+
+/// The same, with what each root run left for one that continues it.
+pub async fn replay_carrying(
+    recording: &Arc<Recording>,
+    watch: Option<&dyn Sink>,
+) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
     let mut report = Report { outcome: Outcome::Identical, compared: 0, steps: Vec::new() };
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     for run in recording.runs() {
@@ -116,7 +126,7 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
     if report.steps.is_empty() {
         report.outcome = Outcome::Unfinished { at: Address::run(0) };
     }
-    Ok(report)
+    Ok((report, carries))
 }
 
 fn cannot(run: &Address, why: &str) -> ReplayError {

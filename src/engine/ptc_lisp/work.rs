@@ -44,7 +44,8 @@ impl Work {
             None => initial(cycle.plan).map_err(|message| Halt::fail(Reason::InvalidAgent, message))?,
         };
         let journal = carry.and_then(|carry| carry.journal.clone());
-        let journal = journal.or_else(|| input.journal.clone()).or_else(|| cycle.plan.settings.journaling.then(Map::default));
+        let journal =
+            journal.or_else(|| input.journal.clone()).or_else(|| cycle.plan.settings.journaling.then(Map::default));
         Ok(Self {
             context,
             memory,
