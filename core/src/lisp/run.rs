@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
@@ -15,7 +16,7 @@ use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
 use super::read::read_watched;
 use super::watch::Watch;
-use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, builtins, ir};
+use super::{Budget, Call, Error, Form, Halt, Host, Names, R, ToolInfo, builtins, ir};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
@@ -161,15 +162,15 @@ impl Stack {
     /// Does some work on a new thread with a large stack and waits for it. Fails with `internal_error` when the thread
     /// cannot be started, or when the work breaks off.
     pub fn with<T: Send>(work: impl FnOnce(&Stack) -> T + Send) -> Result<T, Error> {
-        let broken = |problem: String| Error::new(Reason::InternalError, problem);
         thread::scope(|scope| {
             let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
             let worker = builder.spawn_scoped(scope, || {
                 let _keeping = heap::keep_blocks();
                 work(&Self::here())
             });
-            let worker = worker.map_err(|error| broken(format!("no thread could be started: {error}")))?;
-            worker.join().map_err(|_| broken("the program broke off".to_owned()))
+            let worker = worker
+                .map_err(|error| Error::new(Reason::InternalError, format!("no thread could be started: {error}")))?;
+            worker.join().map_err(|_| broken_off())
         })
     }
 
@@ -197,6 +198,16 @@ impl Stack {
         };
         builder.spawn_scoped(scope, work).map(|_| ())
     }
+}
+
+/// Does work that a fault of ours or of the host's may break off: what was done before it is kept, and the process goes on.
+pub(crate) fn contained(work: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| broken_off().halt())
+}
+
+#[cold]
+fn broken_off() -> Error {
+    Error::new(Reason::InternalError, "the program broke off")
 }
 
 /// A program that has been read, analysed and compiled. It may be run many times: on any input with the same names in
@@ -293,12 +304,14 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
-        let mut value = Value::Nil;
-        let result = (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value);
+        let result = contained(|| {
+            let mut value = Value::Nil;
+            (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value).map(|()| value)
+        });
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
         let result = match result.map_err(|halt| *halt) {
-            Ok(()) => Ok((Signal::Value, value)),
+            Ok(value) => Ok((Signal::Value, value)),
             Err(Halt::Return(value)) => Ok((Signal::Return, value)),
             Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
             Err(Halt::Error(error)) => Err(error),

@@ -11,6 +11,10 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
+/// Steps that compiling all regexes of a program may take: nobody looks at the clock meanwhile. It is enough for 200 that
+/// know the letters of all languages.
+const MOST_REGEX_STEPS: usize = 10_000_000;
+
 /// What two forms have in common when they are literally equal: lists and vectors are alike, the order in maps and sets
 /// does not count, and neither does the sign of zero.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,12 +57,28 @@ impl<'f> Written<'f> {
 }
 
 impl Analyser<'_> {
+    /// `#"…"`
+    fn regex(&mut self, source: &str, span: Span) -> A {
+        let compiled = compile(source).map_err(|error| crate::lisp::Error { reason: Reason::InvalidForm, ..error });
+        let compiled = compiled.and_then(|pattern| {
+            self.regex_steps += pattern.program().work();
+            if self.regex_steps > MOST_REGEX_STEPS {
+                let problem = "the program's regexes are too large together";
+                return Err(
+                    crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer, or simpler ones")
+                );
+            }
+            Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span))
+        });
+        compiled.map_err(|error| Box::new(error.within("#\"…\"").at(span)))
+    }
+
     /// Any form but a literal value, a list and a symbol.
     pub(super) fn literal(&mut self, form: &Form) -> A {
         let span = form.span;
         match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), span)),
-            Shape::Regex(source) => regex(source, span),
+            Shape::Regex(source) => self.regex(source, span),
             Shape::Quoted(name) => Ok(Node::constant(Value::Symbol(*name), span)),
             Shape::Var(name) => Ok(self.var(*name, span)),
             Shape::Short(parts) => self.short(form, parts),
@@ -138,16 +158,5 @@ fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form
     match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),
         None => Ok(()),
-    }
-}
-
-/// `#"…"`
-fn regex(source: &str, span: Span) -> A {
-    match compile(source) {
-        Ok(pattern) => Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span)),
-        Err(mut error) => {
-            error.reason = Reason::InvalidForm;
-            Err(Box::new(error.within("#\"…\"").at(span)))
-        }
     }
 }

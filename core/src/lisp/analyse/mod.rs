@@ -89,6 +89,8 @@ struct Analyser<'a> {
     locals: Locals,
     unknown: Unknown,
     depth: u64,
+    /// Steps that compiling regexes has taken.
+    regex_steps: usize,
     /// Short functions around the current form.
     shorts: usize,
     /// Locals without a name in the program, counted so that each has one of its own.
@@ -108,6 +110,7 @@ impl<'a> Analyser<'a> {
             locals: Locals::default(),
             unknown: Unknown::default(),
             depth: 0,
+            regex_steps: 0,
             shorts: 0,
             hidden: 0,
         }

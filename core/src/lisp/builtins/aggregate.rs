@@ -7,6 +7,7 @@ use super::argument::is_record;
 use super::collection::{each_record, inside};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure};
+use crate::lisp::arithmetic::too_large;
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Items, R, described, wrong};
 use crate::reasons::Reason;
@@ -95,7 +96,7 @@ impl Sum {
             return Ok(());
         }
         self.total = number::add(&self.total, number).map_err(|error| match error {
-            NumberError::TooLarge => Error::new(Reason::MemoryExceeded, "the sum is too large"),
+            NumberError::TooLarge => too_large(),
             _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added up", described(number)))
                 .hint("Only numbers can be; nil is skipped"),
         })?;

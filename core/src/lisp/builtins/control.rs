@@ -165,9 +165,12 @@ fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R 
             format!("the branch failed: {}", value.brief(BRIEF))
         }
         Halt::Error(error) => match error.reason {
-            Reason::Timeout | Reason::Cancelled | Reason::MemoryExceeded | Reason::SymbolLimitExceeded => {
-                return Err(halt);
-            }
+            Reason::Timeout
+            | Reason::Cancelled
+            | Reason::MemoryExceeded
+            | Reason::SymbolLimitExceeded
+            | Reason::ToolCallLimitExceeded
+            | Reason::InternalError => return Err(halt),
             _ => error.message(),
         },
     };
