@@ -92,7 +92,7 @@ pub(super) async fn settle(
 }
 
 /// What goes back after an answer that cannot be used.
-fn feedback(cycle: &Cycle<'_>, answer: &Answer, record: &ErrorRecord, reply: &Reply) -> Vec<MessagePart> {
+pub(super) fn feedback(cycle: &Cycle<'_>, answer: &Answer, record: &ErrorRecord, reply: &Reply) -> Vec<MessagePart> {
     let cut = reply.finish == Some(Finish::Length);
     let problem = match &answer.issues {
         _ if cut => Problem::Truncated,
@@ -152,7 +152,7 @@ fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
 }
 
 /// Reads and checks a JSON answer and tells what was found; the failure when it cannot be used.
-async fn judge(cycle: &Cycle<'_>, at: &Address, reply: &Reply) -> Result<(Answer, Option<ErrorRecord>), Halt> {
+pub(super) async fn judge(cycle: &Cycle<'_>, at: &Address, reply: &Reply) -> Result<(Answer, Option<ErrorRecord>), Halt> {
     let cut = reply.finish == Some(Finish::Length);
     let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
     let found = failure_of(&answer, cut, &reply.text);

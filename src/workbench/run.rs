@@ -10,10 +10,11 @@ use tokio::task::JoinHandle;
 
 use super::Workbench;
 use super::feed::{Feed, Tee};
+use super::models::LiveModels;
 use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
-use crate::model::Model;
+use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Header, Recorder, RecorderError, SessionId};
 
@@ -97,7 +98,11 @@ impl Workbench {
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
         let person = Arc::clone(&spec.person);
-        let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let model: Arc<dyn Model> = match agent.program() {
+            Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
+            _ => self.build_model(choice, spec.person)?,
+        };
         let (recorder, session) = if spec.save {
             let now = SystemClock.now();
             let header = Header::new(SessionId::new(now, chance()), now);
@@ -114,7 +119,8 @@ impl Workbench {
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
         let task = tokio::spawn(async move {
-            let ports = Ports { person: &*person, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
+            let ports =
+                Ports { models: &models, person: &*person, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
             let step = engine::run(&plan, input, &ports).await;
             drop(events);
             let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());
@@ -136,6 +142,6 @@ pub(super) fn with_options(agent: Agent, choice: &ModelChoice) -> Agent {
 }
 
 /// Chance for the end of a session's id: the standard library's randomly keyed hasher.
-fn chance() -> u32 {
+pub(super) fn chance() -> u32 {
     u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default()
 }
