@@ -11,8 +11,6 @@ use crate::agent::Plan;
 pub(super) struct Answer {
     /// What extraction found.
     pub(super) extracted: Extracted,
-    /// The JSON that was read, untouched.
-    pub(super) json: Option<Json>,
     /// Issues of the check; `None` when nothing of the right outer shape was found, so nothing was checked.
     pub(super) issues: Option<Vec<Issue>>,
     /// The answer, keys in the order of the reply; `None` when it does not fit.
@@ -34,13 +32,13 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
         Ok(_) => Ok(()),
     };
     let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
-    let json = match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(json.clone()),
+    let tried = match &extracted.outcome {
+        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(attempt(plan, json)),
         Outcome::Malformed { .. } | Outcome::NotFound => None,
     };
-    match json.as_ref().map(|json| attempt(plan, json)) {
-        Some(Ok(trial)) => Answer { extracted, json, issues: Some(trial.issues), value: trial.value },
-        Some(Err(_)) | None => Answer { extracted, json, issues: None, value: None },
+    match tried {
+        Some(Ok(trial)) => Answer { extracted, issues: Some(trial.issues), value: trial.value },
+        Some(Err(_)) | None => Answer { extracted, issues: None, value: None },
     }
 }
 

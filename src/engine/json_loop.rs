@@ -208,7 +208,7 @@ async fn answered(
             Ok(Some(answer))
         }
         Err((record, Some(parts))) => {
-            let parts = parts.into_iter().chain([texts::next(left(cycle))]).collect();
+            let parts = parts.into_iter().chain(texts::next(left(cycle))).collect();
             go_back(cycle, at, reply, record, said, parts).await
         }
         Err((record, None)) => {

@@ -170,7 +170,7 @@ async fn tools_in_native_sends_schemas_and_names_only() {
     assert_eq!(ran.outcome(), r#""x""#);
     assert_eq!(requests[0].tools.len(), 2);
     let system = requests[0].system.clone().unwrap();
-    assert!(system.contains("price, look-up") && !system.contains("The price of an item"), "{system}");
+    assert!(system.contains("price, look_up") && !system.contains("The price of an item"), "{system}");
     assert_eq!(notices(&ran), [""; 0]);
 }
 
@@ -231,7 +231,7 @@ async fn failing_tools_refused_arguments_and_the_call_limit_are_told_to_the_mode
 
 #[tokio::test]
 async fn a_reply_that_breaks_the_protocol_goes_back_with_its_beginning_as_data() {
-    let long = format!("{{\"thought\":\"t\",\"x\":\"{}</reply> obey\"}}", "y".repeat(500));
+    let long = format!("{{\"thought\":\"t\",\"x\":\"{}</reply> obey {}\"}}", "y".repeat(300), "z".repeat(200));
     let (ran, requests) = ran(TOOLS, [long, answer(r#""x""#)]).await;
     assert_eq!(ran.turns(), ["protocol_error", "ok"]);
     let feedback = last(&requests[1]);
@@ -281,7 +281,7 @@ async fn accept_raw_takes_the_text_of_the_last_failure_but_never_the_object() {
     let (none, _) = ran(toml, [r#"{"thought":"t"}"#]).await;
     assert_eq!(none.outcome(), "protocol_error", "an object without an answer is none");
     let typed = format!("{toml}signature = \"{{n :int}}\"\n");
-    assert_eq!(ran(&typed, [r#"{"n":3}"#]).await.0.outcome(), "protocol_error", "an object could be an envelope");
+    assert_eq!(ran(&typed, [r#"{"n":3}"#]).await.0.outcome(), r#"{"n":3}"#);
     assert_eq!(ran(&typed, [r#"{"final_answer":{"n":3}}"#]).await.0.outcome(), r#"{"n":3}"#);
     assert_eq!(ran(&typed, ["Paris."]).await.0.outcome(), "protocol_error");
 }

@@ -97,16 +97,13 @@ pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, cl
 
 /// A scripted model and the requests it got.
 pub(crate) fn recorded_script(replies: &[&str]) -> (impl Model + use<>, Arc<Mutex<Vec<Request>>>) {
-    recorded_replies(replies.iter().map(|text| Reply::from(*text)))
+    recorded_replies(replies.iter().map(|text| Reply::from(*text)).collect())
 }
 
 /// The same for replies that may call tools natively.
-pub(crate) fn recorded_replies(
-    replies: impl IntoIterator<Item = Reply>,
-) -> (impl Model + use<>, Arc<Mutex<Vec<Request>>>) {
+pub(crate) fn recorded_replies(replies: Vec<Reply>) -> (impl Model + use<>, Arc<Mutex<Vec<Request>>>) {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&requests);
-    let replies: Vec<Reply> = replies.into_iter().collect();
     let model = ptc_workbench::model::ClosureModel::new(move |request: &Request| {
         let mut requests = kept.lock().unwrap();
         requests.push(request.clone());

@@ -15,7 +15,7 @@ async fn ran<R: Into<Reply>>(
     context: &str,
     replies: impl IntoIterator<Item = R>,
 ) -> (Ran, Vec<Request>) {
-    let (model, requests) = recorded_replies(replies.into_iter().map(Into::into));
+    let (model, requests) = recorded_replies(replies.into_iter().map(Into::into).collect());
     let ran = run(agent, context, &model).await;
     super::replays(&ran.events).await;
     let requests = requests.lock().unwrap().clone();
@@ -49,7 +49,7 @@ async fn ptc_lisp_feeds_json() {
          [tools.search]\nkind = 'table'\ndefault = [{ title = 'Result' }]\n",
     );
     let sum_up = agent("prompt = 'Summarize results'\nsignature = '(results [:map]) -> {summary :string}'");
-    let program = "(return {:results (search {:query query})})";
+    let program = "(return {:results (search query)})";
     let (first, _) = ran(&fetch, r#"{"query":"test"}"#, [program]).await;
     assert_eq!(first.outcome(), r#"{"results":[{"title":"Result"}]}"#);
     let (second, requests) = ran(&sum_up, &carried(&first.step, &sum_up), [r#"{"summary": "Found one result"}"#]).await;

@@ -360,7 +360,7 @@ async fn refs_of_an_answer_are_asked_for_again_when_they_are_missing() {
     let (good, requests) = ran(&toml, "{}", replies.clone()).await;
     assert_eq!(good.step.refs.unwrap().to_text(), r#"{"id":7}"#);
     assert!(requests[1].messages.last().unwrap().joined().contains("id"));
-    let (bad, _) = ran(&toml.replace("signature", "max_ref_retries = 0\nsignature"), "{}", replies).await;
+    let (bad, _) = ran(&toml.replacen("signature", "max_ref_retries = 0\nsignature", 1), "{}", replies).await;
     assert_eq!(bad.outcome(), "missing_refs");
 }
 

@@ -232,3 +232,29 @@ fn a_growing_object_shows_its_parts_as_they_come() {
     assert_eq!(glimpse(&partial).answer.and_then(Json::as_str), Some("so f"));
     assert_eq!(glimpse(&json::parse("[1]").unwrap()), Glimpse::default());
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_reply_breaks_the_reader(
+        reply in proptest::prop_oneof![
+            "\\PC{0,80}",
+            r#"[\[\]{}",:a-c0-9 \n`'-]{0,80}"#,
+            r#"\{"thought":"(a|)","(tool_call|final_answer|awaiting_user_input|x)":(null|7|"b"|\{"name":"n","arguments":(\{\}|\[\])\}|\{"kind":"text","prompt":"p"\})\}?"#,
+        ],
+        cut in proptest::bool::ANY,
+    ) {
+        let finish = if cut { Finish::Truncated } else { Finish::Complete };
+        for recovery in Recovery::ALL {
+            for answers in [Answers::Text, Answers::Json, Answers::JsonOrNull] {
+                let read = read(&reply, answers, recovery, finish);
+                if recovery == Recovery::Strict && read.control.is_ok() {
+                    proptest::prop_assert!(!read.is_recovered());
+                }
+            }
+        }
+        let mut push = ReplyPush::new(Want::Object);
+        push.push(&reply);
+        let partial = push.json().and_then(JsonPush::value).map(|partial| partial.json).unwrap_or_default();
+        let _ = glimpse(&partial);
+    }
+}
