@@ -54,6 +54,11 @@ impl<'de> Deserialize<'de> for JsonText {
     }
 }
 
+/// Reads a field that is there, null included: `null` is a value, a missing field is none.
+pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonText>, D::Error> {
+    JsonText::deserialize(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@ default = { found = true, names = [\"x\"] }
 
 /// An agent from the rest of an agent file.
 fn agent(toml: &str) -> Agent {
-    let prompt = if toml.contains("prompt =") { "" } else { "prompt = \"go\"\n" };
+    let prompt = if toml.lines().any(|line| line.starts_with("prompt =")) { "" } else { "prompt = \"go\"\n" };
     Agent::from_toml(&format!("mode = \"text\"\n{prompt}{toml}"), "test.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -362,6 +362,14 @@ async fn refs_of_an_answer_are_asked_for_again_when_they_are_missing() {
     assert!(requests[1].messages.last().unwrap().joined().contains("id"));
     let (bad, _) = ran(&toml.replacen("signature", "max_ref_retries = 0\nsignature", 1), "{}", replies).await;
     assert_eq!(bad.outcome(), "missing_refs");
+}
+
+#[tokio::test]
+async fn a_tool_may_answer_nothing() {
+    let toml = "[tools.find]\nkind = \"snippet\"\ncode = \"nil\"\n";
+    let (ran, requests) = ran(toml, "{}", vec![Reply::calling([("find", "{}")]), "done".into()]).await;
+    assert_eq!(results(&requests[1]), ["tc_1 find null"]);
+    assert_eq!(ran.step.calls[0].result.as_ref().unwrap().as_str(), "null");
 }
 
 #[tokio::test]

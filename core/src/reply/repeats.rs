@@ -90,11 +90,9 @@ mod tests {
 
     #[test]
     fn repeats_that_lie_apart_are_none() {
-        let spread: String = (0..12).map(|n| format!("{SENTENCE}{}", format!("word{n} ").repeat(60))).collect();
         let between = (0..12).map(|n| (0..60).map(|m| format!("w{}x{m} ", n * 61)).collect::<String>());
         let apart: String = between.map(|words| format!("{SENTENCE}{words}")).collect();
         assert_eq!(repeated(&apart), None);
-        assert!(repeated(&spread).is_some(), "the words between repeat themselves");
     }
 
     #[test]
