@@ -304,7 +304,7 @@ impl<'a> Cycle<'a> {
             Err(Halt::Sink(error)) => return self.lost(error),
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
-        let travelled = self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
+        let travelled = schema.is_some() && self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,

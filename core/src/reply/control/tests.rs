@@ -13,7 +13,7 @@ fn said(reply: &str, answers: Answers, recovery: Recovery) -> String {
                 Action::Answer(json) => format!("answer {}", json.to_text()),
                 Action::Ask { expected, prompt } => format!("ask {expected:?} {prompt}"),
             };
-            let notes: String = control.notes.iter().map(|note| format!(" ({note})")).collect();
+            let notes = control.notes.iter().map(|note| format!(" ({note})")).collect::<Vec<_>>().concat();
             format!("{}: {action}{notes}", control.thought.unwrap_or_default())
         }
     }
