@@ -53,7 +53,9 @@ fn results(request: &Request) -> Vec<String> {
         .collect()
 }
 
-/// Name, signature and turns of scenarios without tools; replies; the outcome; the turns.
+/// Name, agent, replies, outcome, turns.
+type Scenario<'a> = (&'a str, &'a str, &'a [&'a str], &'a str, &'a [&'a str]);
+
 #[tokio::test]
 async fn scenarios_without_tools() {
     const LABEL: &str = "prompt = \"{{text}}\"\nsignature = \"(text :string) -> {label :string, score :float}\"";
@@ -62,7 +64,7 @@ async fn scenarios_without_tools() {
     let once = format!("{LABEL}\nmax_turns = 1");
     let fenced = "Here it is:\n```json\n{\"label\":\"pos\",\"score\":1,\"why\":\"x\"}\n```\nBye.";
     let valid = r#"{"label":"pos","score":1}"#;
-    let rows: &[(&str, &str, &[&str], &str, &[&str])] = &[
+    let rows: &[Scenario<'_>] = &[
         ("16", LABEL, &[valid], valid, &["ok"]),
         ("17", LABEL, &[fenced], r#"{"label":"pos","score":1,"why":"x"}"#, &["ok"]),
         ("18", LABEL, &["nope", r#"{"label":5}"#, valid], valid, &["json_parse_error", "validation_error", "ok"]),
@@ -224,6 +226,13 @@ async fn tool_signatures_become_native_schemas() {
         "no signature: an empty object"
     );
     assert_eq!(requests[0].want.name(), "text");
+}
+
+#[test]
+fn a_tool_without_signature_is_allowed_with_a_warning() {
+    let warnings = Plan::new(&agent(TOOLS)).unwrap().warnings;
+    let said: Vec<_> = warnings.iter().map(|finding| format!("{}: {}", finding.key, finding.message)).collect();
+    assert_eq!(said, ["tools.look-up: the tool `look-up` has no `signature`: the model is not told its arguments"]);
 }
 
 #[tokio::test]
