@@ -11,6 +11,7 @@ mod record;
 mod shape;
 mod stop;
 mod text;
+mod waiting;
 
 use std::sync::{Arc, Mutex};
 
