@@ -290,6 +290,16 @@ async fn a_cut_reply_is_no_answer_in_any_variant() {
 }
 
 #[tokio::test]
+async fn calls_of_a_cut_reply_are_not_made() {
+    let cut = Reply { finish: Some(Finish::Length), ..Reply::calling([("add", r#"{"a":6}"#), ("add", "")]) };
+    let (ran, requests) = ran(TOOLS, "{}", vec![cut, "36".into()]).await;
+    assert_eq!(ran.turns(), ["reply_truncated", "ok"]);
+    assert!(ran.step.calls.is_empty());
+    let roles: Vec<_> = requests[1].messages.iter().map(|message| message.role.name()).collect();
+    assert_eq!(roles, ["user", "user"], "no call is told without its result");
+}
+
+#[tokio::test]
 async fn scalars_are_answers_with_and_without_tools() {
     for (ty, reply, answer) in [
         (":int", "42", "42"),
@@ -394,5 +404,7 @@ async fn the_preview_is_the_first_request() {
         let plan = Plan::new(&agent(&toml)).unwrap();
         let preview = ptc_workbench::engine::preview(&plan, &parsed(r#"{"a":"x"}"#).into()).unwrap();
         assert_eq!(preview.request, requests[0], "{toml}");
+        let user = requests[0].messages[0].joined();
+        assert!(user.ends_with("Say x") && !user.starts_with('\n'), "{user}");
     }
 }
