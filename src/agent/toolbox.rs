@@ -32,12 +32,23 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     }
     tools.extend(added(agent, findings));
     check_names(agent, &tools, findings);
+    if matches!(agent.mode, Mode::Text | Mode::JsonLoop) {
+        findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
+            let message = format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name);
+            note(&format!("tools.{}", tool.name), message).warning()
+        }));
+    }
     let children = tools.iter().filter_map(|tool| Some((tool.name.clone(), child(agent, tool, findings)?))).collect();
     (tools, children)
 }
 
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// Does nothing say what its arguments are? (An agent's own signature does.)
+fn is_unexplained(tool: &Tool) -> bool {
+    tool.is_native() && tool.signature.is_none() && !matches!(tool.kind, Kind::Agent(_) | Kind::Llm(_))
 }
 
 /// A builtin tool with its card where the declaration says nothing.

@@ -11,6 +11,7 @@ mod record;
 mod shape;
 mod stop;
 mod text;
+mod waiting;
 
 use std::sync::{Arc, Mutex};
 
@@ -133,7 +134,9 @@ pub(crate) async fn replays(events: &[Envelope]) {
 /// The Step that the events fold to.
 pub(crate) fn fold(events: &[Envelope]) -> Step {
     let mut fold = ptc_workbench::agent::StepFold::default();
-    events.iter().for_each(|envelope| fold.apply(envelope));
+    for envelope in events {
+        fold.apply(envelope);
+    }
     fold.step()
 }
 
