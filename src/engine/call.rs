@@ -89,6 +89,7 @@ impl Cycle<'_> {
                 Some(plan) => self.run_child(at, tool, plan, args).await,
                 None => Ok(Err(ErrorRecord::new(Reason::ToolError, format!("the agent `{}` is missing", tool.name)))),
             },
+            Kind::Itself => self.run_child(at, tool, self.plan, args).await,
             Kind::Builtin(Builtin::LlmQuery) => self.query_model(at, tool, args).await,
             Kind::Builtin(Builtin::AskUser) => {
                 let text = args.lookup("question").map(plain).unwrap_or_default();

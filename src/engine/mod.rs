@@ -29,7 +29,7 @@ use crate::port::SinkError;
 
 pub use ask::{PART_BYTES, PART_MS};
 pub use cycle::Tree;
-pub use ports::{Models, Ports};
+pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 
 /// What a run works on.

@@ -94,6 +94,11 @@ impl Human for RecordedPorts {
 
 impl Models for RecordedPorts {
     fn model(&self, run: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        // A model that could not be had then cannot be had now.
+        let refused = self.recording.tool_end(run).filter(|_| self.recording.run_start(run).is_none());
+        if let Some(record) = refused.and_then(|end| end.error.clone()) {
+            return Err(record.into());
+        }
         Ok(Some(Arc::new(Self::new(Arc::clone(&self.recording), run.clone(), self.stop.clone()))))
     }
 }

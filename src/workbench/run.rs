@@ -9,13 +9,15 @@ use ptc_core::reasons::Reason;
 use tokio::task::JoinHandle;
 
 use super::Workbench;
+use super::below::Below;
 use super::feed::{Feed, Tee};
-use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
+use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Header, Recorder, RecorderError, SessionId};
+use crate::tool::Kind;
 
 /// What is to be run.
 pub struct RunSpec {
@@ -96,7 +98,9 @@ impl Workbench {
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
+        refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
+        let models = Below::new(self.clone(), Arc::clone(&spec.person));
         let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
         let (recorder, session) = if spec.save {
             let now = SystemClock.now();
@@ -114,7 +118,8 @@ impl Workbench {
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
         let task = tokio::spawn(async move {
-            let ports = Ports { person: &*person, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
+            let ports =
+                Ports { person: &*person, models: &models, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
             let step = engine::run(&plan, input, &ports).await;
             drop(events);
             let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());
@@ -123,6 +128,23 @@ impl Workbench {
         });
         Ok(Running { session, path, feed, stop, warnings, task })
     }
+}
+
+/// Refuses tools whose function only the program that uses the library has, in the agent and below.
+fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
+    let mut open = vec![plan];
+    while let Some(plan) = open.pop() {
+        if let Some(tool) = plan.tools.iter().find(|tool| matches!(tool.kind, Kind::Closure(None))) {
+            let message = format!(
+                "the tool `{}` is of kind `closure`: its function exists only in the program that defines it; use a table or a snippet here",
+                tool.name
+            );
+            let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
+            return Err(StartError::Agent(vec![found.key(format!("tools.{}", tool.name))]));
+        }
+        open.extend(plan.children.iter().map(|(_, child)| &**child));
+    }
+    Ok(())
 }
 
 /// The agent with the model's own options where it names none.

@@ -21,7 +21,8 @@ pub(crate) async fn ran(toml: &str, context: &str, replies: &[&str]) -> (Ran, Ve
     let ran = run(&agent(toml), context, &model).await;
     super::replays(&ran.events).await;
     let requests = requests.lock().unwrap();
-    let last = |request: &ptc_workbench::model::Request| request.messages.last().map(|m| m.joined()).unwrap_or_default();
+    let last =
+        |request: &ptc_workbench::model::Request| request.messages.last().map(|m| m.joined()).unwrap_or_default();
     let texts = requests.iter().map(last).collect();
     (ran, texts)
 }
@@ -48,13 +49,23 @@ async fn scenarios() {
         ("4", ONE, &["(fail \"nope\")"], "failed", &["failed"]),
         ("5", ONE, &["!no program here"], "no_code_found", &["no_code_found"]),
         ("5b", ONE, &[&format!("!{blocks}")], "multiple_code_blocks", &["multiple_code_blocks"]),
-        ("7", RETRY, &["(return {:r \"z\"})", "(return {:r 1.5})", "(return {:r 5})"], r#"{"r":5}"#,
-            &["return_validation_failed", "return_validation_failed", "ok"]),
+        (
+            "7",
+            RETRY,
+            &["(return {:r \"z\"})", "(return {:r 1.5})", "(return {:r 5})"],
+            r#"{"r":5}"#,
+            &["return_validation_failed", "return_validation_failed", "ok"],
+        ),
         ("8", RETRY, &["(return {:r \"z\"})"], "budget_exhausted", &["return_validation_failed"; 3]),
         ("9", THREE, &["{:r 7}", "{:r \"no\"}", "(foo)"], "max_turns_exceeded", &["ok", "ok", "unbound_var"]),
         ("10", THREE, &["{:r 7}"], r#"{"r":7}"#, &["ok", "ok", "ok"]),
-        ("11", "signature = \"{r :int}\"\nmax_turns = 3\ncompletion = \"explicit\"", &["{:r 7}"],
-            "must_return_missing", &["ok", "ok", "must_return_missing"]),
+        (
+            "11",
+            "signature = \"{r :int}\"\nmax_turns = 3\ncompletion = \"explicit\"",
+            &["{:r 7}"],
+            "must_return_missing",
+            &["ok", "ok", "must_return_missing"],
+        ),
         ("12", THREE, &["(fail {:reason :bad :message \"m\"})"], "failed", &["failed"]),
         ("13", "max_turns = 2", &["(return {:a-b :c})"], r#"{"a-b":"c"}"#, &["ok"]),
     ];
@@ -80,10 +91,7 @@ async fn the_message_of_a_failed_map_is_its_own_and_the_value_stays_in_the_detai
 #[tokio::test]
 async fn a_model_error_ends_the_run() {
     let model = ptc_workbench::model::ClosureModel::new(|_: &ptc_workbench::model::Request| {
-        Err::<String, _>(ptc_workbench::model::ModelError::new(
-            ptc_workbench::model::ErrorClass::Server,
-            "503",
-        ))
+        Err::<String, _>(ptc_workbench::model::ModelError::new(ptc_workbench::model::ErrorClass::Server, "503"))
     });
     let ran = run(&agent("max_turns = 1"), "{}", &model).await;
     assert_eq!(ran.outcome(), "llm_error");
@@ -101,13 +109,21 @@ const SEARCH: &str = "max_turns = 4\n[tools.search]\nkind = \"table\"\nsignature
 #[tokio::test]
 async fn scenario_14_tools_errors_prose_and_a_bad_return() {
     let toml = format!("signature = \"{{r :int}}\"\n{SEARCH}");
-    let replies =
-        [p("(def found (tool/search {:q \"a\"})) (println (count found)) nil"), p("(nonsense)"), "prose".to_owned(), p("(return {:r \"x\"})")];
+    let replies = [
+        p("(def found (tool/search {:q \"a\"})) (println (count found)) nil"),
+        p("(nonsense)"),
+        "prose".to_owned(),
+        p("(return {:r \"x\"})"),
+    ];
     let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
     let (ran, texts) = ran(&toml, "{}", &replies).await;
     assert_eq!(ran.outcome(), "max_turns_exceeded");
     assert_eq!(kinds(&ran), ["normal", "normal", "normal", "must_return"]);
-    assert!(texts[1].contains("<println>\n2\n</println>") && texts[1].contains(";; found = [\"x\" \"y\"]"), "{}", texts[1]);
+    assert!(
+        texts[1].contains("<println>\n2\n</println>") && texts[1].contains(";; found = [\"x\" \"y\"]"),
+        "{}",
+        texts[1]
+    );
     assert!(texts[2].contains("unbound_var") && texts[2].contains("(nonsense)"), "{}", texts[2]);
     assert!(texts[3].contains("no_code_found"), "{}", texts[3]);
     assert_eq!(ran.step.memory, [("found".to_owned(), "[\"x\" \"y\"]".to_owned())]);
@@ -219,14 +235,16 @@ async fn a_program_that_computes_too_long_costs_its_turn() {
 async fn the_turns_of_the_tree_and_the_depth_are_limited() {
     let (tree, _) = ran("turn_budget = 2\nmax_turns = 5", "{}", &[&p("1")]).await;
     assert_eq!(tree.outcome(), "turn_budget_exhausted");
-    let (deep, texts) = ran(&format!("max_depth = 1\n{CHILD}"), "{}", &[&p("(tool/child {:q \"z\"})"), &p("(return 1)")]).await;
+    let (deep, texts) =
+        ran(&format!("max_depth = 1\n{CHILD}"), "{}", &[&p("(tool/child {:q \"z\"})"), &p("(return 1)")]).await;
     assert_eq!(deep.outcome(), "1");
     assert!(texts[1].contains("max_depth"), "{}", texts[1]);
 }
 
 #[tokio::test]
 async fn tools_are_refused_in_the_last_turn_of_an_explicit_run() {
-    let toml = format!("completion = \"explicit\"\n{}", SEARCH.replace("max_turns = 4", "max_turns = 1\nretry_turns = 1"));
+    let toml =
+        format!("completion = \"explicit\"\n{}", SEARCH.replace("max_turns = 4", "max_turns = 1\nretry_turns = 1"));
     let (ran, texts) = ran(&toml, "{}", &[&p("(tool/search {:q \"a\"})"), &p("(return 1)")]).await;
     assert_eq!(ran.outcome(), "1");
     assert!(texts[1].contains("no tools can be called in this turn"), "{}", texts[1]);

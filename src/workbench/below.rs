@@ -1,0 +1,125 @@
+//! Models of agents below: what they name is resolved as the root's model is.
+//!
+//! In: the alias that an agent below names. Out: its model, built once per run of the tree, behind the provider's gate.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use ptc_core::reasons::Reason;
+
+use super::{StartError, Workbench};
+use crate::config::{ModelChoice, options_over};
+use crate::engine::Models;
+use crate::event::{Address, ModelRecord, Options};
+use crate::model::{Call, ErrorClass, Model, ModelError, Reply, Request};
+use crate::port::Human;
+
+/// The models of one tree of runs.
+pub(super) struct Below {
+    workbench: Workbench,
+    person: Arc<dyn Human>,
+    built: Mutex<HashMap<String, Arc<dyn Model>>>,
+}
+
+impl Below {
+    /// Resolves names as this workbench does; `person` answers for the model `human`.
+    pub(super) fn new(workbench: Workbench, person: Arc<dyn Human>) -> Self {
+        Self { workbench, person, built: Mutex::default() }
+    }
+
+    fn build(&self, alias: &str) -> Result<Arc<dyn Model>, StartError> {
+        let choice = self.workbench.choose(alias)?;
+        let options = match &choice {
+            ModelChoice::Http(model) => model.options.clone(),
+            _ => Options::default(),
+        };
+        let model = self.workbench.build_model(choice, Arc::clone(&self.person))?;
+        Ok(if options == Options::default() { model } else { Arc::new(Tuned { model, options }) })
+    }
+}
+
+impl Models for Below {
+    fn model(&self, _: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        let Some(alias) = alias else { return Ok(None) };
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = built.get(alias) {
+            return Ok(Some(Arc::clone(model)));
+        }
+        let model = self.build(alias).map_err(refused)?;
+        built.insert(alias.to_owned(), Arc::clone(&model));
+        Ok(Some(model))
+    }
+}
+
+fn refused(error: StartError) -> ModelError {
+    match error {
+        StartError::Model { reason: Reason::LlmNotFound, message } => ModelError::new(ErrorClass::NotFound, message),
+        other => ModelError::new(ErrorClass::Configuration, other.to_string()),
+    }
+}
+
+/// A model with options of its own, which count where the agent asks for nothing else.
+struct Tuned {
+    model: Arc<dyn Model>,
+    options: Options,
+}
+
+impl Model for Tuned {
+    fn info(&self) -> ModelRecord {
+        self.model.info()
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let options = options_over(&request.options, &self.options);
+            self.model.answer(&Request { options, ..request.clone() }, call).await
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::BoxFuture;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{Config, Folders};
+    use crate::port::Question;
+
+    struct Nobody;
+
+    impl Human for Nobody {
+        fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+            Box::pin(async { None })
+        }
+    }
+
+    /// The alias of the model for this name, or class and words of the refusal.
+    fn resolved(below: &Below, name: &str) -> Result<String, (ErrorClass, String)> {
+        let model = below.model(&Address::run(0), Some(name));
+        model.map(|model| model.map(|model| model.info().alias).unwrap_or_default()).map_err(|e| (e.class, e.message))
+    }
+
+    #[test]
+    fn names_are_resolved_as_those_of_roots() {
+        
+        let file = "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_env = \"NO_SUCH_KEY_HERE\"\n\
+                    [models.small]\nprovider = \"local\"\nid = \"m\"\n";
+        let config = Config::from_toml(file, "config.toml", &|_| None).unwrap();
+        
+        let dir = std::env::temp_dir();
+        let below = Below::new(Workbench::new(config, Folders::at(dir.clone(), &dir, None)), Arc::new(Nobody));
+        assert!(below.model(&Address::run(0), None).unwrap().is_none());
+        assert_eq!(resolved(&below, "sample:seed=4").unwrap(), "sample:seed=4");
+        let (class, message) = resolved(&below, "samle").unwrap_err();
+        assert_eq!(class.reason(), Reason::LlmNotFound);
+        assert!(message.contains("sample"), "{message}");
+        let (class, message) = resolved(&below, "small").unwrap_err();
+        assert_eq!(class.reason(), Reason::LlmError);
+        assert!(message.contains("NO_SUCH_KEY_HERE"), "{message}");
+        let one = below.model(&Address::run(0), Some("sample")).unwrap().unwrap();
+        let two = below.model(&Address::run(1), Some("sample")).unwrap().unwrap();
+        assert!(Arc::ptr_eq(&one, &two));
+    }
+}
