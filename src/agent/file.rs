@@ -42,6 +42,17 @@ impl Agent {
         agent
     }
 
+    /// The agent of a table in another file, such as a step of a pipeline.
+    pub(crate) fn from_entry(entry: &Entry<'_>, folder: &Path) -> Result<Self, document::Problem> {
+        let mut problems = Problems::default();
+        let mut target = Target { agent: Self::default(), source: &Source::folder(folder) };
+        apply(entry, &mut target, &mut problems);
+        match problems.sorted().into_iter().next() {
+            Some(problem) => Err(problem),
+            None => Ok(target.agent),
+        }
+    }
+
     /// The agent as it is in one mode: the overrides of its section for that mode are applied. Ask for the mode in which it is to
     /// run even when that is its own; doing it twice changes nothing.
     ///

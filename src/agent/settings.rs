@@ -227,8 +227,7 @@ impl Settings {
             // A tree that nobody limited is never smaller than its root.
             turn_budget: match agent.option("turn_budget") {
                 Some(_) => small(&limits::TREE_TURNS),
-                None => small(&limits::TREE_TURNS)
-                    .max(agent.max_turns.saturating_add(small(&limits::RETRY_TURNS))),
+                None => small(&limits::TREE_TURNS).max(agent.max_turns.saturating_add(small(&limits::RETRY_TURNS))),
             },
             max_tool_calls: agent.limit(&limits::RUN_CALLS),
             program_tool_calls: agent.limit(&limits::TOOL_CALLS),

@@ -63,6 +63,12 @@ fn near_command(words: &[String]) -> Option<String> {
 pub enum Command {
     /// Run an agent once; turns are told on stderr as they happen, the answer goes to stdout
     Run(RunFlags),
+    /// Go on with a run that waits for an answer or broke off; its file gets the new events
+    Resume(ResumeFlags),
+    /// Send a new message to a finished run; a new session knows what was said and defined
+    Continue(ContinueFlags),
+    /// Run a turn's program again on other inputs, without a model
+    Exec(ExecFlags),
     /// Replay a session without a model; the first difference is told and ends with exit code 3
     Replay(ReplayFlags),
     /// List or show sessions
@@ -128,6 +134,59 @@ pub struct RunFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
+    /// Print the Step as JSON on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+    /// Keep no session file
+    #[arg(long)]
+    pub no_save: bool,
+}
+
+/// Flags of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// The answer to the open question; ADDRESS=TEXT names the question
+    #[arg(long, value_name = "[ADDRESS=]ANSWER", allow_hyphen_values = true)]
+    pub answer: Vec<String>,
+    /// Another model for what follows
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Print the Step as JSON on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `continue`.
+#[derive(Debug, Args)]
+pub struct ContinueFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// The message
+    #[arg(allow_hyphen_values = true)]
+    pub message: String,
+    /// Another model
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Print the Step as JSON on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `exec`.
+#[derive(Debug, Args)]
+pub struct ExecFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Address of the turn, such as r0/t2
+    pub address: String,
+    /// Other inputs: JSON, or @FILE
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub context: Option<String>,
+    /// Write the pinned agent to this new file instead of running it
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// Print the Step as JSON on stdout, and nothing else there
     #[arg(long)]
     pub json: bool,

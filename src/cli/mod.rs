@@ -11,6 +11,7 @@ mod keyboard;
 mod lisp;
 mod models;
 mod printer;
+mod proceed;
 mod prompt;
 mod replay;
 mod run;
@@ -59,6 +60,9 @@ impl<E: std::fmt::Display> From<E> for UsageError {
 pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, draw: Draw<'_>) -> u8 {
     let done = match command {
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
+        Command::Resume(flags) => proceed::resume(flags, arguments.plain, workbench).await,
+        Command::Continue(flags) => proceed::proceed(flags, arguments.plain, workbench).await,
+        Command::Exec(flags) => proceed::exec(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),

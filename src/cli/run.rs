@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::arguments::RunFlags;
+use super::arguments::{AgentFlags, RunFlags};
 use super::keyboard;
 use super::printer::Printer;
 use super::source::{described, in_file, place};
 use super::{UsageError, exit, json, out, safe, tell};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
-use crate::workbench::{Desk, RunSpec, Running, StartError, Workbench};
+use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, StartError, Workbench};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(pipeline) = pipeline(&flags.agent)? {
+        return run_pipeline(pipeline, flags, plain, workbench).await;
+    }
     let (agent, context) = described(&flags.agent)?;
     let desk = Arc::new(Desk::default());
     let spec = RunSpec {
@@ -31,9 +34,14 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     for warning in &running.warnings {
         tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
+    told(running, &desk, flags.json, plain).await
+}
+
+/// Tells a run as it happens, then its answer or its Step as JSON; the exit code.
+pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bool) -> Result<u8, UsageError> {
     let session = running.session.clone();
-    let step = watch(running, &desk, plain).await?;
-    if flags.json {
+    let step = watch(running, desk, plain).await?;
+    if as_json {
         out(&json::printable(&json::step(&step)));
     } else if let Some(answer) = &step.answer {
         out(&json::printable(answer));
@@ -44,6 +52,41 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         (None, _) => {}
     }
     Ok(code(&step))
+}
+
+/// The pipeline that the flags name, if their file is one.
+fn pipeline(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
+    let Some(path) = flags.agent.as_deref().map(std::path::Path::new).filter(|path| path.is_file()) else {
+        return Ok(None);
+    };
+    let pipeline = Pipeline::read(path)?;
+    if pipeline.is_some() && flags.mode.is_some() {
+        return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
+    }
+    Ok(pipeline)
+}
+
+async fn run_pipeline(
+    pipeline: Pipeline,
+    flags: &RunFlags,
+    plain: bool,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
+    let first = pipeline.steps.first().cloned().ok_or_else(|| UsageError("the pipeline has no steps".to_owned()))?;
+    let context = super::context::context(&flags.agent, &first)?;
+    let desk = Arc::new(Desk::default());
+    let spec = PipelineSpec {
+        pipeline,
+        model: flags.agent.model.clone(),
+        context,
+        person: Arc::clone(&desk) as Arc<dyn Human>,
+        save: !flags.no_save,
+    };
+    let running = workbench.start_pipeline(spec).map_err(|error| match error {
+        StartError::Agent(findings) => in_file(&flags.agent, &first, &findings),
+        other => UsageError(other.to_string()),
+    })?;
+    told(running, &desk, flags.json, plain).await
 }
 
 fn reason(step: &Step) -> Option<Reason> {

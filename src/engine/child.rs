@@ -37,8 +37,8 @@ impl Cycle<'_> {
             depth,
             deadline_ms: self.deadline_ms(),
             tree: self.tree.clone(),
-            memory: None,
             journal: None,
+            continues: None,
         };
         let step = super::run(plan, input, &ports).await;
         self.adopt(&step);

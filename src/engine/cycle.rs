@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::Value;
+use ptc_core::value::{Json, Value};
 
-use super::{Answered, Halt, Input, Ports};
+use super::{Answered, Carry, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
@@ -17,7 +17,7 @@ use crate::event::{
 };
 use crate::model::{self, Reply};
 use crate::port::SinkError;
-use crate::prompt;
+use crate::prompt::{self, ptc_lisp::Kept};
 
 /// What the agents of one tree share. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +70,8 @@ pub(super) struct Cycle<'a> {
     tree_turns: u32,
     /// Parts of the first user message.
     pub(super) opening: Vec<MessagePart>,
+    /// Definitions and finished tasks as they are now.
+    pub(super) kept: Kept,
 }
 
 impl<'a> Cycle<'a> {
@@ -96,6 +98,7 @@ impl<'a> Cycle<'a> {
             deadline_ms: input.deadline_ms,
             tree_turns: 0,
             opening: Vec::new(),
+            kept: Kept::default(),
         }
     }
 
@@ -114,6 +117,27 @@ impl<'a> Cycle<'a> {
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(step.clone());
     }
 
+    /// What a run that continues this one gets.
+    pub(super) fn carry(&self) -> Carry {
+        Carry {
+            messages: self.messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
+            memory: self.kept.memory.clone(),
+            journal: self.kept.journal.clone(),
+            known: self.known.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Says what was said in the run that this one continues.
+    pub(super) async fn say_history(&mut self, at: &Address, input: &Input) -> Result<(), SinkError> {
+        let Some((_, carry)) = &input.continues else { return Ok(()) };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(carry.known.clone());
+        for message in &carry.messages {
+            let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
+            self.say(at, message.role, source, prompt::carried(message)).await?;
+        }
+        Ok(())
+    }
+
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
         let toml = self.plan.agent.to_toml();
@@ -128,7 +152,8 @@ impl<'a> Cycle<'a> {
             seed: input.seed,
             depth: input.depth,
             deadline: input.deadline_ms,
-            ..RunStart::default()
+            continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
+            journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
         };
         self.emit(&self.run.clone(), start).await
     }

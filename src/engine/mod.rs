@@ -18,6 +18,8 @@ mod ptc_lisp;
 mod refs;
 mod text;
 
+use std::collections::HashMap;
+
 use futures::future::BoxFuture;
 use ptc_core::lisp::Memory;
 use ptc_core::reasons::Reason;
@@ -25,6 +27,7 @@ use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
 use crate::event::{Address, Check, ErrorRecord, IssueRecord};
+use crate::model::Message;
 use crate::port::SinkError;
 
 pub use ask::{PART_BYTES, PART_MS};
@@ -49,10 +52,10 @@ pub struct Input {
     pub deadline_ms: Option<i64>,
     /// What the whole tree of agents shares.
     pub tree: Tree,
-    /// Definitions to start with; the agent's own when absent.
-    pub memory: Option<Memory>,
     /// Results of finished tasks to start with.
     pub journal: Option<Map>,
+    /// The run that this one continues, and what it left.
+    pub continues: Option<(Address, Carry)>,
 }
 
 impl Input {
@@ -71,8 +74,8 @@ impl Input {
             depth: 0,
             deadline_ms: None,
             tree: Tree::default(),
-            memory: None,
             journal: None,
+            continues: None,
         }
     }
 }
@@ -118,15 +121,30 @@ impl From<Json> for Answered {
     }
 }
 
+/// What a run leaves for one that continues it: the conversation, definitions, finished tasks, answers of tools with `cache`.
+#[derive(Debug, Clone, Default)]
+pub struct Carry {
+    messages: Vec<Message>,
+    memory: Memory,
+    journal: Option<Map>,
+    known: HashMap<String, Value>,
+}
+
 /// Runs the plan. Always ends with a Step: a failure is in it, never a panic or an error beside it.
 pub fn run<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, Step> {
+    Box::pin(async move { run_carrying(plan, input, ports).await.0 })
+}
+
+/// The same, with what the run leaves.
+pub fn run_carrying<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, (Step, Carry)> {
     Box::pin(async move {
         let mut cycle = cycle::Cycle::new(plan, &input, ports);
         let result = match cycle.start(&input).await {
             Ok(()) => by_mode(&mut cycle, &input).await,
             Err(error) => Err(error.into()),
         };
-        cycle.finish(result).await
+        let carry = cycle.carry();
+        (cycle.finish(result).await, carry)
     })
 }
 

@@ -33,6 +33,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
         cycle.notice(&at, warning.clone()).await?;
     }
     cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
+    cycle.say_history(&at, input).await?;
     cycle.opening.clone_from(&opening.user);
     cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
     loop {

@@ -106,6 +106,7 @@ impl Message {
         for part in &self.parts {
             match part {
                 MessagePart::Text { section, text, .. } => out.push((section.clone(), text.clone())),
+                MessagePart::Call { call } => out.push(("call".to_owned(), call.to_string())),
                 MessagePart::Result { result, .. } => out.push(("result".to_owned(), result.clone())),
                 MessagePart::Reply { reply } => {
                     let Some(said) = replies.get(reply) else { continue };

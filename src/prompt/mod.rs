@@ -76,6 +76,7 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
                     others.extend(said.calls.iter().cloned().map(Content::Call));
                 }
             }
+            event::MessagePart::Call { call } => others.push(Content::Call(call.clone())),
             event::MessagePart::Result { call, name, result } => {
                 others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() })
             }
@@ -83,6 +84,22 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
     }
     parts.extend(others);
     Message { role: message.role, parts }
+}
+
+/// A message of an earlier run, as a message of the run that continues it.
+pub fn carried(message: &Message) -> Vec<MessagePart> {
+    let part = |content: &Content| match content {
+        Content::Text(text) if text.is_empty() => None,
+        Content::Text(text) => {
+            Some(MessagePart::Text { section: "history".to_owned(), text: text.clone(), untrusted: true })
+        }
+        Content::Call(call) => Some(MessagePart::Call { call: call.clone() }),
+        Content::Result { call, name, result } => {
+            Some(MessagePart::Result { call: call.clone(), name: name.clone(), result: result.clone() })
+        }
+        Content::Reasoning { .. } => None,
+    };
+    message.parts.iter().filter_map(part).collect()
 }
 
 /// A part written by us.

@@ -9,13 +9,15 @@ mod difference;
 mod ports;
 mod recorded;
 mod recording;
+mod resume;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptc_core::value::Json;
+use ptc_core::value::{Json, Value};
 
 use crate::agent::{Agent, Diagnostic, Plan, Step};
-use crate::engine::{self, Input, Ports};
+use crate::engine::{self, Carry, Input, Ports};
 use crate::event::Address;
 use crate::port::{Sink, Stop};
 
@@ -23,6 +25,7 @@ pub use compare::{Divergence, Layer};
 pub use demo::Demo;
 pub use recorded::Recorded;
 pub use recording::Recording;
+pub use resume::{Appending, Resumed};
 
 use compare::Comparer;
 use ports::RecordedPorts;
@@ -69,7 +72,16 @@ impl std::error::Error for ReplayError {}
 
 /// Replays every root run of a recording and stops at the first difference. Events also go to `watch`, numbered anew.
 pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Result<Report, ReplayError> {
+    replay_carrying(recording, watch).await.map(|(report, _)| report)
+}
+
+/// The same, with what each root run left for one that continues it.
+pub async fn replay_carrying(
+    recording: &Arc<Recording>,
+    watch: Option<&dyn Sink>,
+) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
     let mut report = Report { outcome: Outcome::Identical, compared: 0, steps: Vec::new() };
+    let mut carries: HashMap<Address, Carry> = HashMap::new();
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;
         let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;
@@ -81,6 +93,15 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
             context: start.context.json(),
             descriptions: start.context_descriptions.clone(),
             seed: start.seed,
+            journal: start.journal.as_ref().and_then(|journal| match journal.value() {
+                Value::Map(map) => Some((*map).clone()),
+                _ => None,
+            }),
+            continues: start.continues.as_deref().map(|earlier| {
+                let earlier = Address::from(earlier);
+                let carry = carries.get(&earlier).cloned().unwrap_or_default();
+                (earlier, carry)
+            }),
             ..Input::at(run.clone(), Json::default())
         };
         let doors = Ports {
@@ -92,7 +113,8 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
             events: &comparer,
             stop,
         };
-        let step = engine::run(&plan, input, &doors).await;
+        let (step, carry) = engine::run_carrying(&plan, input, &doors).await;
+        carries.insert(run.clone(), carry);
         let (outcome, compared) = comparer.finish();
         report.compared += compared;
         report.steps.push(step);
@@ -104,7 +126,7 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
     if report.steps.is_empty() {
         report.outcome = Outcome::Unfinished { at: Address::run(0) };
     }
-    Ok(report)
+    Ok((report, carries))
 }
 
 fn cannot(run: &Address, why: &str) -> ReplayError {

@@ -64,6 +64,11 @@ impl Recording {
         &self.all
     }
 
+    /// All events by address, in order.
+    pub fn all(&self) -> HashMap<Address, Vec<Envelope>> {
+        self.events.clone()
+    }
+
     /// The events at exactly this address, in order.
     pub fn at(&self, address: &Address) -> &[Envelope] {
         self.events.get(address).map_or(&[], Vec::as_slice)

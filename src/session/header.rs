@@ -22,6 +22,20 @@ pub struct Header {
     pub created_ms: i64,
     /// Name and version of the program that wrote it.
     pub program: String,
+    /// The session whose events this one starts with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The other session's id.
+    pub session: String,
+    /// Number of its last event that was copied.
+    pub seq: u64,
+    /// continue, fork, pin
+    pub kind: String,
 }
 
 impl Header {
@@ -34,6 +48,7 @@ impl Header {
             id,
             created_ms,
             program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),
+            parent: None,
         }
     }
 }

@@ -72,12 +72,46 @@ impl Recorder {
             Ok(file)
         };
         let file = open().map_err(|error| RecorderError { path: path.clone(), error })?;
+        Self::on(file, path, 1, clock)
+    }
+
+    /// Creates a session that starts with the events of another one, as they were.
+    pub fn create_from(
+        dir: &Path,
+        header: &Header,
+        events: &[Envelope],
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, RecorderError> {
+        let mut recorder = Self::create(dir, header, clock)?;
+        let path = recorder.path.clone();
+        let copy = || -> std::io::Result<()> {
+            let mut file = OpenOptions::new().append(true).open(&path)?;
+            let mut last_turn_end = None;
+            events.iter().try_for_each(|envelope| write_line(&mut file, envelope, &mut last_turn_end))
+        };
+        copy().map_err(|error| RecorderError { path: path.clone(), error })?;
+        *recorder.next.get_mut() = events.last().map_or(1, |last| last.seq + 1);
+        Ok(recorder)
+    }
+
+    /// Goes on with a session whose last event has the number `last`, and takes its lock.
+    pub fn append(path: &Path, last: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
+        let open = || -> std::io::Result<File> {
+            let file = OpenOptions::new().append(true).open(path)?;
+            file.try_lock().map_err(|_| std::io::Error::other("another program is writing this session"))?;
+            Ok(file)
+        };
+        let file = open().map_err(|error| RecorderError { path: path.to_owned(), error })?;
+        Self::on(file, path.to_owned(), last + 1, clock)
+    }
+
+    fn on(file: File, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || write_all(file, queue))
             .map_err(|error| RecorderError { path: path.clone(), error })?;
-        Ok(Self { clock, next: Mutex::new(1), jobs, thread: Some(thread), path })
+        Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path })
     }
 
     /// The file.

@@ -16,16 +16,16 @@ use crate::model::{Call, ErrorClass, Model, ModelError, Reply, Request};
 use crate::port::Human;
 
 /// The models of one tree of runs.
-pub(super) struct Below {
+pub(super) struct LiveModels {
     workbench: Workbench,
     person: Arc<dyn Human>,
     built: Mutex<HashMap<String, Arc<dyn Model>>>,
 }
 
-impl Below {
+impl LiveModels {
     /// Resolves names as this workbench does; `person` answers for the model `human`.
-    pub(super) fn new(workbench: Workbench, person: Arc<dyn Human>) -> Self {
-        Self { workbench, person, built: Mutex::default() }
+    pub(super) fn of(workbench: &Workbench, person: Arc<dyn Human>) -> Self {
+        Self { workbench: workbench.clone(), person, built: Mutex::default() }
     }
 
     fn build(&self, alias: &str) -> Result<Arc<dyn Model>, StartError> {
@@ -39,7 +39,7 @@ impl Below {
     }
 }
 
-impl Models for Below {
+impl Models for LiveModels {
     fn model(&self, _: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         let Some(alias) = alias else { return Ok(None) };
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,20 +96,19 @@ mod tests {
     }
 
     /// The alias of the model for this name, or class and words of the refusal.
-    fn resolved(below: &Below, name: &str) -> Result<String, (ErrorClass, String)> {
+    fn resolved(below: &LiveModels, name: &str) -> Result<String, (ErrorClass, String)> {
         let model = below.model(&Address::run(0), Some(name));
         model.map(|model| model.map(|model| model.info().alias).unwrap_or_default()).map_err(|e| (e.class, e.message))
     }
 
     #[test]
     fn names_are_resolved_as_those_of_roots() {
-        
         let file = "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_env = \"NO_SUCH_KEY_HERE\"\n\
                     [models.small]\nprovider = \"local\"\nid = \"m\"\n";
         let config = Config::from_toml(file, "config.toml", &|_| None).unwrap();
-        
+
         let dir = std::env::temp_dir();
-        let below = Below::new(Workbench::new(config, Folders::at(dir.clone(), &dir, None)), Arc::new(Nobody));
+        let below = LiveModels::of(&Workbench::new(config, Folders::at(dir.clone(), &dir, None)), Arc::new(Nobody));
         assert!(below.model(&Address::run(0), None).unwrap().is_none());
         assert_eq!(resolved(&below, "sample:seed=4").unwrap(), "sample:seed=4");
         let (class, message) = resolved(&below, "samle").unwrap_err();

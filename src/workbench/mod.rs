@@ -10,7 +10,10 @@ mod feed;
 mod gates;
 mod keys;
 mod models;
+mod pin;
+mod pipeline;
 mod preview;
+mod resume;
 mod run;
 mod sessions;
 
@@ -22,7 +25,9 @@ pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use feed::Feed;
 pub use models::{ModelLine, ModelState};
+pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
+pub use resume::Answers;
 pub use run::{RunSpec, Running, StartError};
 pub use sessions::{OpenError, SessionKey};
 

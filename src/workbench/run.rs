@@ -9,12 +9,12 @@ use ptc_core::reasons::Reason;
 use tokio::task::JoinHandle;
 
 use super::Workbench;
-use super::below::Below;
+use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
-use crate::model::Model;
+use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Header, Recorder, RecorderError, SessionId};
 use crate::tool::Kind;
@@ -100,8 +100,11 @@ impl Workbench {
         self.refuse_keys(&agent, &context)?;
         refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
-        let models = Below::new(self.clone(), Arc::clone(&spec.person));
-        let model: Arc<dyn Model> = self.build_model(choice, spec.person)?;
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let model: Arc<dyn Model> = match agent.program() {
+            Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
+            _ => self.build_model(choice, spec.person)?,
+        };
         let (recorder, session) = if spec.save {
             let now = SystemClock.now();
             let header = Header::new(SessionId::new(now, chance()), now);
@@ -119,7 +122,7 @@ impl Workbench {
         let (task_stop, task_session) = (stop.clone(), session.clone());
         let task = tokio::spawn(async move {
             let ports =
-                Ports { person: &*person, models: &models, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
+                Ports { models: &models, person: &*person, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
             let step = engine::run(&plan, input, &ports).await;
             drop(events);
             let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());
@@ -158,6 +161,6 @@ pub(super) fn with_options(agent: Agent, choice: &ModelChoice) -> Agent {
 }
 
 /// Chance for the end of a session's id: the standard library's randomly keyed hasher.
-fn chance() -> u32 {
+pub(super) fn chance() -> u32 {
     u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default()
 }

@@ -21,6 +21,8 @@ pub(in crate::agent) enum Kind {
     Count,
     /// A number that is not negative.
     Amount,
+    /// Text.
+    Text,
     /// One of these words; the first is the default.
     Word(&'static [&'static str]),
     /// A table.
@@ -101,6 +103,8 @@ rows! {
     "format_options" Kind::Table;
     "refs" Kind::Table;
     "memory" Kind::Table;
+    "program" Kind::Text;
+    "literal" Kind::Flag;
 }
 
 /// The row of a name.
@@ -120,6 +124,7 @@ impl Row {
             Kind::Limit(limit) => entry.limit(limit).map(drop),
             Kind::Count => entry.count().map(drop),
             Kind::Amount => entry.amount().map(drop),
+            Kind::Text => entry.words().map(drop),
             Kind::Word(words) => {
                 let rows: Vec<(&str, ())> = words.iter().map(|word| (*word, ())).collect();
                 entry.named(&Names { what: self.name, rows: &rows })
@@ -155,6 +160,20 @@ impl Agent {
             Node::List(items) => !items.is_empty(),
             _ => true,
         })
+    }
+
+    /// The same agent with an option of the table; unknown names change nothing.
+    #[must_use]
+    pub fn with_option(mut self, name: &str, value: Json) -> Self {
+        if let Some(row) = row(name) {
+            self.set_option(row, value);
+        }
+        self
+    }
+
+    /// The pinned program that answers in the place of a model.
+    pub fn program(&self) -> Option<&str> {
+        self.option("program").and_then(Json::as_str)
     }
 
     /// The value of a limit, or its default.

@@ -180,7 +180,7 @@ pub(super) async fn give_back(
         .iter()
         .map(|part| match part {
             MessagePart::Text { text, .. } => text.as_str(),
-            MessagePart::Reply { .. } | MessagePart::Result { .. } => "",
+            MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => "",
         })
         .collect();
     let result = result(work, failure, &text);

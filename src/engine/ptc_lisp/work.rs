@@ -14,7 +14,7 @@ use crate::engine::{Answered, Halt, Input};
 use crate::event::{Address, ErrorRecord};
 use crate::model::Reply;
 use crate::prompt::Asked;
-use crate::prompt::ptc_lisp::feedback::TurnKind;
+use crate::prompt::ptc_lisp::{Kept, feedback::TurnKind};
 
 /// Results that programs can name: `*1`, `*2`, `*3`.
 const HISTORY: usize = 3;
@@ -38,11 +38,14 @@ pub(in crate::engine) struct Work {
 impl Work {
     /// The start of a run: initial memory evaluated, journal taken.
     pub(super) async fn begin(cycle: &mut Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
-        let memory = match &input.memory {
-            Some(memory) => memory.clone(),
+        let carry = input.continues.as_ref().map(|(_, carry)| carry);
+        let memory = match carry {
+            Some(carry) => carry.memory.clone(),
             None => initial(cycle.plan).map_err(|message| Halt::fail(Reason::InvalidAgent, message))?,
         };
-        let journal = input.journal.clone().or_else(|| cycle.plan.settings.journaling.then(Map::default));
+        let journal = carry.and_then(|carry| carry.journal.clone());
+        let journal =
+            journal.or_else(|| input.journal.clone()).or_else(|| cycle.plan.settings.journaling.then(Map::default));
         Ok(Self {
             context,
             memory,
@@ -130,7 +133,7 @@ impl Work {
     /// Takes what a program that ended well has kept. `Some` when it is too large: what happens then.
     pub(super) async fn accept(
         &mut self,
-        cycle: &Cycle<'_>,
+        cycle: &mut Cycle<'_>,
         at: &Address,
         outcome: &Outcome,
     ) -> Result<Option<MemoryStrategy>, Halt> {
@@ -142,6 +145,7 @@ impl Work {
         }
         self.memory.clone_from(&outcome.memory);
         self.journal.clone_from(&outcome.journal);
+        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone() };
         for (id, text) in &outcome.summaries {
             self.summaries.retain(|(known, _)| known != id);
             self.summaries.push((id.clone(), text.clone()));

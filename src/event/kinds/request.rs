@@ -79,6 +79,11 @@ pub enum MessagePart {
         /// Address of that turn.
         reply: Address,
     },
+    /// A tool call of an earlier run that this one continues.
+    Call {
+        /// The call.
+        call: crate::event::NativeCall,
+    },
     /// The result of a tool call that the model asked for.
     Result {
         /// The model's id of the call.

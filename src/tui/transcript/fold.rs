@@ -151,6 +151,7 @@ impl Transcript {
             .map(|part| match part {
                 MessagePart::Text { section, text, .. } => (section.clone(), text.clone()),
                 MessagePart::Reply { reply } => ("reply".to_owned(), self.reply(reply)),
+                MessagePart::Call { call } => ("call".to_owned(), call.to_string()),
                 MessagePart::Result { result, .. } => ("result".to_owned(), result.clone()),
             })
             .collect();

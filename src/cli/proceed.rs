@@ -1,0 +1,72 @@
+//! `resume`, `continue` and `exec`: going on with what a session holds.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::UsageError;
+use super::arguments::{ContinueFlags, ExecFlags, ResumeFlags};
+use super::run::told;
+use crate::agent::Context;
+use crate::event::Address;
+use crate::port::Human;
+use crate::workbench::{Answers, Desk, RunSpec, Workbench};
+
+pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let mut answers = Answers::default();
+    for answer in &flags.answer {
+        match answer.split_once('=').filter(|(address, _)| address.starts_with('r') && address.contains("/q")) {
+            Some((address, text)) => _ = answers.by_address.insert(Address::from(address), plain_text(text)),
+            None => answers.to_the_open_one = Some(plain_text(answer)),
+        }
+    }
+    let desk = Arc::new(Desk::default());
+    let person = Arc::clone(&desk) as Arc<dyn Human>;
+    let running = workbench.resume(&session, answers, flags.model.as_deref(), person)?;
+    told(running, &desk, flags.json, plain).await
+}
+
+/// An answer may be JSON text or the text itself.
+fn plain_text(answer: &str) -> String {
+    let json = ptc_core::value::json::parse(answer).ok();
+    json.as_ref().and_then(|json| json.as_str()).unwrap_or(answer).to_owned()
+}
+
+pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let desk = Arc::new(Desk::default());
+    let person = Arc::clone(&desk) as Arc<dyn Human>;
+    let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
+    told(running, &desk, flags.json, plain).await
+}
+
+pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let agent = workbench.pin(&session, &Address::from(flags.address.as_str()))?;
+    if let Some(file) = &flags.save {
+        write_new(file, &agent.to_toml())?;
+        super::tell(&format!("pinned as {}; run it with: ptc-workbench run {}", file.display(), file.display()));
+        return Ok(super::exit::OK);
+    }
+    let context =
+        flags.context.as_deref().map(super::context::object).transpose()?.map(|(_, json)| Context::from(json));
+    let desk = Arc::new(Desk::default());
+    let spec = RunSpec {
+        agent,
+        model: None,
+        context,
+        person: Arc::clone(&desk) as Arc<dyn Human>,
+        save: !flags.no_save,
+        seed: 0,
+    };
+    let running = workbench.start(spec)?;
+    told(running, &desk, flags.json, plain).await
+}
+
+/// Writes a file that must not exist yet.
+fn write_new(path: &Path, text: &str) -> Result<(), UsageError> {
+    use std::io::Write as _;
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| UsageError(format!("{} cannot be written: {error}", path.display())))
+}

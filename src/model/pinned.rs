@@ -1,0 +1,32 @@
+//! The model of a pinned program: answers every request with that program.
+
+use futures::future::BoxFuture;
+
+use super::{Call, Finish, Model, ModelError, Reply, Request};
+use crate::event::ModelRecord;
+
+/// A program in the place of a model.
+pub struct Pinned {
+    program: String,
+}
+
+impl Pinned {
+    /// Answers with this program.
+    pub fn new(program: impl Into<String>) -> Self {
+        Self { program: program.into() }
+    }
+}
+
+impl Model for Pinned {
+    fn info(&self) -> ModelRecord {
+        ModelRecord { alias: "pinned".into(), provider: "pinned".into(), id: "pinned".into(), price: None }
+    }
+
+    fn answer<'a>(&'a self, _: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let text = format!("```clojure\n{}\n```", self.program.trim_end());
+            call.text(1, text.clone()).await;
+            Ok(Reply { finish: Some(Finish::Stop), ..Reply::from(text) })
+        })
+    }
+}

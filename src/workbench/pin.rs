@@ -1,0 +1,42 @@
+//! Pinned programs: a turn's program taken out of a session, as an agent that needs no model.
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::{StartError, Workbench};
+use crate::agent::{Agent, Mode, StepFold};
+use crate::event::{Address, Event};
+use crate::session::Session;
+
+impl Workbench {
+    /// The agent of a session whose model is the program of the turn at this address, with the definitions that earlier turns of the
+    /// run made. Tools stay as they are; agents below and questions still need a model or a person.
+    pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
+        let unusable = |message: String| StartError::Model { reason: Reason::SessionUnreadable, message };
+        let run = turn.run_part();
+        let mut fold = StepFold::default();
+        let mut toml = None;
+        for envelope in session.events().filter(|envelope| envelope.run() == run) {
+            if let Event::RunStart(start) = &envelope.event {
+                toml = Some(start.agent.toml.clone());
+            }
+            fold.apply(&envelope);
+        }
+        let toml = toml.ok_or_else(|| unusable(format!("the session has no run {run}")))?;
+        let agent = Agent::from_toml(&toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let step = fold.step();
+        let place = step.turns.iter().position(|known| known.address.as_ref() == Some(turn));
+        let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;
+        let program = |place: usize| step.turns[place].program.clone();
+        let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
+        let earlier = (0..place).filter(|place| step.turns[*place].success).filter_map(program);
+        let whole: Vec<String> = earlier.chain([last]).collect();
+        let number = |number: i64| Json::from(Node::Int(number));
+        Ok(Agent { mode: Mode::PtcLisp, max_turns: 1, model: None, ..agent }
+            .with_option("program", Json::str(whole.join("\n")))
+            .with_option("retry_turns", number(0))
+            .with_option("completion", Json::str("return_required"))
+            .with_option("transport", Json::str("content")))
+    }
+}

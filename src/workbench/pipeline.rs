@@ -1,0 +1,157 @@
+//! Pipelines: agents in a row, the Step of one being the context of the next. One session, one root run per step.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+use ptc_core::signature::chain;
+use ptc_core::value::Json;
+
+use super::below::LiveModels;
+use super::feed::{Feed, Tee};
+use super::run::{chance, with_options};
+use super::{Running, StartError, Workbench};
+use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
+use crate::config::document::{self, Entry, FileError, Problems};
+use crate::engine::{self, Input, Ports};
+use crate::event::Address;
+use crate::model::Model;
+use crate::port::{Human, Stop, SystemClock};
+use crate::session::{Header, Recorder, SessionId};
+
+/// Agents in a row.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    /// Its name.
+    pub name: String,
+    /// The agents in order, at least one.
+    pub steps: Vec<Agent>,
+}
+
+impl Pipeline {
+    /// Reads a pipeline file; `None` for a file without `[[steps]]`. Files of steps lie beside it.
+    pub fn read(path: &Path) -> Result<Option<Self>, FileError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        let mut problems = Problems::default();
+        let Ok(document) = document::parse(&text) else { return Ok(None) };
+        let Some(items) = document.get("steps").and_then(Json::items) else { return Ok(None) };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut steps = Vec::new();
+        for item in items {
+            match item.get("file").and_then(Json::as_str) {
+                Some(name) => steps.push(Agent::read(&folder.join(name))?),
+                None => {
+                    let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
+                    steps.extend(problems.take(Agent::from_entry(&entry, folder)));
+                }
+            }
+        }
+        for entry in Entry::root(&document).entries().unwrap_or_default() {
+            if !["name", "steps", "context"].contains(&entry.key) {
+                problems.push(entry.unknown(&["name", "steps", "context"]));
+            }
+        }
+        if let (Some(context), Some(first)) = (document.get("context"), steps.first_mut()) {
+            first.context = context.clone();
+        }
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("pipeline");
+        let name = document.get("name").and_then(Json::as_str).unwrap_or(stem).to_owned();
+        problems.or_first(Some(Self { name, steps }), &file, &text)
+    }
+
+    /// The plans of its steps, with the check that each can take what the one before returns.
+    pub fn plans(&self) -> Result<Vec<Plan>, Vec<Diagnostic>> {
+        let mut plans: Vec<Plan> = Vec::new();
+        for agent in &self.steps {
+            let mut plan = Plan::new(agent)?;
+            if let (Some(before), Some(params)) = (plans.last(), plan.signature.params.clone()) {
+                let place = |message: String| {
+                    Diagnostic::error(Place::Signature, Reason::ChainError, format!("step {}: {message}", agent.name))
+                };
+                let issues = chain(&before.output, &params);
+                let errors: Vec<Diagnostic> =
+                    issues.iter().filter(|issue| issue.is_error()).map(|issue| place(issue.to_string())).collect();
+                if !errors.is_empty() {
+                    return Err(errors);
+                }
+                plan.warnings.extend(issues.iter().map(|issue| place(issue.to_string()).warning()));
+            }
+            plans.push(plan);
+        }
+        Ok(plans)
+    }
+}
+
+/// What is to be run.
+pub struct PipelineSpec {
+    /// The agents.
+    pub pipeline: Pipeline,
+    /// The model of all steps: what the user said; else each agent's, else the configured one.
+    pub model: Option<String>,
+    /// The context of the first step; its own when absent.
+    pub context: Option<Context>,
+    /// Who answers questions.
+    pub person: Arc<dyn Human>,
+    /// Keep a session file.
+    pub save: bool,
+}
+
+impl Workbench {
+    /// Starts a pipeline on the current runtime. The Step is that of the last agent that ran.
+    pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<Running, StartError> {
+        let mut stages: Vec<(Plan, Arc<dyn Model>)> = Vec::new();
+        let plans = spec.pipeline.plans().map_err(StartError::Agent)?;
+        for plan in plans {
+            let choice = self.choose(&self.model_name(spec.model.as_deref(), &plan.agent))?;
+            let agent = with_options(plan.agent.clone(), &choice);
+            let warnings = plan.warnings.clone();
+            let plan = Plan { warnings, ..Plan::new(&agent).map_err(StartError::Agent)? };
+            stages.push((plan, self.build_model(choice, Arc::clone(&spec.person))?));
+        }
+        let first = stages.first().map(|(plan, _)| plan.agent.context.clone()).unwrap_or_default();
+        let context = spec.context.unwrap_or_else(|| first.into());
+        let (recorder, session) = if spec.save {
+            let now = SystemClock.now();
+            let header = Header::new(SessionId::new(now, chance()), now);
+            let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
+            (Some(recorder.map_err(StartError::Recorder)?), Some(header.id.to_string()))
+        } else {
+            (None, None)
+        };
+        let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let (feed, stop) = (Feed::default(), Stop::default());
+        let models = LiveModels::of(self, Arc::clone(&spec.person));
+        let warnings = stages.iter().flat_map(|(plan, _)| plan.warnings.clone()).collect();
+        let (task_feed, task_stop, task_session) = (feed.clone(), stop.clone(), session.clone());
+        let person = spec.person;
+        let task = tokio::spawn(async move {
+            let tee = Tee::new(recorder, task_feed);
+            let mut context = context;
+            let mut last = Step::default();
+            for (place, (plan, model)) in stages.iter().enumerate() {
+                if place > 0 {
+                    match Context::chained(&last, &plan.signature) {
+                        Ok(next) => context = next,
+                        Err(record) => {
+                            let fail = if last.fail.is_some() { last.fail.clone() } else { Some(record) };
+                            return Step { fail, answer: None, session: task_session, ..last };
+                        }
+                    }
+                }
+                let ports = Ports {
+                    models: &models,
+                    person: &*person,
+                    ..Ports::new(&**model, &SystemClock, &tee, task_stop.clone())
+                };
+                let input = Input {
+                    descriptions: context.descriptions.clone(),
+                    ..Input::at(Address::run(place), context.json.clone())
+                };
+                last = engine::run(plan, input, &ports).await;
+            }
+            Step { session: task_session, ..last }
+        });
+        Ok(Running { session, path, feed, stop, warnings, task })
+    }
+}

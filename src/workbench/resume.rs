@@ -1,0 +1,183 @@
+//! Going on: with a run that waits for a person or broke off (same file), and with a finished one by a new message (new file).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::json::Node;
+
+use super::below::LiveModels;
+use super::feed::{Feed, Tee};
+use super::run::chance;
+use super::{Running, StartError, Workbench};
+use crate::agent::{Agent, Plan, Step};
+use crate::engine::{self, Input, Ports};
+use crate::event::{Address, Envelope, Event};
+use crate::port::{Human, Sink, Stop, SystemClock};
+use crate::replay::{Appending, Outcome, Recording, Resumed, replay_carrying};
+use crate::session::{Header, Parent, Recorder, Session, SessionId};
+use crate::tool::LiveTools;
+
+/// What a waiting run is told.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    /// Answers by the address of their question.
+    pub by_address: HashMap<Address, String>,
+    /// The answer to the question that the run waits for.
+    pub to_the_open_one: Option<String>,
+}
+
+fn unusable(message: impl Into<String>) -> StartError {
+    StartError::Model { reason: Reason::SessionUnreadable, message: message.into() }
+}
+
+impl Workbench {
+    /// Goes on with the last run of a session that waits or broke off. The session's own file gets the new events.
+    pub fn resume(
+        &self,
+        session: &Session,
+        answers: Answers,
+        model: Option<&str>,
+        person: Arc<dyn Human>,
+    ) -> Result<Running, StartError> {
+        let recording = Arc::new(Recording::of(session).map_err(unusable)?);
+        let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        if recording.is_complete(&run) {
+            return Err(unusable(format!("{run} has ended; `continue` goes on with a new message")));
+        }
+        let start = recording.run_start(&run).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
+        let agent =
+            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        let choice = self.choose(model.unwrap_or(&start.model.alias))?;
+        let live = self.build_model(choice, Arc::clone(&person))?;
+        let mut by_address = answers.by_address;
+        if let Some(answer) = answers.to_the_open_one {
+            let open = open_question(&recording).ok_or_else(|| unusable("the session waits for no answer"))?;
+            by_address.insert(open, answer);
+        }
+        let last = session.len() as u64;
+        let recorder = Recorder::append(&session.path, last, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
+        let (feed, stop) = (Feed::default(), Stop::default());
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
+        let tee = Tee::over(Box::new(appending), feed.clone());
+        let id = recording.id.clone();
+        let (task_stop, task_id) = (stop.clone(), id.clone());
+        let continues = start.continues.clone();
+        let task = tokio::spawn(async move {
+            let live = Ports {
+                model: &*live,
+                models: &models,
+                tools: &LiveTools,
+                person: &*person,
+                clock: &SystemClock,
+                events: &tee,
+                stop: task_stop.clone(),
+            };
+            let earlier = match continues {
+                Some(earlier) => carry_of(&recording, &Address::from(earlier.as_str()))
+                    .await
+                    .map(|carry| (Address::from(earlier.as_str()), carry)),
+                None => None,
+            };
+            let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, by_address, task_stop.clone());
+            let input = Input {
+                descriptions: start.context_descriptions.clone(),
+                seed: start.seed,
+                continues: earlier,
+                ..Input::at(run, start.context.json())
+            };
+            let ports = resumed.ports(&tee, task_stop);
+            let step = engine::run(&plan, input, &ports).await;
+            Step { session: Some(task_id), ..step }
+        });
+        let path = Some(session.path.clone());
+        Ok(Running { session: Some(id), path, feed, stop, warnings: Vec::new(), task })
+    }
+
+    /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
+    /// defined.
+    pub async fn proceed(
+        &self,
+        session: &Session,
+        message: &str,
+        model: Option<&str>,
+        person: Arc<dyn Human>,
+    ) -> Result<Running, StartError> {
+        let recording = Arc::new(Recording::of(session).map_err(unusable)?);
+        let earlier = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        if !recording.is_complete(&earlier) {
+            return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
+        }
+        let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
+        let old =
+            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        // The message is no template, and it has no parameters.
+        let agent =
+            Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
+                .with_option("literal", Node::Bool(true).into());
+        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        let carry = carry_of(&recording, &earlier)
+            .await
+            .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;
+        let choice = self.choose(model.unwrap_or(&start.model.alias))?;
+        let live = self.build_model(choice, Arc::clone(&person))?;
+        let now = SystemClock.now();
+        let events: Vec<Envelope> = session.events().collect();
+        let parent = Parent {
+            session: recording.id.clone(),
+            seq: events.last().map_or(0, |last| last.seq),
+            kind: "continue".to_owned(),
+        };
+        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::new(SystemClock))
+            .map_err(StartError::Recorder)?;
+        let path = Some(recorder.path().to_owned());
+        let (feed, stop) = (Feed::default(), Stop::default());
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let id = header.id.to_string();
+        let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
+        let run = Address::run(recording.runs().len());
+        let warnings = plan.warnings.clone();
+        let task = tokio::spawn(async move {
+            let tee = Tee::new(Some(recorder), task_feed);
+            let events: &dyn Sink = &tee;
+            let ports =
+                Ports { models: &models, person: &*person, ..Ports::new(&*live, &SystemClock, events, task_stop) };
+            let input =
+                Input { seed: start.seed, continues: Some((earlier, carry)), ..Input::at(run, start.context.json()) };
+            let step = engine::run(&plan, input, &ports).await;
+            Step { session: Some(task_id), ..step }
+        });
+        Ok(Running { session: Some(id), path, feed, stop, warnings, task })
+    }
+}
+
+/// The output of a signature alone: a message has no parameters.
+fn without_parameters(signature: Option<&str>) -> Option<String> {
+    let output = ptc_core::signature::parse(signature?).ok()?.output?;
+    Some(output.render())
+}
+
+/// What a recorded run left, made again from the recording; `None` when it does not come out as recorded.
+async fn carry_of(recording: &Arc<Recording>, run: &Address) -> Option<engine::Carry> {
+    let (report, mut carries) = replay_carrying(recording, None).await.ok()?;
+    match report.outcome {
+        Outcome::Diverged(_) => None,
+        Outcome::Identical | Outcome::Unfinished { .. } => carries.remove(run),
+    }
+}
+
+/// The question that nobody has answered.
+fn open_question(recording: &Recording) -> Option<Address> {
+    recording
+        .all()
+        .into_iter()
+        .filter(|(address, events)| {
+            let asked = events.iter().any(|envelope| matches!(envelope.event, Event::QuestionAsked(_)));
+            asked && recording.answer(address).is_none()
+        })
+        .map(|(address, _)| address)
+        .min()
+}
