@@ -9,7 +9,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{Agent, Diagnostic, Place};
+use super::{Agent, Diagnostic, Mode, Place};
 use crate::config::document::advice;
 
 pub(in crate::agent) use table::{ROWS, row};
@@ -313,6 +313,12 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     let coalesce = strategy.map_or(key == "compression", |word| word == "coalesce");
     if let Some(other) = strategy.filter(|word| !["trim", "coalesce"].contains(word)) {
         findings.push(wrong(key, format!("unknown strategy `{other}`; known: `trim`, `coalesce`")));
+    }
+    if coalesce && agent.mode == Mode::JsonLoop {
+        findings.push(wrong(
+            key,
+            "json_loop shortens its history by strategy `trim` only; `coalesce` tells what programs did",
+        ));
     }
     let members = known(table, key, if coalesce { COALESCE } else { TRIM }, findings);
     let number = |name: &str| members.iter().find(|(key, _)| *key == name).and_then(|(_, value)| count(value));

@@ -249,7 +249,7 @@ async fn a_query_brings_its_own_prompt_and_signature() {
     let model = script([calls(&[("llm_query", args)]), Reply::from("3"), Reply::from("done")]);
     let ran = run_agent(&agent, &model).await;
     assert_eq!(came_out(&ran), ["ok 3"]);
-    assert_eq!(ran.step.children[0].prompt.as_deref(), Some("Count abc."));
+    assert!(ran.step.children[0].prompt.as_deref().is_some_and(|prompt| prompt.contains("Count abc.")));
 }
 
 #[tokio::test]
