@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "schema",
         read: |entry, target, problems| {
-            set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems)
+            set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems);
         },
         write: |agent| agent.schema.as_ref().map(|schema| Json::str(schema.to_text())),
     },

@@ -72,6 +72,10 @@ impl Tools for RecordedPorts {
         self.stop_during(turn);
     }
 
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        self.recording.tool_end(at).map_or(known, |end| end.cached)
+    }
+
     fn refuses(&self, at: &Address, counted: bool) -> bool {
         let limit = Reason::ToolCallLimitExceeded.name();
         let told = |end: &ToolEnd| end.error.as_ref().is_some_and(|error| error.reason == limit);

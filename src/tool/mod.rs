@@ -134,6 +134,18 @@ pub trait Tools: Send + Sync {
         _ = at;
         counted
     }
+
+    /// Is the call at this address answered from memory? `known` is whether an equal call was answered before; branches that run at
+    /// the same time end in any order, so that replay answers from the recording.
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        _ = at;
+        known
+    }
+}
+
+/// The form that a tool's name has at providers.
+pub fn provider_name(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 impl Tool {
@@ -158,7 +170,7 @@ impl Tool {
 
     /// Its name at providers, which know letters, digits and `_` only.
     pub fn provider_name(&self) -> String {
-        self.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+        provider_name(&self.name)
     }
 
     /// May the model call it natively?

@@ -298,6 +298,26 @@ async fn an_equal_call_is_answered_from_memory_when_that_was_asked_for() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn equal_calls_of_parallel_branches_replay_whatever_was_remembered() {
+    let made = AtomicUsize::new(0);
+    let plan = Builder::default()
+        .name("asker")
+        .mode(ptc_workbench::agent::Mode::PtcLisp)
+        .prompt("Do it.")
+        .signature("() -> [:int]")
+        .tool_fn("next", "() -> :int", "Counts", move |_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Ok(Value::Int(i64::try_from(made.fetch_add(1, Ordering::Relaxed)).unwrap_or_default()))
+        })
+        .cached()
+        .plan()
+        .unwrap();
+    let program = "```clojure\n(return (pmap (fn [x] (tool/next {})) (range 8)))\n```";
+    let ran = run_plan(&plan, &script([program]), &ModelList::default()).await;
+    assert_eq!((ran.step.calls.len(), ran.step.fail), (8, None));
+}
+
 #[tokio::test]
 async fn calls_beyond_the_limit_are_not_made_and_count() {
     let agent = with(&format!("max_tool_calls = 2\n{PEOPLE}"));

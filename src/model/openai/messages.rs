@@ -3,6 +3,8 @@
 //! In: what was said, tool calls and results in it. Out: messages in which every call has its result right behind it, as the
 //! protocol demands. What has no partner is told as text.
 
+use std::fmt::Write as _;
+
 use ptc_core::value::{Json, json};
 
 use crate::event::{NativeCall, Role};
@@ -50,7 +52,7 @@ fn assistant<'a>(said: &'a Message, answered: &[&str]) -> (Json, Vec<&'a str>) {
             Content::Call(call) if answered.contains(&call.id.as_str()) => calls.push(call),
             Content::Call(call) => {
                 let gap = if text.is_empty() { "" } else { "\n" };
-                text.push_str(&format!("{gap}{call}"));
+                _ = write!(text, "{gap}{call}");
             }
             Content::Reasoning { .. } | Content::Result { .. } => {}
         }

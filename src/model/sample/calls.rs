@@ -99,7 +99,7 @@ pub(super) fn native(tools: &[&ToolSchema], seed: u64, fault: Option<Fault>) -> 
         }
     }
     if fault == Some(Fault::Prose) {
-        made.text = "I look that up first.".to_owned();
+        made.text.push_str("I look that up first.");
     }
     numbered(made)
 }

@@ -1,5 +1,7 @@
 //! The shapes of a reply of `sample`: JSON, a program, a control object, text; each with what a fault means in it.
 
+use std::fmt::Write as _;
+
 use ptc_core::signature::{self, Type, json_schema};
 use ptc_core::value::{Json, json::Node};
 
@@ -104,9 +106,9 @@ fn source(request: &Request, seed: u64, fault: Option<Fault>) -> String {
     let open = if request.want == Want::Program { open_in_programs(request) } else { Vec::new() };
     let mut text = String::new();
     for name in open {
-        text.push_str(&format!("(tool/{name} {})\n", literal(&args(request, name, seed), &Type::Any)));
+        _ = writeln!(text, "(tool/{name} {})", literal(&args(request, name, seed), &Type::Any));
     }
-    text.push_str(&format!("(return {})", literal(&faulty(&answer, fault), &output)));
+    _ = write!(text, "(return {})", literal(&faulty(&answer, fault), &output));
     text
 }
 
