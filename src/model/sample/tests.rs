@@ -1,3 +1,5 @@
+//! The shapes and faults of `sample`, request by request.
+
 use ptc_core::value::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
