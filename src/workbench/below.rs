@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
 
 use super::{StartError, Workbench};
+use crate::agent::{Diagnostic, Place, Plan};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::Models;
 use crate::event::{Address, ModelRecord, Options};
@@ -49,6 +50,26 @@ impl Models for LiveModels {
         let model = self.build(alias).map_err(refused)?;
         built.insert(alias.to_owned(), Arc::clone(&model));
         Ok(Some(model))
+    }
+}
+
+impl Workbench {
+    /// Names of models that agents below would ask for in vain: the run may start, those calls will fail.
+    pub(super) fn check_below(&self, plan: &Plan) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        let mut open = vec![plan];
+        while let Some(plan) = open.pop() {
+            for (tool, child) in &plan.children {
+                let wrong = child.agent.model.as_deref().and_then(|alias| self.choose(alias).err());
+                if let Some(StartError::Model { reason, message }) = wrong {
+                    let message = format!("calls of the tool `{tool}` will fail: {message}");
+                    let warning = Diagnostic::error(Place::Options, reason, message).warning();
+                    found.push(warning.key(format!("tools.{tool}")));
+                }
+                open.push(child);
+            }
+        }
+        found
     }
 }
 
@@ -117,6 +138,11 @@ mod tests {
         let (class, message) = resolved(&below, "small").unwrap_err();
         assert_eq!(class.reason(), Reason::LlmError);
         assert!(message.contains("NO_SUCH_KEY_HERE"), "{message}");
+        let tool = "[tools.t]\nkind = \"llm\"\nmodel = \"samle\"\nprompt = \"go\"\ndescription = \"D\"\n";
+        let agent = format!("mode = \"text\"\nprompt = \"go\"\n{tool}");
+        let plan = Plan::new(&crate::agent::Agent::from_toml(&agent, "a.toml").unwrap()).unwrap();
+        let warned: Vec<_> = below.workbench.check_below(&plan).into_iter().map(|f| (f.key, f.reason)).collect();
+        assert_eq!(warned, [("tools.t".to_owned(), Reason::LlmNotFound)]);
         let one = below.model(&Address::run(0), Some("sample")).unwrap().unwrap();
         let two = below.model(&Address::run(1), Some("sample")).unwrap().unwrap();
         assert!(Arc::ptr_eq(&one, &two));

@@ -116,7 +116,7 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
         let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
-        let warnings = plan.warnings.clone();
+        let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());

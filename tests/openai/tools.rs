@@ -158,3 +158,28 @@ async fn a_stream_that_breaks_inside_a_call_is_no_reply() {
     assert_eq!((asked.reply().text.as_str(), asked.reply().calls.len(), asked.reply().attempt), ("fine", 0, 2));
     assert_eq!(asked.said(1, PartKind::Call), "now {\"x\"");
 }
+
+#[tokio::test]
+async fn a_run_with_tools_talks_to_the_server_in_pairs_and_replays() {
+    let server = Server::play([
+        Play::events([
+            piece(json!({"index": 0, "id": "call_1", "function": {"name": "look_up", "arguments": "{\"id\":"}})),
+            piece(json!({"index": 0, "function": {"arguments": "7}"}})),
+            ending("tool_calls"),
+        ]),
+        answer("It is a lamp."),
+    ])
+    .await;
+    let agent = "name = \"shop\"\nmode = \"text\"\nprompt = \"What is 7?\"\nsignature = \"() -> :string\"\n\
+                 [tools.look-up]\nkind = \"table\"\nsignature = \"(id :int) -> :any\"\nrows = [{ args = { id = 7 }, result = { name = \"lamp\" } }]\n";
+    let agent = ptc_workbench::agent::Agent::from_toml(agent, "shop.toml").unwrap();
+    let ran = crate::engine::run(&agent, "{}", &model(&server)).await;
+    assert_eq!(ran.outcome(), r#""It is a lamp.""#);
+    crate::engine::replays(&ran.events).await;
+    let bodies: Vec<Value> = server.received().iter().map(super::server::Received::json).collect();
+    bodies.iter().for_each(super::assert_fits_schema);
+    assert_eq!(bodies[0]["tools"][0]["function"]["name"], "look_up");
+    let said = bodies[1]["messages"].as_array().unwrap();
+    assert_eq!(said[2]["tool_calls"][0]["id"], "call_1");
+    assert_eq!(said[3], json!({"role": "tool", "tool_call_id": "call_1", "content": r#"{"name":"lamp"}"#}));
+}
