@@ -2,15 +2,28 @@
 //!
 //! In: parts of a definition. Out: an [`Agent`] that passed its construction checks, or all findings.
 
-use ptc_core::value::Json;
+use std::fmt;
+use std::sync::Arc;
+
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value};
 
 use super::{Agent, Diagnostic, Mode, Plan, SystemPrompt, Tool};
 use crate::event::Options;
+use crate::tool::{Closure, Expose, Kind};
 
 /// An agent under construction. What is not given has the default of agent files.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Builder {
     agent: Agent,
+    functions: Vec<(String, Closure)>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let functions: Vec<_> = self.functions.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Builder").field("agent", &self.agent).field("functions", &functions).finish()
+    }
 }
 
 impl Agent {
@@ -152,13 +165,63 @@ impl Builder {
         self
     }
 
-    /// The agent. Errors: every finding, when at least one refuses a run.
+    /// Declares a tool that is a function: checked arguments in (a map with string keys), a value or an error text out. The
+    /// agent itself only says that there is such a tool, so that recordings of its runs can be replayed without the function.
+    #[must_use]
+    pub fn tool_fn(
+        mut self,
+        name: impl Into<String>,
+        signature: &str,
+        description: &str,
+        function: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.functions.push((name.clone(), Arc::new(function)));
+        let text = Json::str;
+        let definition =
+            [("kind", text("closure")), ("signature", text(signature)), ("description", text(description))];
+        self.tool(name, Json::object(definition))
+    }
+
+    /// The tool declared last answers an equal call in the same run from memory.
+    #[must_use]
+    pub fn cached(self) -> Self {
+        self.with_last("cache", Node::Bool(true).into())
+    }
+
+    /// Who may call the tool declared last.
+    #[must_use]
+    pub fn exposed(self, expose: Expose) -> Self {
+        let word = match expose {
+            Expose::Native => "native",
+            Expose::PtcLisp => "ptc_lisp",
+            Expose::Both => "both",
+        };
+        self.with_last("expose", Json::str(word))
+    }
+
+    fn with_last(mut self, key: &str, value: Json) -> Self {
+        if let Some(tool) = self.agent.tools.last_mut() {
+            let members = tool.definition.members().unwrap_or_default().iter().filter(|member| member.key != key);
+            let members: Vec<_> = members.map(|member| (member.key.clone(), member.value.clone())).collect();
+            tool.definition = Json::object(members.into_iter().chain([(key.to_owned(), value)]));
+        }
+        self
+    }
+
+    /// The agent, without the functions of its tools. Errors: every finding, when at least one refuses a run.
     pub fn build(self) -> Result<Agent, Vec<Diagnostic>> {
         self.plan().map(|plan| plan.agent)
     }
 
     /// The agent, ready to run. Errors as in [`Builder::build`].
     pub fn plan(self) -> Result<Plan, Vec<Diagnostic>> {
-        Plan::new(&self.agent)
+        let mut plan = Plan::new(&self.agent)?;
+        for (name, function) in self.functions {
+            if let Some(tool) = plan.tools.iter_mut().find(|tool| tool.name == name) {
+                tool.kind = Kind::Closure(Some(function));
+            }
+        }
+        Ok(plan)
     }
 }

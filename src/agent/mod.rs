@@ -11,6 +11,7 @@ mod diagnostic;
 mod draft;
 mod file;
 mod fold;
+mod inline;
 mod keys;
 mod mode;
 mod plan;

@@ -3,7 +3,7 @@
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 
 use ptc_core::reply::Recovery;
-use ptc_core::signature::{self, InputMode, Signature, Type, from_json_schema, json_schema};
+use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
 use ptc_core::template::Template;
 use ptc_core::value::{Json, Value};
 
@@ -11,7 +11,7 @@ use super::checks::{Checked, check};
 use std::sync::Arc;
 
 use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Variant, context};
-use crate::tool::Tool;
+use crate::tool::{Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
 /// A checked agent.
@@ -90,9 +90,10 @@ impl Plan {
         })
     }
 
-    /// The tool of a name; `-` and `_` are the same.
+    /// The tool of a name, or of the name that providers know it by.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
-        let same = |tool: &&Tool| signature::underscored(&tool.name) == signature::underscored(name);
+        let wanted = provider_name(name);
+        let same = |tool: &&Tool| tool.provider_name() == wanted;
         self.tools.iter().find(|tool| tool.name == name).or_else(|| self.tools.iter().find(same))
     }
 

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::underscored;
 use ptc_core::value::Json;
 
 use super::file::from_table;
@@ -32,14 +31,43 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     }
     tools.extend(added(agent, findings));
     check_names(agent, &tools, findings);
+    let mut children = Children::new();
+    for tool in &mut tools {
+        if matches!(tool.kind, Kind::Itself) {
+            if agent.signature.is_none() {
+                let message = format!("the agent calls itself as `{}`, so that it needs a signature", tool.name);
+                findings.push(note(&format!("tools.{}", tool.name), message));
+            }
+            told(tool, agent, findings);
+        } else if let Some(plan) = child(agent, tool, findings) {
+            told(tool, &plan.agent, findings);
+            children.push((tool.name.clone(), plan));
+        }
+    }
     if matches!(agent.mode, Mode::Text | Mode::JsonLoop) {
         findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
             let message = format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name);
             note(&format!("tools.{}", tool.name), message).warning()
         }));
     }
-    let children = tools.iter().filter_map(|tool| Some((tool.name.clone(), child(agent, tool, findings)?))).collect();
     (tools, children)
+}
+
+/// What a tool does not say about itself, the agent behind it does.
+fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    if tool.signature.is_none()
+        && let Some(text) = &agent.signature
+    {
+        tool.signature = ptc_core::signature::parse_inputs(text).ok();
+        tool.signature_text = Some(text.clone());
+    }
+    if tool.description.is_none() {
+        tool.description.clone_from(&agent.description);
+    }
+    if tool.description.is_none() {
+        let message = format!("the tool `{}` has no description; say what its agent is for", tool.name);
+        findings.push(note(&format!("tools.{}", tool.name), message).warning());
+    }
 }
 
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {
@@ -90,8 +118,9 @@ fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
         if RESERVED.contains(&tool.name.as_str()) {
             findings.push(note(&key, format!("the name `{}` is the engine's own; rename the tool", tool.name)));
         }
-        if tools[..place].iter().any(|other| underscored(&other.name) == underscored(&tool.name)) {
-            findings.push(note(&key, format!("two tools are named `{}` (`-` and `_` are the same)", tool.name)));
+        if tools[..place].iter().any(|other| other.provider_name() == tool.provider_name()) {
+            let message = format!("two tools are named `{}` (`-`, `?` and `!` are the same as `_`)", tool.name);
+            findings.push(note(&key, message));
         }
         let in_context = agent.context.members().unwrap_or_default().iter().any(|member| member.key == tool.name);
         if in_context && agent.mode == Mode::PtcLisp {
@@ -129,8 +158,15 @@ fn asked(agent: &Agent, tool: &Tool, table: &Json) -> Agent {
         model: text("model").filter(|model| model != "caller"),
         prompt: text("prompt").unwrap_or_default(),
         signature: tool.signature_text.clone(),
+        field_descriptions: descriptions(table),
         max_turns: 1,
         model_options: agent.model_options.clone(),
         ..Agent::default()
     }
+}
+
+/// The table `field_descriptions` of a tool.
+fn descriptions(table: &Json) -> Vec<(String, String)> {
+    let members = table.get("field_descriptions").and_then(Json::members).unwrap_or_default().iter();
+    members.filter_map(|member| Some((member.key.clone(), member.value.as_str()?.to_owned()))).collect()
 }

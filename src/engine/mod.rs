@@ -35,7 +35,7 @@ use crate::prompt::json::Opening;
 
 pub use ask::{PART_BYTES, PART_MS};
 pub use cycle::Tree;
-pub use ports::{Models, Ports};
+pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 
 /// What a run works on.

@@ -48,6 +48,11 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Message], a
         schema: asked.schema.clone(),
         tools: asked.tools.clone(),
         tool_names: asked.tool_names.clone(),
+        tool_signatures: asked
+            .tool_names
+            .iter()
+            .filter_map(|name| Some((name.clone(), plan.tool(name)?.signature_text.clone()?)))
+            .collect(),
         signature: plan.agent.signature.clone(),
         options: plan.agent.model_options.clone(),
         cache: plan.agent.cache,

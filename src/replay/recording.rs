@@ -18,6 +18,7 @@ pub struct Recording {
     pub path: PathBuf,
     events: HashMap<Address, Vec<Envelope>>,
     runs: Vec<Address>,
+    all: Vec<Address>,
     messages: HashMap<Address, MessageLog>,
 }
 
@@ -33,6 +34,7 @@ impl Recording {
             path: session.path.clone(),
             events: HashMap::new(),
             runs: Vec::new(),
+            all: Vec::new(),
             messages: HashMap::new(),
         };
         for place in 0..session.len() {
@@ -40,8 +42,11 @@ impl Recording {
                 let event = place + 1;
                 format!("{}: the data of event {event} cannot be read by this program", session.path.display())
             })?;
-            if matches!(envelope.event, Event::RunStart(_)) && envelope.address.root() == envelope.address {
-                recording.runs.push(envelope.address.clone());
+            if matches!(envelope.event, Event::RunStart(_)) {
+                recording.all.push(envelope.address.clone());
+                if envelope.address.root() == envelope.address {
+                    recording.runs.push(envelope.address.clone());
+                }
             }
             recording.messages.entry(envelope.run()).or_default().apply(&envelope);
             recording.events.entry(envelope.address.clone()).or_default().push(envelope);
@@ -52,6 +57,11 @@ impl Recording {
     /// The root runs in order.
     pub fn runs(&self) -> Vec<Address> {
         self.runs.clone()
+    }
+
+    /// All runs in the order they started, those of agents below included.
+    pub fn all_runs(&self) -> &[Address] {
+        &self.all
     }
 
     /// All events by address, in order.

@@ -4,8 +4,8 @@
 
 use ptc_core::limits::TOOL_TIMEOUT;
 use ptc_core::signature;
-use ptc_core::value::Json;
 use ptc_core::value::json::Node;
+use ptc_core::value::{Json, json};
 
 use super::{Builtin, Expose, Kind, Table, Tool};
 use crate::config::document::{advice, out_of_range};
@@ -14,6 +14,11 @@ use crate::config::document::{advice, out_of_range};
 pub const KINDS: &[&str] = &["table", "snippet", "agent", "llm", "builtin", "closure", "command", "http", "mcp"];
 /// The kinds that are declared and not built yet.
 const LATER: &[&str] = &["command", "http", "mcp"];
+
+/// Providers accept no longer names.
+const NAME_MAX_CHARS: usize = 64;
+/// What `file` says for the agent that has the tool.
+pub const SELF: &str = "self";
 
 /// What is wrong with a declaration: the key in its table (empty for the table itself) and the message.
 pub type Wrong = (String, String);
@@ -29,7 +34,9 @@ impl Tool {
             return Err(vec![("kind".to_owned(), format!("the tool `{name}` needs a `kind`{}", advice("", KINDS)))]);
         };
         if !is_name(name) {
-            let message = format!("`{name}` is no name for a tool; use letters, digits, `_` and `-`, a letter first");
+            let message = format!(
+                "`{name}` is no name for a tool; use up to {NAME_MAX_CHARS} letters, digits, `_` and `-`, a letter first"
+            );
             wrong.push((String::new(), message));
         }
         let (signature_text, mut parsed) = (text("signature"), None);
@@ -94,7 +101,8 @@ impl Tool {
 }
 
 fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
+    name.len() <= NAME_MAX_CHARS
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '?' | '!'))
 }
 
@@ -111,7 +119,19 @@ fn made(name: &str, kind: &str, table: &Json) -> Result<Kind, Wrong> {
         "snippet" => needs("code", "a PTC-Lisp program over `data/`").map(Kind::Snippet),
         "agent" => match table.get("agent") {
             Some(agent) if agent.members().is_some() => Ok(Kind::Agent(agent.clone())),
-            _ => Err(("file".to_owned(), format!("the tool `{name}` of kind `agent` needs `file` or a table `agent`"))),
+            // A definition that is too deep for TOML travels as JSON text.
+            Some(Json { node: Node::Str(text), .. })
+                if json::parse(text).is_ok_and(|json| json.members().is_some()) =>
+            {
+                Ok(Kind::Agent(json::parse(text).unwrap_or_default()))
+            }
+            None if table.get("file").and_then(Json::as_str) == Some(SELF) => Ok(Kind::Itself),
+            _ => Err((
+                "file".to_owned(),
+                format!(
+                    "the tool `{name}` of kind `agent` needs `file` (in an agent file), `file = \"{SELF}\"` or a table `agent`"
+                ),
+            )),
         },
         "llm" => needs("prompt", "the template of the question").map(|_| Kind::Llm(table.clone())),
         "builtin" => {

@@ -7,6 +7,7 @@
 mod builtin;
 mod declare;
 mod live;
+mod search;
 mod snippet;
 mod table;
 
@@ -20,7 +21,7 @@ use ptc_core::value::{Json, Value};
 use tokio_util::sync::CancellationToken;
 
 pub use builtin::{Builtin, LLM_QUERY};
-pub use declare::{KINDS, Wrong};
+pub use declare::{KINDS, SELF, Wrong};
 pub use live::LiveTools;
 pub use table::{Row, Table};
 
@@ -67,6 +68,8 @@ pub enum Kind {
     Snippet(String),
     /// Another agent: its definition as a table of an agent file.
     Agent(Json),
+    /// The agent that has the tool.
+    Itself,
     /// A prompt for a model: an agent of one turn.
     Llm(Json),
     /// One of ours.
@@ -131,6 +134,18 @@ pub trait Tools: Send + Sync {
         _ = at;
         counted
     }
+
+    /// Is the call at this address answered from memory? `known` is whether an equal call was answered before; branches that run at
+    /// the same time end in any order, so that replay answers from the recording.
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        _ = at;
+        known
+    }
+}
+
+/// The form that a tool's name has at providers.
+pub fn provider_name(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 impl Tool {
@@ -153,9 +168,9 @@ impl Tool {
         }
     }
 
-    /// Its name at providers, which know no `-`.
+    /// Its name at providers, which know letters, digits and `_` only.
     pub fn provider_name(&self) -> String {
-        self.name.replace('-', "_")
+        provider_name(&self.name)
     }
 
     /// May the model call it natively?
@@ -178,7 +193,7 @@ impl Tool {
         match self.kind {
             Kind::Table(_) => "table",
             Kind::Snippet(_) => "snippet",
-            Kind::Agent(_) => "agent",
+            Kind::Agent(_) | Kind::Itself => "agent",
             Kind::Llm(_) => "llm",
             Kind::Builtin(_) => "builtin",
             Kind::Closure(_) => "closure",

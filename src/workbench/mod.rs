@@ -2,6 +2,7 @@
 //!
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
+mod below;
 mod desk;
 mod doctor;
 mod examples;

@@ -7,8 +7,8 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::chain;
 use ptc_core::value::Json;
 
+use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::models::LiveModels;
 use super::run::{chance, with_options};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
