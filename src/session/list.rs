@@ -148,7 +148,7 @@ pub fn summarize(session: &Session) -> Summary {
         agent: last.map(|run| run.agent.clone()).unwrap_or_default(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
         model: last.map(|run| run.model.clone()).unwrap_or_default(),
-        turns: skeleton.runs.iter().map(|run| run.turns.len()).sum(),
+        turns: skeleton.roots().map(|run| run.turns.len()).sum(),
         tokens: last.and_then(|run| run.tokens),
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),

@@ -38,7 +38,7 @@ pub enum TurnState {
 /// All runs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Skeleton {
-    /// The runs in order.
+    /// The runs in the order they started, agents below others among them.
     pub runs: Vec<RunEntry>,
 }
 
@@ -143,9 +143,14 @@ impl Skeleton {
         }
     }
 
-    /// The last run.
+    /// The runs that no other run started.
+    pub fn roots(&self) -> impl DoubleEndedIterator<Item = &RunEntry> {
+        self.runs.iter().filter(|run| !run.address.is_call())
+    }
+
+    /// The last of the runs that no other run started.
     pub fn last(&self) -> Option<&RunEntry> {
-        self.runs.last()
+        self.roots().next_back()
     }
 }
 
@@ -183,7 +188,7 @@ impl RunEntry {
             self.tokens = end.totals.tokens;
         }
         if let Some(turn) = self.turns.last_mut()
-            && turn.address == envelope.address
+            && turn.address == envelope.address.turn_part()
         {
             turn.apply(place, envelope);
         }

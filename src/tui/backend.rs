@@ -147,6 +147,10 @@ pub struct OpenSession {
 /// A run of a saved session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutline {
+    /// Its address.
+    pub address: Address,
+    /// Places of its events in the session, from its start to its last.
+    pub events: Range<usize>,
     /// Events before the first turn: `run.start` and what follows.
     pub head: Vec<Envelope>,
     /// Its turns.
@@ -155,6 +159,13 @@ pub struct RunOutline {
     pub tail: Vec<Envelope>,
     /// Unix time in ms of its last event.
     pub last_ms: i64,
+}
+
+impl RunOutline {
+    /// Was it started in this turn, or below?
+    pub fn is_below(&self, turn: &Address) -> bool {
+        self.address.is_within(turn)
+    }
 }
 
 /// A turn of a saved session.

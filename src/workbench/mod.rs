@@ -6,6 +6,7 @@ mod desk;
 mod doctor;
 mod examples;
 mod feed;
+pub mod format;
 mod gates;
 mod keys;
 mod models;
@@ -15,6 +16,7 @@ mod preview;
 mod resume;
 mod run;
 mod sessions;
+pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;

@@ -27,7 +27,7 @@ fn the_context_is_shown_as_json_and_the_other_keys_as_toml() {
     assert_eq!(texts.context, "{\n  \"a\": 1\n}");
     assert_eq!(
         texts.options,
-        "name = \"agent\"\nmode = \"json\"\nmax_turns = 5\nrecovery = \"standard\"\nsignature_validation = \"enabled\"\n"
+        "name = \"agent\"\nmode = \"json\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n"
     );
 }
 
