@@ -107,6 +107,9 @@ fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Templa
         findings.push(Diagnostic::error(Place::Prompt, Reason::InvalidAgent, message).key("prompt"));
         return None;
     }
+    if agent.asks("literal") {
+        return Some(template::literal(&agent.prompt));
+    }
     template::parse(&agent.prompt)
         .map_err(|error| {
             let found = Diagnostic::error(Place::Prompt, Reason::TemplateError, error.message).key("prompt");

@@ -7,15 +7,16 @@ mod work;
 
 use ptc_core::lisp::{Outcome, Signal, boundary};
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Issue};
+use ptc_core::signature::{self, Issue, Type};
 use ptc_core::value::{Json, Kind, Value};
 
 use super::cycle::Cycle;
-use super::json::{issue_record, withheld};
+use super::json::{issue_record, judge, withheld};
 use super::program::{failed, record};
 use super::{Answered, Halt, Input, inputs, refs};
 use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
 use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
+use crate::model::Reply;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
 use turn::Found;
@@ -93,6 +94,9 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
         Found::Program { text, said } => {
             let verdict = execute(cycle, work, at, kind, &text).await?;
             (said, verdict)
+        }
+        Found::Answer(_) if is_native(cycle.plan) => {
+            (vec![MessagePart::Reply { reply: at.clone() }], in_words(cycle, at, &reply).await?)
         }
         Found::Answer(text) => (vec![MessagePart::Reply { reply: at.clone() }], answered(cycle, work, text).await?),
         Found::Nothing { record, said } if is_single(cycle.plan) => (said, Verdict::Over(record)),
@@ -230,6 +234,22 @@ async fn continued(
         return Ok(if last { Verdict::Over(record) } else { Verdict::Next(Some(record), parts) });
     }
     Ok(Verdict::Next(None, feedback::success(cycle.plan, outcome, &value, &before)))
+}
+
+/// Where programs travel as native calls, a reply without one is the answer itself: text, or JSON that fits.
+async fn in_words(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Verdict, Halt> {
+    if matches!(cycle.plan.output, Type::String | Type::Any) {
+        return Ok(Verdict::Done(Json::str(reply.text.trim()).into()));
+    }
+    let (answer, found) = judge(cycle, at, reply).await?;
+    Ok(match (answer.value.clone(), found) {
+        (Some(value), None) => Verdict::Done(value.into()),
+        (_, Some(record)) => {
+            let parts = super::json::feedback(cycle, &answer, &record, reply);
+            Verdict::Next(Some(record), parts)
+        }
+        (None, None) => Verdict::Next(None, Vec::new()),
+    })
 }
 
 /// A reply without a program ends the run (core specification): the result is the last program's value.

@@ -118,15 +118,15 @@ impl Human for Resumed<'_> {
 }
 
 /// A sink that takes what the recording holds as told and writes the rest.
-pub struct Appending<'a> {
+pub struct Appending {
     recording: Arc<Recording>,
     left: Mutex<HashMap<Address, Vec<Envelope>>>,
-    sink: &'a dyn Sink,
+    sink: Box<dyn Sink>,
 }
 
-impl<'a> Appending<'a> {
+impl Appending {
     /// Writes what is new to this sink.
-    pub fn new(recording: Arc<Recording>, sink: &'a dyn Sink) -> Self {
+    pub fn new(recording: Arc<Recording>, sink: Box<dyn Sink>) -> Self {
         Self { left: Mutex::new(recording.all()), recording, sink }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Appending<'a> {
     }
 }
 
-impl Sink for Appending<'_> {
+impl Sink for Appending {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             match self.told(&address, &event)? {

@@ -48,6 +48,11 @@ impl Tee {
             Some(recorder) => Box::new(recorder),
             None => Box::new(Unsaved::default()),
         };
+        Self::over(sink, feed)
+    }
+
+    /// Hands what this sink takes to the feed.
+    pub(super) fn over(sink: Box<dyn Sink>, feed: Feed) -> Self {
         Self { sink, feed }
     }
 }

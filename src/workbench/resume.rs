@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
+use ptc_core::value::json::Node;
 
 use super::feed::{Feed, Tee};
 use super::models::LiveModels;
@@ -59,7 +60,8 @@ impl Workbench {
         let recorder = Recorder::append(&session.path, last, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
-        let tee = Tee::new(Some(recorder), feed.clone());
+        let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
+        let tee = Tee::over(Box::new(appending), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id) = (stop.clone(), id.clone());
         let continues = start.continues.clone();
@@ -80,14 +82,13 @@ impl Workbench {
                 None => None,
             };
             let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, by_address, task_stop.clone());
-            let appending = Appending::new(Arc::clone(&recording), &tee);
             let input = Input {
                 descriptions: start.context_descriptions.clone(),
                 seed: start.seed,
                 continues: earlier,
                 ..Input::at(run, start.context.json())
             };
-            let ports = resumed.ports(&appending, task_stop);
+            let ports = resumed.ports(&tee, task_stop);
             let step = engine::run(&plan, input, &ports).await;
             Step { session: Some(task_id), ..step }
         });
@@ -112,8 +113,10 @@ impl Workbench {
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let old =
             Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        // The message is no template, and it has no parameters.
         let agent =
-            Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old };
+            Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
+                .with_option("literal", Node::Bool(true).into());
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let carry = carry_of(&recording, &earlier)
             .await

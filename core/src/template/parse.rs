@@ -57,6 +57,13 @@ pub fn parse(text: &str) -> Result<Template, TemplateError> {
     Ok(Template { source: text.to_owned(), nodes })
 }
 
+/// A text without tags, whatever it holds.
+pub fn literal(text: &str) -> Template {
+    let mut nodes = Vec::new();
+    push_text(&mut nodes, Span::new(0, text.len()));
+    Template { source: text.to_owned(), nodes }
+}
+
 /// A section whose closing tag was not seen yet, and the nodes before it.
 struct OpenSection {
     path: Path,

@@ -104,6 +104,7 @@ rows! {
     "refs" Kind::Table;
     "memory" Kind::Table;
     "program" Kind::Text;
+    "literal" Kind::Flag;
 }
 
 /// The row of a name.

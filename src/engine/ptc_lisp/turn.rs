@@ -42,11 +42,13 @@ pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> 
     let ending = if cut { Ending::Truncated } else { Ending::Complete };
     let found = extract::program(&reply.text, level(cycle.plan), ending);
     let whole = || vec![MessagePart::Reply { reply: at.clone() }];
+    if is_native(cycle.plan) && found == Err(NoProgram::Absent) && !reply.text.trim().is_empty() {
+        return Ok(Found::Answer(reply.text.clone()));
+    }
     cycle.emit(at, told(&found, &reply.text)).await?;
     Ok(match found {
-        Ok(program) if is_native(cycle.plan) => {
+        Ok(_) if is_native(cycle.plan) => {
             let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
-            _ = program;
             Found::Nothing { record: ErrorRecord::new(Reason::NoCodeFound, message), said: whole() }
         }
         Ok(program) => Found::Program { said: history(&program, at, &reply.text), text: program.text },
@@ -62,7 +64,7 @@ pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> 
 
 /// Does a reply without a program end the run?
 fn ends_by_words(plan: &Plan) -> bool {
-    plan.settings.completion == Completion::AnswerWithoutCode || is_native(plan)
+    plan.settings.completion == Completion::AnswerWithoutCode
 }
 
 /// With `answer_without_code` the first of several blocks counts (settled decision 6).

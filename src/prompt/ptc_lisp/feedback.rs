@@ -97,7 +97,9 @@ pub fn turn_line(plan: &Plan, standing: Standing) -> String {
         Some(TurnKind::Normal) if retry > 0 => {
             format!("\nTurn {number}: {work_left} work turns and {retry} correction turns are left.\n")
         }
-        Some(TurnKind::Normal) if work_left == 2 => format!("\nTurn {number} of {work}: one more, then the last.\n"),
+        Some(TurnKind::Normal) if work_left == 2 => {
+            format!("\nTurn {number} of {work}; the one after it is the last.\n")
+        }
         Some(TurnKind::Normal) => format!("\nTurn {number} of {work}, {work_left} left.\n"),
     }
 }

@@ -61,6 +61,7 @@ fn line(tool: &Tool) -> String {
         return format!("tool/{}(…){about}\n", tool.name);
     };
     let params = signature.params.as_deref().unwrap_or_default();
+    let name = tool.name.replace('_', "-");
     let args: Vec<String> = params
         .iter()
         .filter(|field| !field.ty.is_optional())
@@ -69,11 +70,7 @@ fn line(tool: &Tool) -> String {
             format!(":{} {}", field.name.replace('_', "-"), literal(&value))
         })
         .collect();
-    let call = if args.is_empty() {
-        format!("(tool/{})", tool.name)
-    } else {
-        format!("(tool/{} {{{}}})", tool.name, args.join(" "))
-    };
+    let call = if args.is_empty() { format!("(tool/{name})") } else { format!("(tool/{name} {{{}}})", args.join(" ")) };
     format!("{}{about}\n  {call}\n", render_inventory(&tool.name, signature))
 }
 
