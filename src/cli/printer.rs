@@ -13,6 +13,8 @@ use crate::event::{
     TurnEnd, elapsed_ms,
 };
 
+use crate::workbench::format::plural;
+
 /// Marks in front of lines.
 struct Marks {
     good: &'static str,
@@ -233,10 +235,7 @@ impl<W: Write> Printer<W> {
         self.ended |= root;
         let started_ms = self.started_ms.remove(&envelope.address).unwrap_or(envelope.at_ms);
         let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
-        let turns = match end.usage.totals.turns {
-            1 => "1 turn".to_owned(),
-            n => format!("{n} turns"),
-        };
+        let turns = plural(end.usage.totals.turns.into(), "turn");
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
@@ -250,3 +249,6 @@ impl<W: Write> Printer<W> {
         self.extras(end);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,7 +51,23 @@ fn the_step_is_the_only_thing_on_stdout_and_its_keys_are_stable() {
     let program = Program::new();
     let done = program.run(["run", "sentiment", "--model", "sample:missing_field", "--json"]);
     let step = done.exits(0).json();
-    let expected = ["return", "memory", "usage", "turns", "signature", "name", "field_descriptions", "session"];
+    let expected = [
+        "return",
+        "summary",
+        "refs",
+        "memory",
+        "summaries",
+        "from_turn",
+        "waits_for",
+        "usage",
+        "turns",
+        "calls",
+        "children",
+        "signature",
+        "name",
+        "field_descriptions",
+        "session",
+    ];
     assert_eq!(keys(&step), expected);
     assert_eq!(step["memory"], json!({}));
     assert_eq!(step["signature"], "(text :string) -> {sentiment :enum[positive negative neutral], score :float}");

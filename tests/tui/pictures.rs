@@ -40,7 +40,7 @@ fn rows(model: &mut Model) -> String {
 }
 
 /// Compares a screen at the given sizes with its pictures.
-fn screens(name: &str, sizes: &[(u16, u16)], scene: impl Fn((u16, u16)) -> Model) {
+pub(crate) fn screens(name: &str, sizes: &[(u16, u16)], scene: impl Fn((u16, u16)) -> Model) {
     insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         for size in sizes {
             let mut model = scene(*size);

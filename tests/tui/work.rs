@@ -1,14 +1,20 @@
 //! What programs, tools, people and agents below look like: pictures, and that a live run and its session draw the same.
 
+use std::path::Path;
+
+use ptc_workbench::agent::Bundled;
+use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{
-    Address, AgentRecord, AnswerGiven, CallStatus, CompactionDone, Envelope, ErrorRecord, Event, Extract, Kept,
-    MemoryChange, ModelRecord, NativeCall, PartKind, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart,
-    ReplyStatus, RequestMade, Role, RunEnd, RunStart, Source, ToolCall, ToolEnd, TurnEnd,
+    Address, AgentRecord, AnswerGiven, CallStatus, CompactionDone, Envelope, ErrorRecord, Extract, Kept, MemoryChange,
+    ModelRecord, NativeCall, PartKind, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus,
+    RequestMade, Role, RunEnd, RunStart, Source, ToolCall, ToolEnd, TurnEnd,
 };
-use ptc_workbench::session::Skeleton;
-use ptc_workbench::tui::backend::{Ended, Happening, Question};
+use ptc_workbench::session::{Header, SessionId, Skeleton};
+use ptc_workbench::tui::backend::{Backend as _, Ended, Happening, OpenSession, Question, SessionKey};
+use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::transcript::Transcript;
+use ptc_workbench::workbench::Workbench;
 
 use super::pictures::screens;
 use super::story::{NOW_MS, Story, end, fresh, happened, ran, tell, text};
@@ -199,17 +205,15 @@ fn a_program_that_streams_and_one_that_runs() {
 fn nested(whole: bool) -> Vec<Envelope> {
     let child = |story: Story, at: &str, name: &str| {
         let turn = format!("{at}/t1");
-        story
-            .run(at, name, "json", r#"{"text":"a long text"}"#)
-            .turn(&turn)
-            .wants(&turn, "json", 0)
-            .wait(120)
-            .reply(&turn, r#"{"words": 3}"#, (20, 4))
+        story.run(at, name, "json", r#"{"text":"a long text"}"#).turn(&turn).wants(&turn, "json", 0).wait(120).reply(
+            &turn,
+            r#"{"words": 3}"#,
+            (20, 4),
+        )
     };
     let extract = |story: Story, turn: &str| story.extract(turn, "whole", (0, 12)).check(turn, Vec::new()).ended(turn);
-    let ended = |story: Story, at: &str| {
-        story.tell(at, RunEnd { value: Some(text(r#"{"words":3}"#)), ..RunEnd::default() })
-    };
+    let ended =
+        |story: Story, at: &str| story.tell(at, RunEnd { value: Some(text(r#"{"words":3}"#)), ..RunEnd::default() });
     let program = "(def a (tool/counter {:text \"one\"}))\n(def b (tool/counter {:text \"two\"}))\n(return {:sum 6})";
     let mut story = Story::new()
         .run("r0", "boss", "ptc_lisp", "{}")
@@ -294,13 +298,23 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
     assert_eq!((transcript.facts.agent.as_str(), transcript.facts.turn), ("boss", 1));
 }
 
+/// The events as a session of the real backend.
+fn saved(dir: &Path, events: &[Envelope]) -> OpenSession {
+    let header = Header::new(SessionId::new(NOW_MS, 7), NOW_MS);
+    let lines = events.iter().map(|event| event.to_line(None).unwrap());
+    let lines: Vec<String> = [serde_json::to_string(&header).unwrap()].into_iter().chain(lines).collect();
+    let path = dir.join(header.id.file_name());
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(dir.to_owned(), dir, None));
+    let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+    Live::new(workbench, &agent, None).open(&SessionKey::File(path)).unwrap()
+}
+
 #[test]
 fn a_session_draws_what_its_run_drew() {
     for events in [nested(true), nested(false), worked().events()] {
         let dir = tempfile::tempdir().unwrap();
-        let path = super::story::saved(dir.path(), &events);
-        let session = ptc_workbench::session::Session::open(&path).unwrap();
-        let opened = ptc_workbench::tui::live::open_session(&path, session);
+        let opened = saved(dir.path(), &events);
         let mut live = told(&events);
         live.close();
         let mut read = Transcript::of_session(&opened);
@@ -321,7 +335,8 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
     let asked = || Story::new().run("r0", "helper", "json_loop", "{}").turn("r0/t1").wants("r0/t1", "control_json", 1);
     let growing = rows(&mut told(&asked().part("r0/t1", 1, r#"{"thought": "I look it"#).events())).join("\n");
     assert!(growing.contains("… I look it"), "{growing}");
-    let object = r#"{"thought": "I look it up", "tool_call": {"name": "orders", "arguments": {}}, "final_answer": null}"#;
+    let object =
+        r#"{"thought": "I look it up", "tool_call": {"name": "orders", "arguments": {}}, "final_answer": null}"#;
     let control = Extract {
         kind: "control".to_owned(),
         rule: Some("whole".to_owned()),
@@ -332,8 +347,10 @@ fn control_objects_show_their_thought_and_native_calls_what_they_ask() {
     let whole = rows(&mut told(&asked().reply("r0/t1", object, (9, 9)).tell("r0/t1", control).events())).join("\n");
     assert!(whole.contains("… I look it up") && !whole.contains("final_answer"), "{whole}");
     let call = NativeCall { id: "1".to_owned(), name: "orders".to_owned(), args: r#"{"region":"north"}"#.to_owned() };
-    let part = ReplyPart { attempt: 1, kind: PartKind::Call, text: "orders {\"reg".to_owned(), lens: vec![12], ms: vec![0] };
-    let calling = Story::new().run("r0", "helper", "text", "{}").turn("r0/t1").wants("r0/t1", "text", 1).tell("r0/t1", part);
+    let part =
+        ReplyPart { attempt: 1, kind: PartKind::Call, text: "orders {\"reg".to_owned(), lens: vec![12], ms: vec![0] };
+    let calling =
+        Story::new().run("r0", "helper", "text", "{}").turn("r0/t1").wants("r0/t1", "text", 1).tell("r0/t1", part);
     let streams = calling.events();
     let growing = rows(&mut told(&streams)).join("\n");
     assert!(growing.contains("calling orders {\"reg"), "{growing}");
@@ -394,11 +411,19 @@ fn data_from_tools_and_people_cannot_act_on_the_terminal() {
     let story = worked()
         .call("r0/t2/c0", hostile, "table", &quoted)
         .called("r0/t2/c0", &quoted, 1)
-        .tell("r0/t2/c1/q0", QuestionAsked { kind: "ask".to_owned(), text: hostile.to_owned(), options: vec![hostile.to_owned()] })
-        .tell("r0/t2", MemoryChange { set: vec![(hostile.to_owned(), Kept::Whole(hostile.to_owned()))], ..MemoryChange::default() })
+        .tell(
+            "r0/t2/c1/q0",
+            QuestionAsked { kind: "ask".to_owned(), text: hostile.to_owned(), options: vec![hostile.to_owned()] },
+        )
+        .tell(
+            "r0/t2",
+            MemoryChange {
+                set: vec![(hostile.to_owned(), Kept::Whole(hostile.to_owned()))],
+                ..MemoryChange::default()
+            },
+        )
         .tell("r0/t2", PlanState { items: vec![(hostile.to_owned(), hostile.to_owned(), Some(hostile.to_owned()))] });
     let all = rows(&mut told(&story.events())).join("\n");
+    assert!(all.contains("Which") || all.contains("asks"), "{all}");
     assert!(!all.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{all:?}");
-    assert!(matches!(story.events().last().map(|e| e.event.kind().to_owned()).as_deref(), Some("plan")));
-    _ = Event::kind;
 }

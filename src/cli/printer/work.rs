@@ -11,6 +11,7 @@ use crate::event::{
     Address, AnswerGiven, CallStatus, CompactionDone, Extract, JsonText, MemoryChange, PlanState, ProgramEnd,
     QuestionAsked, RunEnd, ToolCall, ToolEnd,
 };
+use crate::workbench::format::plural;
 use crate::workbench::wording::{self, Excerpt, cut};
 
 /// Characters of a value, an argument or a text that are printed.
@@ -155,7 +156,8 @@ impl<W: Write> Printer<W> {
         }
         if let Some(below) = end.usage.children {
             let tokens = below.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
-            self.line(&format!("  agents below: {} turns{tokens}", below.turns));
+            let turns = plural(below.turns.into(), "turn");
+            self.line(&format!("  agents below: {turns}{tokens}"));
         }
     }
 

@@ -58,6 +58,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FocusPrevious => focus(model, 5),
         Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),
         Action::SaveAs => save::ask_path(model),
+        Action::Mode(mode) => edit::choose_mode(model, mode),
         Action::ExternalEditor => edit::external(model),
         Action::Suspend => vec![Effect::Suspend],
         Action::Redraw => vec![Effect::Redraw],
