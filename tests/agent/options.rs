@@ -188,8 +188,8 @@ fn a_wrong_value_is_told_at_its_place_with_what_would_be_right() {
             "error options: `compaction.strategy` cannot be \"trm\"; did you mean `trim`?",
         ),
         (
-            "compaction = { keep_recent = 2 }",
-            "error options: unknown key `keep_recent` in [compaction]; did you mean `keep_recent_turns`?",
+            "compaction = { keep_recent_turn = 2 }",
+            "error options: unknown key `keep_recent_turn` in [compaction]; did you mean `keep_recent_turns`?",
         ),
         ("compaction = { trigger = 8 }", "error options: `compaction.trigger` must be a table, found 8"),
         (

@@ -276,7 +276,7 @@ fn a_question_to_the_person() {
         let mut model = fresh(size);
         ran(&mut model, super::story::asked().events(), None);
         let question = Question {
-            address: ptc_workbench::event::Address::from("r0/t1/q0"),
+            address: ptc_workbench::event::Address::from("r0/t1"),
             text: "system:\nYou answer with JSON.\n\nuser:\nClassify the sentiment of: I love this product!".to_owned(),
         };
         let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];

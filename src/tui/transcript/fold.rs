@@ -145,10 +145,10 @@ impl Transcript {
         let Some(&TurnCells { base, after }) = self.turns.get(turn) else { return };
         let started_ms = events.first().map_or(0, |envelope| envelope.at_ms);
         let part = |card: &Card| if let Card::Turn(card) = card { card.part } else { Part::Whole };
-        let indexes = (base..base + TURN_CELLS).chain(after);
-        for (index, mut card) in
-            indexes.zip(turn_cards(turn, started_ms, None).into_iter().chain([self.after_card(turn)]))
-        {
+        let [request_card, reasoning, turn_card, feedback] = turn_cards(turn, started_ms, None);
+        let behind = after.map(|_| turn_card.clone());
+        let cards = [request_card, reasoning, turn_card, feedback].into_iter().chain(behind);
+        for (index, mut card) in (base..base + TURN_CELLS).chain(after).zip(cards) {
             if let Card::Turn(card) = &mut card {
                 card.part = part(&self.cells[index].card);
             }
