@@ -61,7 +61,11 @@ impl Plan {
             None => signature.output.clone(),
         };
         let output = output.unwrap_or(Type::Any);
-        let variant = Variant::of(!tools.is_empty(), &output, signature.output.is_some() || agent.schema.is_some());
+        let variant = Variant::of(
+            tools.iter().any(Tool::is_native),
+            &output,
+            signature.output.is_some() || agent.schema.is_some(),
+        );
         let answers_json = agent.mode == Mode::Json || (agent.mode == Mode::Text && variant == Variant::Json);
         let schema = match &agent.schema {
             _ if !answers_json => None,
@@ -90,6 +94,16 @@ impl Plan {
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         let same = |tool: &&Tool| signature::underscored(&tool.name) == signature::underscored(name);
         self.tools.iter().find(|tool| tool.name == name).or_else(|| self.tools.iter().find(same))
+    }
+
+    /// The tools that the model may call itself.
+    pub fn native_tools(&self) -> impl Iterator<Item = &Tool> + Clone {
+        self.tools.iter().filter(|tool| tool.is_native())
+    }
+
+    /// The tool that the model may call by this name; `-` and `_` are the same.
+    pub fn native_tool(&self, name: &str) -> Option<&Tool> {
+        self.tool(name).filter(|tool| tool.is_native())
     }
 
     /// The agent behind a tool.

@@ -9,7 +9,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{Agent, Diagnostic, Place};
+use super::{Agent, Diagnostic, Mode, Place};
 use crate::config::document::advice;
 
 pub(in crate::agent) use table::{ROWS, row};
@@ -312,15 +312,13 @@ impl Member {
 fn check_members(table: &Json, key: &str, members: &[(&str, Member)], findings: &mut Vec<Diagnostic>) {
     for member in table.members().unwrap_or_default() {
         let place = format!("{key}.{}", member.key);
-        match members.iter().find(|(name, _)| *name == member.key) {
-            Some((_, kind)) => {
-                findings.extend(kind.wrong(&member.value).map(|message| wrong(&place, format!("`{place}` {message}"))))
-            }
-            None => {
-                let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-                let near = advice(&member.key, &names);
-                findings.push(wrong(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
-            }
+        if let Some((_, kind)) = members.iter().find(|(name, _)| *name == member.key) {
+            let found = kind.wrong(&member.value);
+            findings.extend(found.map(|message| wrong(&place, format!("`{place}` {message}"))));
+        } else {
+            let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+            let near = advice(&member.key, &names);
+            findings.push(wrong(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
         }
     }
 }
@@ -347,6 +345,12 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     };
     let strategy = table.get("strategy").and_then(Json::as_str);
     let coalesce = strategy.map_or(key == "compression", |word| word == "coalesce");
+    if coalesce && agent.mode == Mode::JsonLoop {
+        findings.push(wrong(
+            key,
+            "json_loop shortens its history by strategy `trim` only; `coalesce` tells what programs did",
+        ));
+    }
     check_members(table, key, if coalesce { COALESCE } else { TRIM }, findings);
     let number = |name: &str| table.get(name).and_then(count);
     if coalesce {

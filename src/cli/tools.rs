@@ -51,7 +51,7 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
         tool.is_effectful().then(|| "may change something outside".to_owned()),
         Some(format!("{} ms at most", tool.timeout_ms)),
     ];
-    notes.into_iter().flatten().map(|note| format!(" · {note}")).collect()
+    notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
 }
 
 fn as_json(plan: &Plan, tool: &Tool) -> Json {

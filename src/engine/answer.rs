@@ -3,7 +3,7 @@
 use ptc_core::reply::{self, Extracted, Finish, Outcome, Recovery, Reject, Want};
 use ptc_core::signature::json_schema::unwrap;
 use ptc_core::signature::{self, Issue, Policy, Severity, Type};
-use ptc_core::value::{Json, Value};
+use ptc_core::value::{Json, Value, json};
 
 use crate::agent::Plan;
 
@@ -11,8 +11,6 @@ use crate::agent::Plan;
 pub(super) struct Answer {
     /// What extraction found.
     pub(super) extracted: Extracted,
-    /// The JSON that was read, untouched.
-    pub(super) json: Option<Json>,
     /// Issues of the check; `None` when nothing of the right outer shape was found, so nothing was checked.
     pub(super) issues: Option<Vec<Issue>>,
     /// The answer, keys in the order of the reply; `None` when it does not fit.
@@ -34,13 +32,30 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
         Ok(_) => Ok(()),
     };
     let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
-    let json = match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(json.clone()),
+    let tried = match &extracted.outcome {
+        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(attempt(plan, json)),
         Outcome::Malformed { .. } | Outcome::NotFound => None,
     };
-    match json.as_ref().map(|json| attempt(plan, json)) {
-        Some(Ok(trial)) => Answer { extracted, json, issues: Some(trial.issues), value: trial.value },
-        Some(Err(_)) | None => Answer { extracted, json, issues: None, value: None },
+    match tried {
+        Some(Ok(trial)) => Answer { extracted, issues: Some(trial.issues), value: trial.value },
+        Some(Err(_)) | None => Answer { extracted, issues: None, value: None },
+    }
+}
+
+/// Checks a value that was found otherwise: what was found, and the answer when it fits. A text that holds JSON counts as that JSON
+/// when only that fits (decision H7).
+pub(super) fn fit(plan: &Plan, json: &Json) -> (Vec<Issue>, Option<Json>) {
+    let tried = |json: &Json| match attempt(plan, json) {
+        Ok(trial) => (trial.issues, trial.value),
+        Err(shape) => (vec![shape], None),
+    };
+    let inner = || json.as_str().and_then(|text| json::parse(text).ok());
+    match tried(json) {
+        (issues, None) => match inner().map(|inner| tried(&inner)) {
+            Some((more, Some(value))) => (more, Some(value)),
+            _ => (issues, None),
+        },
+        fitting => fitting,
     }
 }
 

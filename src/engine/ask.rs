@@ -14,7 +14,7 @@ use super::cycle::Cycle;
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade,
 };
-use crate::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
+use crate::model::{Call, Content, ErrorClass, Finish, ModelError, ModelEvent, Reply};
 use crate::port::SinkError;
 use crate::prompt::{self, Asked};
 
@@ -186,6 +186,7 @@ impl Cycle<'_> {
     ) -> Result<Reply, Halt> {
         match result {
             Ok(reply) => {
+                let reply = self.with_ids(reply);
                 self.totals.requests = self.totals.requests.saturating_add(reply.requests.max(1));
                 self.structured_by = reply.structured_by.or(self.structured_by);
                 let status = if reply.finish == Some(Finish::Length) { ReplyStatus::Cut } else { ReplyStatus::Ok };
@@ -222,6 +223,16 @@ impl Cycle<'_> {
                 Err(Halt::Fail(record))
             }
         }
+    }
+
+    /// Calls without an id get one that no call of the run has.
+    fn with_ids(&self, mut reply: Reply) -> Reply {
+        let is_call = |part: &&Content| matches!(part, Content::Call(_));
+        let known = self.messages.iter().flat_map(|message| &message.parts).filter(is_call).count();
+        for (place, call) in reply.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
+            call.id = format!("tc_{}", known + place + 1);
+        }
+        reply
     }
 
     pub(super) fn stopped(&self, interrupt: Option<&Interrupt>) -> ErrorRecord {

@@ -7,53 +7,88 @@ use ptc_core::value::Json;
 
 use super::answer::{self, Answer};
 use super::cycle::Cycle;
-use super::{Answered, Halt, Input, inputs};
+use super::{Answered, Halt, Input, begin, refs};
 use crate::event::{Address, Check, ErrorRecord, Extract, IssueRecord, Kept, MessagePart, Role, Source, hex_sha};
 use crate::model::{Finish, Reply};
 use crate::prompt::json::{self as prompt, Problem};
 
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
-    let context = inputs(cycle, input).await?;
-    let opening = prompt::open(cycle.plan, &context, &input.descriptions)
-        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
-    let mut at = cycle.begin_turn().await?;
-    for warning in &opening.warnings {
-        cycle.notice(&at, warning.clone()).await?;
-    }
-    cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
-    cycle.say_history(&at, input).await?;
-    cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
+    let mut at = begin(cycle, input, prompt::open).await?;
+    let mut ref_retries = cycle.plan.settings.ref_retries;
     loop {
-        match turn(cycle, &at).await? {
-            Some(answer) => return Ok(answer.into()),
+        match turn(cycle, &at, &mut ref_retries).await? {
+            Some(answer) => return Ok(answer),
             None => at = cycle.begin_turn().await?,
         }
     }
 }
 
 /// One turn: the answer when it fits, nothing when another turn follows.
-async fn turn(cycle: &mut Cycle<'_>, at: &Address) -> Result<Option<Json>, Halt> {
+async fn turn(cycle: &mut Cycle<'_>, at: &Address, ref_retries: &mut u32) -> Result<Option<Answered>, Halt> {
     let reply = cycle.ask(at, &prompt::asked(cycle.plan)).await?;
     if let Some(record) = withheld(&reply) {
         cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
         return Err(Halt::Fail(record));
     }
-    let (answer, found) = judge(cycle, at, &reply).await?;
-    let Some(record) = found else {
-        cycle.end_turn(at, reply.usage, None).await?;
-        return Ok(answer.value);
+    let verdict = json_verdict(cycle, at, &reply, ref_retries).await?;
+    settle(cycle, at, &reply, verdict).await
+}
+
+/// A JSON answer: complete, or what to do about it.
+pub(super) async fn json_verdict(
+    cycle: &Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+    ref_retries: &mut u32,
+) -> Result<Result<Answered, Miss>, Halt> {
+    let (answer, found) = judge(cycle, at, reply).await?;
+    Ok(match found {
+        None => complete(cycle, answer.value.unwrap_or_default(), ref_retries).await,
+        Some(record) => {
+            let parts = feedback(cycle, &answer, &record, reply);
+            Err((record, Some(parts)))
+        }
+    })
+}
+
+/// A failure of a turn, and what goes back when another turn may follow.
+pub(super) type Miss = (ErrorRecord, Option<Vec<MessagePart>>);
+
+/// An answer that fits, with its refs; or what is missing of them.
+pub(super) async fn complete(cycle: &Cycle<'_>, value: Json, ref_retries: &mut u32) -> Result<Answered, Miss> {
+    match refs::extract(cycle.plan, &value, ref_retries).await {
+        refs::Found::All(refs) => Ok(Answered { value, refs, ..Answered::default() }),
+        refs::Found::Missing { record, parts } => Err((record, parts)),
+    }
+}
+
+/// Ends the turn: with the answer, with feedback and another turn, or with the run.
+pub(super) async fn settle(
+    cycle: &mut Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+    verdict: Result<Answered, Miss>,
+) -> Result<Option<Answered>, Halt> {
+    let (record, parts) = match verdict {
+        Ok(answered) => {
+            cycle.end_turn(at, reply.usage, None).await?;
+            return Ok(Some(answered));
+        }
+        Err(miss) => miss,
     };
-    let is_last = cycle.totals.turns + 1 >= cycle.plan.agent.max_turns;
-    if !is_last {
-        let parts = feedback(cycle, &answer, &record, &reply);
-        let pointer = vec![MessagePart::Reply { reply: at.clone() }];
-        cycle.say(at, Role::Assistant, Source::Reply, pointer).await?;
+    let goes_on = cycle.totals.turns + 1 < cycle.plan.agent.max_turns;
+    let parts = parts.filter(|_| goes_on);
+    let is_over = parts.is_none();
+    if let Some(parts) = parts {
+        if !reply.text.trim().is_empty() {
+            cycle.say(at, Role::Assistant, Source::Reply, vec![MessagePart::Reply { reply: at.clone() }]).await?;
+        }
         cycle.say(at, Role::User, Source::Feedback, parts).await?;
     }
     cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
-    cycle.check_tokens()?;
-    if is_last { Err(Halt::Fail(record)) } else { Ok(None) }
+    cycle.check_budget()?;
+    if is_over { Err(Halt::Fail(record)) } else { Ok(None) }
 }
 
 /// What goes back after an answer that cannot be used.
@@ -82,13 +117,16 @@ pub(super) fn withheld(reply: &Reply) -> Option<ErrorRecord> {
     }
 }
 
+/// A reply that the output limit cut.
+pub(super) fn truncated(reply: &str) -> ErrorRecord {
+    let message = format!("the output limit cut the reply after {} characters", reply.chars().count());
+    ErrorRecord::new(Reason::ReplyTruncated, message)
+}
+
 /// Why the answer cannot be used; nothing when it can. A cut reply never can.
 fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
     if cut {
-        return Some(ErrorRecord::new(
-            Reason::ReplyTruncated,
-            format!("the output limit cut the reply after {} characters", reply.chars().count()),
-        ));
+        return Some(truncated(reply));
     }
     match &answer.extracted.outcome {
         Outcome::Found { .. } => None,
@@ -114,15 +152,13 @@ fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
 }
 
 /// Reads and checks a JSON answer and tells what was found; the failure when it cannot be used.
-pub(super) async fn judge(
-    cycle: &Cycle<'_>,
-    at: &Address,
-    reply: &Reply,
-) -> Result<(Answer, Option<ErrorRecord>), Halt> {
+pub(super) async fn judge(cycle: &Cycle<'_>, at: &Address, reply: &Reply) -> Result<(Answer, Option<ErrorRecord>), Halt> {
     let cut = reply.finish == Some(Finish::Length);
     let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
     let found = failure_of(&answer, cut, &reply.text);
-    cycle.emit(at, extract_event(&answer.extracted, &answer, &reply.text, found.as_ref())).await?;
+    let is_parse_error = |record: &&ErrorRecord| record.reason != Reason::ValidationError.name();
+    let error = found.as_ref().filter(is_parse_error).cloned();
+    cycle.emit(at, Extract { error, ..told("json", &answer.extracted, &reply.text) }).await?;
     if let Some(issues) = answer.issues.as_ref().filter(|_| !cut) {
         let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
         let issues = issues.iter().map(issue_record).collect();
@@ -131,28 +167,32 @@ pub(super) async fn judge(
     Ok((answer, found))
 }
 
-fn extract_event(extracted: &Extracted, answer: &Answer, reply: &str, failed: Option<&ErrorRecord>) -> Extract {
+/// What was found in a reply, as it is told; without the failure.
+pub(super) fn told(kind: &str, extracted: &Extracted, reply: &str) -> Extract {
     let candidate = extracted.candidate();
     let fixes: Vec<_> = candidate
         .into_iter()
         .flat_map(|candidate| &candidate.fixes)
         .map(|fix| (fix.kind.row().name.to_owned(), fix.at.start, fix.at.end))
         .collect();
-    let repaired = answer.json.as_ref().filter(|_| !fixes.is_empty()).map(|json| Kept::of(json.to_text()));
+    let json = match &extracted.outcome {
+        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(json),
+        Outcome::Malformed { .. } | Outcome::NotFound => None,
+    };
+    let repaired = json.filter(|_| !fixes.is_empty()).map(|json| Kept::of(json.to_text()));
     let error_at = match &extracted.outcome {
         Outcome::Malformed { error } => Some(error.offset),
         _ => None,
     };
-    let is_parse_error = |record: &&ErrorRecord| record.reason != Reason::ValidationError.name();
     Extract {
-        kind: "json".to_owned(),
+        kind: kind.to_owned(),
         rule: candidate.map(|candidate| candidate.rule.name().to_owned()),
         candidates: u32::try_from(extracted.candidates.len() + extracted.unlisted).unwrap_or(u32::MAX),
         fixes,
         span: candidate.map(|candidate| (candidate.span.start, candidate.span.end)),
         sha: hex_sha(reply.as_bytes()),
         repaired,
-        error: failed.filter(is_parse_error).cloned(),
+        error: None,
         error_at,
     }
 }

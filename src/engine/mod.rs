@@ -11,6 +11,7 @@ mod child;
 mod compaction;
 mod cycle;
 mod json;
+mod json_loop;
 mod ports;
 mod preview;
 mod program;
@@ -23,12 +24,14 @@ use std::collections::HashMap;
 use futures::future::BoxFuture;
 use ptc_core::lisp::Memory;
 use ptc_core::reasons::Reason;
+use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
-use crate::event::{Address, Check, ErrorRecord, IssueRecord};
+use crate::event::{Address, Check, ErrorRecord, IssueRecord, Role, Source};
 use crate::model::Message;
 use crate::port::SinkError;
+use crate::prompt::json::Opening;
 
 pub use ask::{PART_BYTES, PART_MS};
 pub use cycle::Tree;
@@ -153,8 +156,26 @@ async fn by_mode(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Answered
         (Mode::Json, _) | (Mode::Text, Variant::Json) => json::run(cycle, input).await,
         (Mode::Text, _) => text::run(cycle, input).await,
         (Mode::PtcLisp, _) => ptc_lisp::run(cycle, input).await,
-        (Mode::JsonLoop, _) => Err(Halt::fail(Reason::InvalidAgent, "this mode is not in this build")),
+        (Mode::JsonLoop, _) => json_loop::run(cycle, input).await,
     }
+}
+
+/// What opens a run in a mode.
+type Open = fn(&Plan, &Value, &[(String, String)]) -> Result<Opening, TemplateError>;
+
+/// Checks the context, starts the first turn and says the opening messages.
+async fn begin(cycle: &mut cycle::Cycle<'_>, input: &Input, open: Open) -> Result<Address, Halt> {
+    let context = inputs(cycle, input).await?;
+    let opening = open(cycle.plan, &context, &input.descriptions)
+        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
+    let at = cycle.begin_turn().await?;
+    for warning in &opening.warnings {
+        cycle.notice(&at, warning.clone()).await?;
+    }
+    cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
+    cycle.say_history(&at, input).await?;
+    cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
+    Ok(at)
 }
 
 /// Checks the context against the parameters.

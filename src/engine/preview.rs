@@ -40,7 +40,8 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
             (opened, prompt::ptc_lisp::asked(plan, super::ptc_lisp::opens_with_tools(plan)))
         }
         (Mode::JsonLoop, _) => {
-            return Err(vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, "not in this build")]);
+            let opened = prompt::json_loop::open(plan, &value, &context.descriptions).map_err(template)?;
+            (opened, prompt::json_loop::asked(plan))
         }
     };
     let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };

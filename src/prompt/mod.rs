@@ -4,6 +4,7 @@
 //! Stable parts come first, so that provider caches work. It must never read a clock or a file.
 
 pub mod json;
+pub mod json_loop;
 pub mod ptc_lisp;
 pub mod refs;
 pub mod text;

@@ -16,13 +16,12 @@ const TOOLS_JSON: &str = include_str!("../../assets/prompts/text_tools_json.md")
 
 /// What a request of the variants without schema asks for.
 pub fn asked(plan: &Plan) -> Asked {
-    let native = plan.tools.iter().filter(|tool| tool.is_native());
     let want = if plan.variant.is_json() { Want::Json } else { Want::Text };
     Asked {
         want,
         schema: None,
-        tools: native.clone().map(crate::tool::Tool::schema).collect(),
-        tool_names: native.map(|tool| tool.name.clone()).collect(),
+        tools: plan.native_tools().map(crate::tool::Tool::schema).collect(),
+        tool_names: plan.native_tools().map(|tool| tool.name.clone()).collect(),
     }
 }
 
@@ -33,16 +32,14 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
         Variant::ToolsText => TOOLS_TEXT,
         Variant::ToolsJson => TOOLS_JSON,
     };
-    let mut user = Vec::new();
-    let warnings = json::mission(plan, context, &mut user)?;
-    let known = json::inputs(plan, context, descriptions);
-    if !known.is_empty() {
-        user.push(ours("task", "\n"));
-        user.extend(known);
-    }
+    let mut user = json::inputs(plan, context, descriptions);
     if plan.variant == Variant::ToolsJson {
         user.push(ours("output", format!("\n# Expected output of the final answer\n\n{}", json::expected(plan))));
     }
+    if !user.is_empty() {
+        user.push(ours("task", "\n# Task\n\n"));
+    }
+    let warnings = json::mission(plan, context, &mut user)?;
     Ok(Opening { system: system(card, &plan.agent.system_prompt), user: json::joined(user), warnings })
 }
 

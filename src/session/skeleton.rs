@@ -69,6 +69,8 @@ pub struct RunEntry {
     pub answer: Option<String>,
     /// Reason and message, when it failed.
     pub fail: Option<(String, String)>,
+    /// The question whose answer it waits for.
+    pub waits_for: Option<String>,
     /// Tokens so far.
     pub tokens: Option<Tokens>,
     /// Its turns.
@@ -132,6 +134,7 @@ impl Skeleton {
                 state: RunState::Open,
                 answer: None,
                 fail: None,
+                waits_for: None,
                 tokens: None,
                 turns: Vec::new(),
                 events: place..place + 1,
@@ -176,7 +179,10 @@ impl RunEntry {
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
             }
+            Event::RunWait(wait) => self.waits_for = Some(wait.question.clone()),
+            Event::AnswerGiven(_) => self.waits_for = None,
             Event::RunEnd(end) => {
+                self.waits_for = None;
                 self.state = if end.fail.is_some() { RunState::Failed } else { RunState::Returned };
                 self.answer = end.value.as_ref().map(|text| text.as_str().to_owned());
                 self.fail = end.fail.as_ref().map(|fail| (fail.reason.clone(), fail.message.clone()));

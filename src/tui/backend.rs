@@ -51,6 +51,8 @@ pub struct Preview {
     pub request: Vec<SentMessage>,
     /// The JSON Schema of the answer, on several lines.
     pub schema: Option<String>,
+    /// The tools that the provider would get: name and JSON Schema of the arguments, on several lines.
+    pub tools: Vec<(String, String)>,
 }
 
 /// One message as sent.

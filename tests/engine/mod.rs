@@ -1,13 +1,16 @@
-//! The engine in json mode: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
+//! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
 mod budget;
 mod context;
 mod correction;
+mod json_loop;
+mod piping;
 mod property;
 mod ptc;
 mod record;
 mod shape;
 mod stop;
+mod text;
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +19,7 @@ use ptc_core::value::{Json, json};
 use ptc_workbench::agent::{Agent, Plan, Step};
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::{Address, Envelope, Event};
-use ptc_workbench::model::{Model, Request};
+use ptc_workbench::model::{Model, Reply, Request};
 use ptc_workbench::port::{Clock, Sink, SinkError, Stop};
 use ptc_workbench::replay::{Outcome, Recording, replay};
 use ptc_workbench::session::{Header, Session, SessionId};
@@ -94,8 +97,13 @@ pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, cl
 
 /// A scripted model and the requests it got.
 pub(crate) fn recorded_script(replies: &[&str]) -> (impl Model + use<>, Arc<Mutex<Vec<Request>>>) {
+    recorded_replies(replies.iter().map(|text| Reply::from(*text)).collect())
+}
+
+/// The same for replies that may call tools natively.
+pub(crate) fn recorded_replies(replies: Vec<Reply>) -> (impl Model + use<>, Arc<Mutex<Vec<Request>>>) {
     let requests = Arc::new(Mutex::new(Vec::new()));
-    let (kept, replies) = (Arc::clone(&requests), replies.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+    let kept = Arc::clone(&requests);
     let model = ptc_workbench::model::ClosureModel::new(move |request: &Request| {
         let mut requests = kept.lock().unwrap();
         requests.push(request.clone());

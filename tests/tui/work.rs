@@ -7,7 +7,7 @@ use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{
     Address, AgentRecord, AnswerGiven, CallStatus, CompactionDone, Envelope, ErrorRecord, Extract, Kept, MemoryChange,
     ModelRecord, NativeCall, PartKind, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus,
-    RequestMade, Role, RunEnd, RunStart, Source, ToolCall, ToolEnd, TurnEnd,
+    RequestMade, Role, RunEnd, RunStart, RunWait, Source, ToolCall, ToolEnd, TurnEnd,
 };
 use ptc_workbench::session::{Header, SessionId, Skeleton};
 use ptc_workbench::tui::backend::{Backend as _, Ended, Happening, OpenSession, Question, SessionKey};
@@ -288,6 +288,12 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
     assert_eq!(skeleton.roots().count(), 1);
     assert_eq!(skeleton.last().unwrap().agent, "boss");
     assert_eq!(skeleton.last().unwrap().turns.len(), 1);
+    let waiting = asking().tell("r0", RunWait { question: "r0/t1/c0/q0".to_owned() }).events();
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(saved(dir.path(), &waiting).summary.result, "waits for the answer to r0/t1/c0/q0");
+    let dir = tempfile::tempdir().unwrap();
+    let summary = saved(dir.path(), &events).summary;
+    assert_eq!((summary.agent.as_str(), summary.turns, summary.result.as_str()), ("boss", 1, r#"{"sum":6}"#));
     let transcript = told(&events);
     assert_eq!((transcript.facts.agent.as_str(), transcript.facts.turn), ("boss", 1));
 }

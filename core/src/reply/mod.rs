@@ -2,9 +2,10 @@
 //!
 //! In: the text of a reply. Out: a JSON tree whose spans point into that text, how it was found, what was mended, and
 //! what else could have been meant ([`extract()`]); for replies that still grow, a partial tree ([`stream`]); for
-//! replies that hold a program, its text ([`program`]).
+//! replies that hold a program, its text ([`program`]); for replies that are a control object, what it says ([`control`]).
 //! Nothing is mended silently, a cut reply is not completed, and no input may panic or cost more than linear time.
 
+pub mod control;
 mod extract;
 mod fence;
 mod fixes;
@@ -13,6 +14,7 @@ pub mod program;
 mod reasoning;
 mod recovery;
 mod repair;
+mod repeats;
 mod scan;
 pub mod stream;
 mod want;
@@ -24,4 +26,5 @@ pub use extract::extract;
 pub use fixes::{FIXES, Fix, FixKind, FixRow};
 pub use outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
 pub use recovery::{Finish, Recovery};
+pub use repeats::{CHUNK_CHARS, REPEATS, repeated};
 pub use want::{Scalar, Want};

@@ -43,8 +43,8 @@ fn answered(result: &str, ms: u64, cached: bool) -> Event {
     ToolEnd { result: Some(text(result)), ms, cached, ..ToolEnd::default() }.into()
 }
 
-fn error(reason: &str, message: &str) -> Option<ErrorRecord> {
-    Some(ErrorRecord { reason: reason.to_owned(), message: message.to_owned(), ..ErrorRecord::default() })
+fn error(reason: &str, message: &str) -> ErrorRecord {
+    ErrorRecord { reason: reason.to_owned(), message: message.to_owned(), ..ErrorRecord::default() }
 }
 
 fn owned(texts: &[&str]) -> Vec<String> {
@@ -67,8 +67,12 @@ fn a_turn_with_a_program_is_told_in_short_lines() {
         ("r0/t1/c2", call("order", "{}")),
         (
             "r0/t1/c2",
-            ToolEnd { status: CallStatus::Refused, error: error("unknown_tool", "no `order`"), ..ToolEnd::default() }
-                .into(),
+            ToolEnd {
+                status: CallStatus::Refused,
+                error: Some(error("unknown_tool", "no `order`")),
+                ..ToolEnd::default()
+            }
+            .into(),
         ),
         (
             "r0/t1",
@@ -139,7 +143,7 @@ fn an_error_shows_its_place_in_the_program() {
             "r0/t1",
             ProgramEnd {
                 status: "error".to_owned(),
-                error: error("type_error", "+ expects numbers"),
+                error: Some(error("type_error", "+ expects numbers")),
                 span: Some((25, 30)),
                 ..ProgramEnd::default()
             }
@@ -171,7 +175,7 @@ fn agents_below_stand_to_the_right_and_do_not_end_the_run() {
         ("r0/t1/c0", start("helper", "json")),
         ("r0/t1/c0/t1", TurnStart::default().into()),
         ("r0/t1/c0/t1", reply("{}")),
-        ("r0/t1/c0", RunEnd { fail: error("validation_error", "no"), ..RunEnd::default() }.into()),
+        ("r0/t1/c0", RunEnd { fail: Some(error("validation_error", "no")), ..RunEnd::default() }.into()),
         ("r0/t1/c0", answered("{}", 5, false)),
         (
             "r0",
@@ -236,7 +240,7 @@ fn nothing_from_outside_acts_on_the_terminal() {
             ProgramEnd {
                 value: Some(Kept::Whole(hostile.to_owned())),
                 prints: owned(&[hostile]),
-                error: error(hostile, hostile),
+                error: Some(error(hostile, hostile)),
                 warnings: owned(&[hostile]),
                 summaries: vec![(hostile.to_owned(), hostile.to_owned())],
                 ..ProgramEnd::default()

@@ -8,9 +8,9 @@ use crate::event::ErrorRecord;
 /// `extract`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Extract {
-    /// What was looked for: json.
+    /// What was looked for: json, program, control.
     pub kind: String,
-    /// The rule that found the candidate: whole, `json_fence`, fence, start, bracket, scalar, …
+    /// The rule that found the candidate: whole, `json_fence`, fence, start, bracket, scalar, prose, native, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// How many candidates were read.

@@ -91,6 +91,8 @@ impl Backend for Live {
             let sent =
                 |message: &Message| SentMessage { role: message.role, sections: message.sections(&RunText::default()) };
             preview.request = made.messages.iter().map(sent).collect();
+            let tools = made.request.tools.iter();
+            preview.tools = tools.map(|tool| (tool.name.clone(), tool.parameters.json().to_pretty())).collect();
             preview.schema = made.request.schema.as_ref().map(ptc_core::value::Json::to_pretty);
         }
         preview

@@ -133,6 +133,9 @@ fn preview(model: &Model) -> Popup {
     if let Some(schema) = &preview.schema {
         parts.push(("schema of the answer".to_owned(), schema.clone(), Language::Json));
     }
+    for (name, schema) in &preview.tools {
+        parts.push((format!("tool · {name}"), schema.clone(), Language::Json));
+    }
     if parts.is_empty() {
         let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
         let text = findings.collect::<Vec<_>>().join("\n");

@@ -1,0 +1,93 @@
+//! Steps as contexts across modes: the pipelines of the source documents, one after the other.
+
+use ptc_core::signature;
+use ptc_workbench::agent::{Agent, Context, Step};
+use ptc_workbench::model::Reply;
+
+use super::{Ran, Request, json, recorded_replies, run};
+
+fn agent(toml: &str) -> Agent {
+    Agent::from_toml(toml, "test.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+async fn ran<R: Into<Reply>>(
+    agent: &Agent,
+    context: &str,
+    replies: impl IntoIterator<Item = R>,
+) -> (Ran, Vec<Request>) {
+    let (model, requests) = recorded_replies(replies.into_iter().map(Into::into).collect());
+    let ran = run(agent, context, &model).await;
+    super::replays(&ran.events).await;
+    let requests = requests.lock().unwrap().clone();
+    (ran, requests)
+}
+
+/// The context that a Step is for an agent.
+fn carried(step: &Step, agent: &Agent) -> String {
+    let signature = signature::parse(agent.signature.as_deref().unwrap()).unwrap();
+    Context::chained(step, &signature).expect("the Step fits").json.to_text()
+}
+
+#[tokio::test]
+async fn json_feeds_ptc_lisp_with_aligned_types() {
+    let classify =
+        agent("prompt = 'Classify: {{text}}'\nsignature = '(text :string) -> {sentiment :string, score :float}'");
+    let act = agent(
+        "mode = 'ptc_lisp'\nprompt = 'Act on sentiment'\nsignature = '(sentiment :string, score :float) -> {action :string}'\n\
+         [tools.alert]\nkind = 'table'\ndefault = 'alerted'\n",
+    );
+    let (first, _) = ran(&classify, r#"{"text":"Great!"}"#, [r#"{"sentiment": "positive", "score": 0.9}"#]).await;
+    assert_eq!(first.outcome(), r#"{"sentiment":"positive","score":0.9}"#);
+    let (second, _) = ran(&act, &carried(&first.step, &act), ["(return {:action (alert)})"]).await;
+    assert_eq!(second.outcome(), r#"{"action":"alerted"}"#);
+}
+
+#[tokio::test]
+async fn ptc_lisp_feeds_json() {
+    let fetch = agent(
+        "mode = 'ptc_lisp'\nprompt = 'Fetch data'\nsignature = '(query :string) -> {results [:map]}'\n\
+         [tools.search]\nkind = 'table'\ndefault = [{ title = 'Result' }]\n",
+    );
+    let sum_up = agent("prompt = 'Summarize results'\nsignature = '(results [:map]) -> {summary :string}'");
+    let program = "(return {:results (search query)})";
+    let (first, _) = ran(&fetch, r#"{"query":"test"}"#, [program]).await;
+    assert_eq!(first.outcome(), r#"{"results":[{"title":"Result"}]}"#);
+    let (second, requests) = ran(&sum_up, &carried(&first.step, &sum_up), [r#"{"summary": "Found one result"}"#]).await;
+    assert_eq!(second.outcome(), r#"{"summary":"Found one result"}"#);
+    assert!(requests[0].messages[0].joined().contains(r#"[{"title":"Result"}]"#), "the unused input is shown");
+}
+
+#[tokio::test]
+async fn text_with_tools_feeds_text_without() {
+    let gather = agent(
+        "mode = 'text'\nprompt = 'Look up the population of {{city}}'\n\
+         signature = '(city :string) -> {population :int, country :string}'\n\
+         [tools.lookup]\nkind = 'table'\nsignature = '(city :string) -> {population :int, country :string}'\n\
+         description = 'Look up city data'\ndefault = { population = 14000000, country = 'Japan' }\n",
+    );
+    let sum_up = agent(
+        "mode = 'text'\nprompt = 'Write about {{country}} (pop: {{population}})'\n\
+         signature = '(population :int, country :string) -> {summary :string}'",
+    );
+    let replies =
+        [Reply::calling([("lookup", r#"{"city":"Tokyo"}"#)]), r#"{"population":14000000,"country":"Japan"}"#.into()];
+    let (first, _) = ran(&gather, r#"{"city":"Tokyo"}"#, replies).await;
+    let (second, requests) = ran(&sum_up, &carried(&first.step, &sum_up), [r#"{"summary":"Large."}"#]).await;
+    assert_eq!(second.outcome(), r#"{"summary":"Large."}"#);
+    assert!(requests[0].messages[0].joined().contains("Write about Japan (pop: 14000000)"));
+}
+
+#[tokio::test]
+async fn plain_text_reaches_a_single_parameter_and_json_loop_takes_part() {
+    let write = agent("mode = 'text'\nprompt = 'Write'");
+    let judge = agent("mode = 'json_loop'\nprompt = 'Judge {{text}}'\nsignature = '(text :string) -> {good :bool}'");
+    let (first, _) = ran(&write, "{}", ["A fine text.\n"]).await;
+    let (second, requests) =
+        ran(&judge, &carried(&first.step, &judge), [r#"{"thought":"t","final_answer":{"good":true}}"#]).await;
+    assert_eq!(second.outcome(), r#"{"good":true}"#);
+    assert!(requests[0].messages[0].joined().contains("Judge A fine text."));
+    let text = agent("mode = 'text'\nprompt = 'Is it {{good}}?'\nsignature = '(good :bool) -> :string'");
+    let (third, _) = ran(&text, &carried(&second.step, &text), ["Yes."]).await;
+    assert_eq!(third.outcome(), r#""Yes.""#);
+    assert_eq!(json::parse(&carried(&second.step, &text)).unwrap().to_text(), r#"{"good":true}"#);
+}
