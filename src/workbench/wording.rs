@@ -2,11 +2,12 @@
 //!
 //! In: event data. Out: short plain texts. Nothing here is safe for a terminal yet: the faces see to that.
 
+use ptc_core::reasons::Reason;
 use ptc_core::text::LineCol;
 use ptc_core::value::json::Node;
 
 use super::format::{plural, size};
-use crate::event::{Extract, JsonText, Kept, ToolEnd};
+use crate::event::{ErrorRecord, Extract, JsonText, Kept, ToolEnd};
 
 /// Members and items that are named before the rest is counted.
 const NAMED: usize = 3;
@@ -66,6 +67,12 @@ pub fn program<'a>(extract: &'a Extract, reply: &'a str) -> Option<&'a str> {
         (None, Some((start, end))) => reply.get(start..end),
         (None, None) => None,
     }
+}
+
+/// What an error itself says to do, beyond the advice that its reason always gives.
+pub fn own_hint(error: &ErrorRecord) -> Option<&str> {
+    let usual = Reason::from_name(&error.reason).map(|reason| reason.row().next);
+    error.hint.as_deref().filter(|hint| Some(*hint) != usual)
 }
 
 /// The line of a program in which something stands, cut around it.

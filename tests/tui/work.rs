@@ -94,7 +94,8 @@ fn worked() -> Story {
     let rows = format!("[{}]", vec![r#"{"id":1,"total":401.75}"#; 120].join(","));
     let error = ErrorRecord {
         reason: "type_error".to_owned(),
-        message: "+ expects numbers, argument 1 is nil — did you mean :total?".to_owned(),
+        message: "+ expects numbers, argument 1 is nil".to_owned(),
+        hint: Some("Instead of :totl did you mean :total?".to_owned()),
         ..ErrorRecord::default()
     };
     let broken = "(def n (count rows))\n(reduce + (map :totl rows))";

@@ -87,6 +87,9 @@ impl<W: Write> Printer<W> {
             if let Some(found) = excerpt {
                 self.excerpt(&found);
             }
+            if let Some(hint) = wording::own_hint(error) {
+                self.line(&format!("    {hint}"));
+            }
             if let Some(details) = &error.details {
                 self.line(&format!("    {}", wording::in_short(details, LONGEST)));
             }

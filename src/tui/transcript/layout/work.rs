@@ -135,6 +135,9 @@ pub(super) fn program(end: &ProgramEnd, text: Option<&str>, columns: usize) -> V
         rows.extend(error(record, columns));
         let excerpt = end.span.zip(text).and_then(|(span, text)| Excerpt::of(text, span));
         rows.extend(excerpt.iter().flat_map(at_its_place));
+        if let Some(hint) = wording::own_hint(record) {
+            rows.extend(prose(vec![Piece::literal(Role::Accent, "  → ")], hint, Role::Text, columns));
+        }
         if let Some(details) = record.details.as_ref().map(JsonText::as_str) {
             rows.extend(prose(vec![Piece::literal(Role::Dim, "  ")], details, Role::Dim, columns));
         }
