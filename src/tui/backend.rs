@@ -163,13 +163,6 @@ pub struct RunOutline {
     pub last_ms: i64,
 }
 
-impl RunOutline {
-    /// Was it started in this turn, or below?
-    pub fn is_below(&self, turn: &Address) -> bool {
-        self.address.is_within(turn)
-    }
-}
-
 /// A turn of a saved session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnOutline {

@@ -3,6 +3,8 @@
 //! Cards stand in the order in which they began. When an agent below begins inside a turn, the turn is parted: its reply and
 //! calls stay before the agent's cards, what came of it stands behind them.
 
+use std::collections::HashSet;
+
 use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, turn_cards};
 use super::{Cell, Facts, Transcript};
 use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source};
@@ -35,12 +37,14 @@ impl Transcript {
     /// A saved session: heads and tails of its runs, and one unread card per turn.
     pub fn of_session(session: &OpenSession) -> Self {
         let mut transcript = Self::default();
+        let callers: HashSet<Address> =
+            session.runs.iter().filter(|run| run.address.is_call()).map(|run| run.address.turn_part()).collect();
         let mut pieces: Vec<(usize, Piece<'_>)> = Vec::new();
         for run in &session.runs {
             pieces.push((run.events.start, Piece::Head(run)));
             for turn in &run.turns {
                 pieces.push((turn.events.start, Piece::Turn(turn)));
-                if turn.success.is_some() && session.runs.iter().any(|run| run.is_below(&turn.address)) {
+                if turn.success.is_some() && callers.contains(&turn.address) {
                     pieces.push((turn.events.end.saturating_sub(1), Piece::After(turn)));
                 }
             }
@@ -67,7 +71,7 @@ impl Transcript {
             Piece::After(turn) => self.part_turn(&turn.address),
             Piece::Tail(run) => {
                 run.tail.iter().for_each(|envelope| self.apply(envelope));
-                if run.tail.iter().chain(&run.head).all(|envelope| envelope.run().depth() == 0) {
+                if !run.address.is_call() {
                     self.facts.last_ms = run.last_ms;
                 }
             }
