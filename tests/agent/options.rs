@@ -47,7 +47,7 @@ fn changed(options: &str) -> String {
     let now = fields(&settings(options));
     now.into_iter()
         .filter(|field| !usual.contains(field))
-        .map(|field| field.replace(",", ""))
+        .map(|field| field.replace(',', ""))
         .collect::<Vec<_>>()
         .join("; ")
 }
@@ -124,7 +124,7 @@ fn options_that_add_tools_add_them() {
     };
     assert_eq!(names("llm_query = true"), ["llm-query"]);
     assert_eq!(names("builtin_tools = ['grep']"), ["grep", "grep-n"]);
-    assert_eq!(names("builtin_tools = []\nllm_query = false"), [String::new(); 0]);
+    assert_eq!(names("builtin_tools = []\nllm_query = false").len(), 0);
 }
 
 #[test]
@@ -182,6 +182,15 @@ fn a_wrong_value_is_told_at_its_place_with_what_would_be_right() {
         ("format_options = 1", "a.toml:3:18: `format_options` must be a table, found an integer"),
         ("refs = 'x'", "a.toml:3:8: `refs` must be a table, found text"),
         ("memory = 'x'", "a.toml:3:10: `memory` must be a table, found text"),
+    ];
+    for (options, expected) in cases {
+        assert_eq!(said(options), expected, "{options}");
+    }
+}
+
+#[test]
+fn a_wrong_part_of_an_option_is_told_at_its_place() {
+    let cases = [
         ("compaction = {}", "error options: [compaction] is empty; write `compaction = true` or say what it does"),
         (
             "compaction = { strategy = 'trm' }",

@@ -256,7 +256,9 @@ fn agents_below_stand_between_the_call_and_what_came_of_it() {
 
 fn told(events: &[Envelope]) -> Transcript {
     let mut transcript = Transcript::default();
-    events.iter().for_each(|event| transcript.apply(event));
+    for event in events {
+        transcript.apply(event);
+    }
     transcript
 }
 
@@ -299,6 +301,44 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
     assert_eq!((transcript.facts.agent.as_str(), transcript.facts.turn), ("boss", 1));
 }
 
+/// Two agents below at work at the same time, one with an agent of its own.
+fn beside() -> Vec<Envelope> {
+    let (one, two, below) = ("r0/t1/p1.0/c0", "r0/t1/p1.1/c0", "r0/t1/p1.1/c0/t1/c0");
+    let ended = || RunEnd { value: Some(text("1")), ..RunEnd::default() };
+    Story::new()
+        .run("r0", "boss", "ptc_lisp", "{}")
+        .turn("r0/t1")
+        .wants("r0/t1", "program", 1)
+        .program("r0/t1", "(pmap f [1 2])")
+        .call(one, "f", "agent", "{}")
+        .call(two, "f", "agent", "{}")
+        .run(two, "f", "text", "{}")
+        .run(one, "f", "json", r#"{"a":1}"#)
+        .turn("r0/t1/p1.1/c0/t1")
+        .turn("r0/t1/p1.0/c0/t1")
+        .wants("r0/t1/p1.0/c0/t1", "json", 0)
+        .wants("r0/t1/p1.1/c0/t1", "text", 0)
+        .part("r0/t1/p1.0/c0/t1", 1, "1")
+        .part("r0/t1/p1.1/c0/t1", 1, "I ask")
+        .tell("r0/t1/p1.1/c0/t1", end(1, ReplyStatus::Ok, None))
+        .call(below, "g", "agent", "{}")
+        .run(below, "g", "json", "{}")
+        .tell("r0/t1/p1.0/c0/t1", end(1, ReplyStatus::Ok, None))
+        .extract("r0/t1/p1.0/c0/t1", "whole", (0, 1))
+        .ended("r0/t1/p1.0/c0/t1")
+        .tell(one, ended())
+        .called(one, "1", 20)
+        .tell(below, RunEnd { fail: Some(ErrorRecord::default()), ..RunEnd::default() })
+        .refused(below, CallStatus::Error, "max_turns_exceeded", "no answer")
+        .ended("r0/t1/p1.1/c0/t1")
+        .tell(two, ended())
+        .called(two, "1", 30)
+        .tell("r0/t1", ProgramEnd { status: "value".to_owned(), ..ProgramEnd::default() })
+        .ended("r0/t1")
+        .tell("r0", ended())
+        .events()
+}
+
 /// The events as a session of the real backend.
 fn saved(dir: &Path, events: &[Envelope]) -> OpenSession {
     let header = Header::new(SessionId::new(NOW_MS, 7), NOW_MS);
@@ -313,7 +353,7 @@ fn saved(dir: &Path, events: &[Envelope]) -> OpenSession {
 
 #[test]
 fn a_session_draws_what_its_run_drew() {
-    for events in [nested(true), nested(false), worked().events()] {
+    for events in [nested(true), nested(false), beside(), worked().events()] {
         let dir = tempfile::tempdir().unwrap();
         let opened = saved(dir.path(), &events);
         let mut live = told(&events);
