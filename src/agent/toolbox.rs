@@ -20,7 +20,8 @@ const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
 /// Opens the toolbox.
 pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>, Children) {
     let mut tools: Vec<Tool> = Vec::new();
-    for declared in &agent.tools {
+    // Declarations in json mode are refused as a whole.
+    for declared in agent.tools.iter().filter(|_| agent.mode != Mode::Json) {
         match Tool::declared(&declared.name, &declared.definition) {
             Ok(tool) => tools.push(completed(tool)),
             Err(wrong) => findings.extend(wrong.into_iter().map(|(key, message)| {
