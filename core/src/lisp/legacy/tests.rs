@@ -16,7 +16,7 @@ fn translated(source: &str, dialect: Dialect) -> Result<Translation, Error> {
         memory: &|name| name == "total",
         language: &|name| ["map", "filter", "count", "let", "fn", "or", "def", "do", "str", "="].contains(&name),
     };
-    translate(read(source, Budget::default())?, names, dialect)
+    translate(&read(source, Budget::default())?, names, dialect)
 }
 
 fn text(forms: &[Form]) -> String {
@@ -26,9 +26,10 @@ fn text(forms: &[Form]) -> String {
 fn one(form: &Form) -> String {
     match &form.shape {
         Shape::Literal(value) => value.to_string(),
-        Shape::Symbol(name) | Shape::Regex(name) => name.to_string(),
-        Shape::Quoted(name) => format!("'{name}"),
-        Shape::Var(name) => format!("#'{name}"),
+        Shape::Symbol(name) => name.name().to_owned(),
+        Shape::Regex(source) => source.to_string(),
+        Shape::Quoted(name) => format!("'{}", name.name()),
+        Shape::Var(name) => format!("#'{}", name.name()),
         Shape::List(forms) => format!("({})", text(forms)),
         Shape::Vector(forms) => format!("[{}]", text(forms)),
         Shape::Map(forms) => format!("{{{}}}", text(forms)),
