@@ -28,7 +28,8 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
             cycle.end_turn(&at, reply.usage, Some(&record.reason)).await?;
             return Err(Halt::Fail(record));
         }
-        let answered = if reply.calls.is_empty() || cycle.plan.variant == Variant::Plain {
+        let is_cut = reply.finish == Some(Finish::Length);
+        let answered = if reply.calls.is_empty() || is_cut || cycle.plan.variant == Variant::Plain {
             said(cycle, &at, &reply, &mut ref_retries).await?
         } else {
             called(cycle, &at, &reply).await?;
@@ -51,6 +52,10 @@ async fn said(
     let cut = reply.finish == Some(Finish::Length);
     let text = || Json::str(reply.text.as_str());
     let verdict = match cycle.plan.variant {
+        // Where the reply was cut, a call may have lost arguments: none is made.
+        Variant::ToolsText | Variant::ToolsJson if cut && !reply.calls.is_empty() => {
+            Err((truncated(&reply.text), Some(texts::cut_short())))
+        }
         // One call, whatever max_turns says.
         Variant::Plain if cut => Err((truncated(&reply.text), None)),
         Variant::Plain => complete(cycle, text(), &mut 0).await,

@@ -36,7 +36,8 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     if plan.variant == Variant::ToolsJson {
         user.push(ours("output", format!("\n# Expected output of the final answer\n\n{}", json::expected(plan))));
     }
-    if !user.is_empty() {
+    if let Some(MessagePart::Text { text, .. }) = user.first_mut() {
+        *text = text.trim_start_matches('\n').to_owned();
         user.push(ours("task", "\n# Task\n\n"));
     }
     let warnings = json::mission(plan, context, &mut user)?;
