@@ -58,10 +58,12 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
 fn pipeline(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
     let Some(name) = flags.agent.as_deref() else { return Ok(None) };
     let path = std::path::Path::new(name);
-    let pipeline = match path.is_file() {
-        true => Pipeline::read(path)?,
-        false if path.exists() => None,
-        false => Pipeline::bundled(name)?,
+    let pipeline = if path.is_file() {
+        Pipeline::read(path)?
+    } else if path.exists() {
+        None
+    } else {
+        Pipeline::bundled(name)?
     };
     if pipeline.is_some() && flags.mode.is_some() {
         return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));

@@ -16,6 +16,9 @@ pub type SourceError = UsageError;
 pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
     match Bundled::find(name) {
         Some(bundled) if !Path::new(name).exists() => Ok(bundled.agent()?),
+        None if !Path::new(name).exists() && Bundled::find_pipeline(name).is_some() => {
+            Err(UsageError(format!("{name} is a pipeline, not an agent: only `run` takes it")))
+        }
         _ if !Path::new(name).exists() => {
             let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
             let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
