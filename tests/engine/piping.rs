@@ -34,7 +34,7 @@ async fn json_feeds_ptc_lisp_with_aligned_types() {
     let classify =
         agent("prompt = 'Classify: {{text}}'\nsignature = '(text :string) -> {sentiment :string, score :float}'");
     let act = agent(
-        "mode = 'ptc_lisp'\ndialect = 'legacy'\nprompt = 'Act on sentiment'\nsignature = '(sentiment :string, score :float) -> {action :string}'\n\
+        "mode = 'ptc_lisp'\n\nprompt = 'Act on sentiment'\nsignature = '(sentiment :string, score :float) -> {action :string}'\n\
          [tools.alert]\nkind = 'table'\ndefault = 'alerted'\n",
     );
     let (first, _) = ran(&classify, r#"{"text":"Great!"}"#, [r#"{"sentiment": "positive", "score": 0.9}"#]).await;
@@ -46,7 +46,7 @@ async fn json_feeds_ptc_lisp_with_aligned_types() {
 #[tokio::test]
 async fn ptc_lisp_feeds_json() {
     let fetch = agent(
-        "mode = 'ptc_lisp'\ndialect = 'legacy'\nprompt = 'Fetch data'\nsignature = '(query :string) -> {results [:map]}'\n\
+        "mode = 'ptc_lisp'\n\nprompt = 'Fetch data'\nsignature = '(query :string) -> {results [:map]}'\n\
          [tools.search]\nkind = 'table'\nsignature = '(query :string) -> [:map]'\ndefault = [{ title = 'Result' }]\n",
     );
     let sum_up = agent("prompt = 'Summarize results'\nsignature = '(results [:map]) -> {summary :string}'");
