@@ -24,9 +24,8 @@ pub const BUNDLED: &[Bundled] = &[
 ];
 
 /// Every example pipeline; `toml` is its pipeline file.
-pub const BUNDLED_PIPELINES: &[Bundled] = &[
-    Bundled { name: "quote", toml: include_str!("../../assets/pipelines/quote.toml") },
-];
+pub const BUNDLED_PIPELINES: &[Bundled] =
+    &[Bundled { name: "quote", toml: include_str!("../../assets/pipelines/quote.toml") }];
 
 impl Bundled {
     /// The example agent of this name.

@@ -22,12 +22,12 @@ pub(super) struct Combined {
 
 impl Combined {
     /// For a run in combined mode; `None` for any other.
-    pub(super) async fn begin(cycle: &mut Cycle<'_>, input: &Input) -> Result<Option<Self>, Halt> {
+    pub(super) fn begin(cycle: &Cycle<'_>, input: &Input) -> Result<Option<Self>, Halt> {
         if !cycle.plan.is_combined() {
             return Ok(None);
         }
         let (context, _) = cycle.plan.check_context(&input.context);
-        Ok(Some(Self { work: Work::begin(cycle, context, input).await? }))
+        Ok(Some(Self { work: Work::begin(cycle, context, input)? }))
     }
 
     /// The results of the calls of this reply, when a program is among them; `None` when none is.

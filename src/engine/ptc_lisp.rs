@@ -26,7 +26,7 @@ pub(super) use work::Work;
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let context = inputs(cycle, input).await?;
-    let mut work = Work::begin(cycle, context, input).await?;
+    let mut work = Work::begin(cycle, context, input)?;
     let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
     let opening = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
         .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
@@ -134,7 +134,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     cycle.end_turn(at, reply.usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
     match cycle.check_budget() {
         Ok(()) => Ok(None),
-        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).await?.map(Some).ok_or(halt),
+        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).map(Some).ok_or(halt),
         Err(halt) => Err(halt),
     }
 }
@@ -305,7 +305,7 @@ async fn exhausted(
 ) -> Result<Answered, Halt> {
     cycle.end_turn(at, usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
     if cycle.plan.settings.completion == Completion::ReturnRequired
-        && let Some(answer) = work.fallback(cycle).await?
+        && let Some(answer) = work.fallback(cycle)
     {
         return Ok(answer);
     }

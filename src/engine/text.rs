@@ -25,7 +25,7 @@ const PREVIEW_ITEMS: usize = 20;
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
-    let mut combined = Combined::begin(cycle, input).await?;
+    let mut combined = Combined::begin(cycle, input)?;
     let asked = texts::asked(cycle.plan);
     let mut ref_retries = cycle.plan.settings.ref_retries;
     loop {

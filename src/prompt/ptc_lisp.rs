@@ -94,14 +94,14 @@ pub fn open(
     let format = &plan.settings.format;
     let mut user = Vec::new();
     if format.context_in_system {
-        system.append(&mut inventories)
+        system.append(&mut inventories);
     } else {
-        user.append(&mut inventories)
+        user.append(&mut inventories);
     }
     if format.log_in_user {
-        user.extend(log)
+        user.extend(log);
     } else {
-        system.extend(log)
+        system.extend(log);
     }
     if let Some(suffix) = &plan.agent.system_prompt.suffix {
         system.push(ours("suffix", format!("\n{suffix}")));
@@ -189,7 +189,7 @@ fn mission_log(journal: Option<&Map>) -> Vec<MessagePart> {
     let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Vec::new() };
     let bounds = Bounds { items: Some(3), chars: Some(LOG_CHARS) };
     let mut parts = vec![ours("log", "\nFinished tasks:\n")];
-    for (id, value) in journal.iter() {
+    for (id, value) in journal {
         let id = id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
         let text = super::cut(&value.print(bounds).text, LOG_CHARS);
         parts.push(data("log", format!("- {id}: {text}\n")));

@@ -53,12 +53,11 @@ impl Pipeline {
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut steps = Vec::new();
         for item in items {
-            match item.get("file").and_then(Json::as_str) {
-                Some(name) => steps.push(Agent::read(&folder.join(name))?),
-                None => {
-                    let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
-                    steps.extend(problems.take(Agent::from_entry(&entry, folder)));
-                }
+            if let Some(name) = item.get("file").and_then(Json::as_str) {
+                steps.push(Agent::read(&folder.join(name))?);
+            } else {
+                let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
+                steps.extend(problems.take(Agent::from_entry(&entry, folder)));
             }
         }
         for entry in Entry::root(&document).entries().unwrap_or_default() {

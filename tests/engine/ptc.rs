@@ -21,8 +21,9 @@ pub(crate) async fn ran(toml: &str, context: &str, replies: &[&str]) -> (Ran, Ve
     let ran = run(&agent(toml), context, &model).await;
     super::replays(&ran.events).await;
     let requests = requests.lock().unwrap();
-    let last =
-        |request: &ptc_workbench::model::Request| request.messages.last().map(|m| m.joined()).unwrap_or_default();
+    let last = |request: &ptc_workbench::model::Request| {
+        request.messages.last().map(ptc_workbench::model::Message::joined).unwrap_or_default()
+    };
     let texts = requests.iter().map(last).collect();
     (ran, texts)
 }
@@ -35,14 +36,16 @@ fn kinds(ran: &Ran) -> Vec<String> {
     ran.events.iter().filter_map(|envelope| kind(&envelope.event)).collect()
 }
 
-/// Prompt, signature and turns of most scenarios; replies; the outcome; the turns.
+/// Name, agent, programs (or `!` and a reply), outcome, turns.
+type Scenario<'s> = (&'s str, &'s str, &'s [&'s str], &'s str, &'s [&'s str]);
+
 #[tokio::test]
 async fn scenarios() {
     const ONE: &str = "signature = \"(x :int) -> {r :int}\"\nmax_turns = 1";
     const RETRY: &str = "signature = \"{r :int}\"\nmax_turns = 1\nretry_turns = 2";
     const THREE: &str = "signature = \"{r :int}\"\nmax_turns = 3";
     let blocks = format!("{}\n{}", p("1"), p("2"));
-    let rows: &[(&str, &str, &[&str], &str, &[&str])] = &[
+    let rows: &[Scenario<'_>] = &[
         ("1", ONE, &["{:r (+ 1 data/x)}"], r#"{"r":5}"#, &["ok"]),
         ("2", ONE, &["{:r \"z\"}"], "return_validation_failed", &["return_validation_failed"]),
         ("3", ONE, &["(foo)"], "unbound_var", &["unbound_var"]),
@@ -335,7 +338,7 @@ async fn programs_and_native_calls_stand_side_by_side_in_combined_mode() {
         .messages
         .iter()
         .filter(|m| m.role == ptc_workbench::event::Role::Tool)
-        .map(|m| m.joined())
+        .map(ptc_workbench::model::Message::joined)
         .collect();
     assert!(results[0].contains("\"full_result_cached\":true"), "{}", results[0]);
     assert!(results[1].contains("multiple_tool_calls") && results[2].contains("multiple_tool_calls"));

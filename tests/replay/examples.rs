@@ -137,7 +137,8 @@ fn each_example_is_recorded_once_in_each_mode_that_it_can_run_in() {
     for bundled in BUNDLED {
         let (_, modes) = RECORDED.iter().find(|(name, _)| *name == bundled.name).unwrap();
         let agent = bundled.agent().unwrap();
-        let can = Mode::ALL.into_iter().filter(|mode| agent.for_mode(*mode).is_ok_and(|agent| Plan::new(&agent).is_ok()));
+        let can =
+            Mode::ALL.into_iter().filter(|mode| agent.for_mode(*mode).is_ok_and(|agent| Plan::new(&agent).is_ok()));
         let mut can: Vec<_> = can.map(Mode::name).collect();
         let mut modes: Vec<_> = modes.iter().map(|mode| mode.name()).collect();
         can.sort_unstable();

@@ -1,5 +1,7 @@
 //! What a run of mode `ptc_lisp` carries from turn to turn: memory, history, journal, plan, the latest good value.
 
+use std::fmt::Write as _;
+
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Binding, Input as Program, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
@@ -37,7 +39,7 @@ pub(in crate::engine) struct Work {
 
 impl Work {
     /// The start of a run: initial memory evaluated, journal taken.
-    pub(in crate::engine) async fn begin(cycle: &mut Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
+    pub(in crate::engine) fn begin(cycle: &Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
         let carry = input.continues.as_ref().map(|(_, carry)| carry);
         let memory = match carry {
             Some(carry) => carry.memory.clone(),
@@ -78,7 +80,7 @@ impl Work {
             memory: self.memory.clone(),
             history: self.history.clone(),
             journal: self.journal.clone(),
-            budget: self.budget(cycle),
+            budget: Self::budget(cycle),
             tools: tools.map(crate::tool::Tool::info).collect(),
             closed: closed.then(why),
         }
@@ -98,7 +100,7 @@ impl Work {
     }
 
     /// `(budget/remaining)` of this turn (language contract §12.5).
-    fn budget(&self, cycle: &Cycle<'_>) -> Value {
+    fn budget(cycle: &Cycle<'_>) -> Value {
         let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let entry = |name: &str, value: Value| (Value::Keyword(Keyword::intern(name)), value);
         let settings = &cycle.plan.settings;
@@ -175,10 +177,10 @@ impl Work {
     }
 
     /// The latest good value as the answer, when it fits.
-    pub(super) async fn fallback(&self, cycle: &Cycle<'_>) -> Result<Option<Answered>, Halt> {
-        let Some((turn, value)) = &self.latest else { return Ok(None) };
+    pub(super) fn fallback(&self, cycle: &Cycle<'_>) -> Option<Answered> {
+        let (turn, value) = self.latest.as_ref()?;
         let (answer, _) = checked(cycle.plan, value);
-        Ok(answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() }))
+        answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() })
     }
 }
 
@@ -193,7 +195,7 @@ fn size(memory: &Memory) -> u64 {
 pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
     let mut source = String::new();
     for (name, expression) in &plan.settings.memory {
-        source.push_str(&format!("(def {name} {expression})\n"));
+        _ = writeln!(source, "(def {name} {expression})");
     }
     if source.is_empty() {
         return Ok(Memory::new());
