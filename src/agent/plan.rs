@@ -120,7 +120,7 @@ impl Plan {
     /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,
     /// names of the prompt that have no value. Spans are those of `context`. Without errors the value may be used.
     pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {
-        context::check(&self.signature, &self.template, self.inputs, context)
+        context::check(&self.agent, &self.signature, &self.template, context)
     }
 }
 
