@@ -10,7 +10,7 @@ use ptc_core::value::{Json, Value};
 use super::checks::{Checked, check};
 use std::sync::Arc;
 
-use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Variant, context};
+use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
 use crate::tool::{Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
@@ -62,7 +62,8 @@ impl Plan {
         };
         let output = output.unwrap_or(Type::Any);
         let variant = Variant::of(
-            tools.iter().any(Tool::is_native),
+            tools.iter().any(Tool::is_native)
+                || (agent.mode == Mode::Text && settings.transport == Transport::ToolCall),
             &output,
             signature.output.is_some() || agent.schema.is_some(),
         );
@@ -105,6 +106,17 @@ impl Plan {
     /// The tool that the model may call by this name; `-` and `_` are the same.
     pub fn native_tool(&self, name: &str) -> Option<&Tool> {
         self.tool(name).filter(|tool| tool.is_native())
+    }
+
+    /// Does mode `text` offer programs next to native tools?
+    pub fn is_combined(&self) -> bool {
+        self.agent.mode == Mode::Text && self.settings.transport == Transport::ToolCall
+    }
+
+    /// The tools that programs may call. Next to native tools they must say so.
+    pub fn program_tools(&self) -> impl Iterator<Item = &Tool> + Clone {
+        let explicit = self.is_combined();
+        self.tools.iter().filter(move |tool| tool.is_for_programs() && (!explicit || tool.expose.is_some()))
     }
 
     /// The agent behind a tool.

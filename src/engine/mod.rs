@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod call;
 mod child;
+mod combined;
 mod compaction;
 mod cycle;
 mod json;

@@ -20,6 +20,7 @@ use crate::model::Reply;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
 use turn::Found;
+pub(super) use turn::{argument, call_result};
 pub(super) use work::Work;
 
 /// The whole run.

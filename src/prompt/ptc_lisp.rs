@@ -4,7 +4,7 @@
 
 pub mod digest;
 pub mod feedback;
-mod inventory;
+pub(in crate::prompt) mod inventory;
 
 use ptc_core::lisp::{Memory, builtins};
 use ptc_core::signature;
@@ -47,7 +47,7 @@ pub fn is_single(plan: &Plan) -> bool {
 
 /// What a request asks for. `tools`: programs may call tools in this turn.
 pub fn asked(plan: &Plan, tools: bool) -> Asked {
-    let for_programs = plan.tools.iter().filter(|tool| tool.is_for_programs());
+    let for_programs = plan.program_tools();
     let native = plan.settings.transport == Transport::ToolCall;
     Asked {
         want: Want::Program,

@@ -308,3 +308,40 @@ async fn programs_may_travel_as_native_calls() {
     let result = ran.step.messages.iter().find(|message| message.role == ptc_workbench::event::Role::Tool).unwrap();
     assert!(result.text().starts_with(r#"{"status":"ok""#), "{}", result.text());
 }
+
+#[tokio::test]
+async fn programs_and_native_calls_stand_side_by_side_in_combined_mode() {
+    use ptc_workbench::model::Reply;
+    let toml = "mode = \"text\"\nprompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 6\n[tools.rows]\nkind = \"table\"\n\
+                expose = \"both\"\ncache = true\nsignature = \"() -> [:int]\"\ndefault = [1, 2, 3]\n";
+    let agent = Agent::from_toml(toml, "combined.toml").unwrap();
+    let eval = |program: &str| ("lisp_eval".to_owned(), format!("{{\"program\":{program:?}}}"));
+    let rows = || ("rows".to_owned(), "{}".to_owned());
+    let replies = vec![
+        Reply::calling([rows()]),
+        Reply::calling([eval("1"), eval("2")]),
+        Reply::calling([eval("1"), rows()]),
+        Reply::calling([eval("(def n (count (tool/rows)))")]),
+        Reply::calling([eval("(return (+ n 1))")]),
+        Reply::from("four"),
+    ];
+    let (model, requests) = super::recorded_replies(replies);
+    let ran = run(&agent, "{}", &model).await;
+    super::replays(&ran.events).await;
+    assert_eq!(ran.outcome(), "\"four\"", "{:?}", ran.step.fail);
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests[0].tools.len(), 2);
+    let results: Vec<String> = requests[5]
+        .messages
+        .iter()
+        .filter(|m| m.role == ptc_workbench::event::Role::Tool)
+        .map(|m| m.joined())
+        .collect();
+    assert!(results[0].contains("\"full_result_cached\":true"), "{}", results[0]);
+    assert!(results[1].contains("multiple_tool_calls") && results[2].contains("multiple_tool_calls"));
+    assert!(results[3].contains("mixed_with_lisp_eval") && results[4].contains("mixed_with_lisp_eval"));
+    assert!(results[5].contains(";; n = 3"), "{}", results[5]);
+    assert!(results[6].contains("user=> 4"), "{}", results[6]);
+    assert_eq!(ran.step.memory, [("n".to_owned(), "3".to_owned())]);
+    assert!(ran.step.calls.iter().any(|call| call.cached));
+}

@@ -37,7 +37,7 @@ pub(in crate::engine) struct Work {
 
 impl Work {
     /// The start of a run: initial memory evaluated, journal taken.
-    pub(super) async fn begin(cycle: &mut Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
+    pub(in crate::engine) async fn begin(cycle: &mut Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
         let carry = input.continues.as_ref().map(|(_, carry)| carry);
         let memory = match carry {
             Some(carry) => carry.memory.clone(),
@@ -69,10 +69,10 @@ impl Work {
     }
 
     /// What the program of this turn works on.
-    pub(super) fn world(&self, cycle: &Cycle<'_>, kind: TurnKind) -> World {
+    pub(in crate::engine) fn world(&self, cycle: &Cycle<'_>, kind: TurnKind) -> World {
         let closed = kind != TurnKind::Normal && cycle.plan.settings.completion == Completion::Explicit;
         let why = || "no tools can be called in this turn: return the answer with what you have".to_owned();
-        let tools = cycle.plan.tools.iter().filter(|tool| tool.is_for_programs());
+        let tools = cycle.plan.program_tools();
         World {
             context: self.data(),
             memory: self.memory.clone(),
@@ -126,12 +126,12 @@ impl Work {
     }
 
     /// What a program did goes into the digest of the run, also when it broke.
-    pub(super) fn note(&mut self, program: &str, outcome: &Outcome) {
+    pub(in crate::engine) fn note(&mut self, program: &str, outcome: &Outcome) {
         self.digest.note(program, outcome);
     }
 
     /// Takes what a program that ended well has kept. `Some` when it is too large: what happens then.
-    pub(super) async fn accept(
+    pub(in crate::engine) async fn accept(
         &mut self,
         cycle: &mut Cycle<'_>,
         at: &Address,
@@ -167,7 +167,7 @@ impl Work {
     }
 
     /// The value becomes `*1`.
-    pub(super) fn remember(&mut self, cycle: &Cycle<'_>, value: &Value) {
+    pub(in crate::engine) fn remember(&mut self, cycle: &Cycle<'_>, value: &Value) {
         self.history.push(shortened(value, cycle.plan.settings.format.history_bytes));
         if self.history.len() > HISTORY {
             self.history.remove(0);
