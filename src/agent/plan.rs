@@ -40,8 +40,6 @@ pub struct Plan {
     pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
-    /// How inputs are treated.
-    pub inputs: InputMode,
     /// What is worth knowing; nothing that refuses a run.
     pub warnings: Vec<Diagnostic>,
 }
@@ -80,7 +78,6 @@ impl Plan {
             settings,
             tools,
             children,
-            inputs: input_mode(&agent.signature_validation),
             agent: agent.clone(),
             signature,
             template,
