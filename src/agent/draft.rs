@@ -11,7 +11,6 @@ use ptc_core::value::{Json, json};
 use super::checks::{Checked, check};
 use super::context::{self, not_an_object};
 use super::file::{read_onto, write};
-use super::plan::input_mode;
 use super::{Agent, Diagnostic, Place, Settings};
 use crate::config::document::Problems;
 
@@ -108,7 +107,7 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     super::toolbox::open(&agent, &mut findings);
     if let (Some(template), true) = (&template, context_is_read) {
         let signature = signature.unwrap_or(ptc_core::signature::Signature { params: None, output: None });
-        let (_, found) = context::check(&signature, template, input_mode(&agent.signature_validation), &agent.context);
+        let (_, found) = context::check(&agent, &signature, template, &agent.context);
         let unknown: Vec<Option<Span>> =
             findings.iter().filter(|found| found.place == Place::Prompt).map(|found| found.span).collect();
         // A name that is no parameter is one finding, not a second one for its missing value.

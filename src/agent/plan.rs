@@ -40,8 +40,6 @@ pub struct Plan {
     pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
-    /// How inputs are treated.
-    pub inputs: InputMode,
     /// What is worth knowing; nothing that refuses a run.
     pub warnings: Vec<Diagnostic>,
 }
@@ -80,7 +78,6 @@ impl Plan {
             settings,
             tools,
             children,
-            inputs: input_mode(&agent.signature_validation),
             agent: agent.clone(),
             signature,
             template,
@@ -132,7 +129,7 @@ impl Plan {
     /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,
     /// names of the prompt that have no value. Spans are those of `context`. Without errors the value may be used.
     pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {
-        context::check(&self.signature, &self.template, self.inputs, context)
+        context::check(&self.agent, &self.signature, &self.template, context)
     }
 }
 

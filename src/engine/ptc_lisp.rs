@@ -198,6 +198,7 @@ async fn returned(
     if work.accept(cycle, at, outcome).await?.is_some_and(|over| over == MemoryStrategy::Strict) {
         return Ok(Verdict::Over(too_large(cycle.plan)));
     }
+    work.tell_plan(cycle, at).await?;
     match refs::extract(cycle.plan, &answer, &mut work.ref_retries).await {
         refs::Found::All(values) => Ok(Verdict::Done(Answered { value: answer, refs: values, ..Answered::default() })),
         refs::Found::Missing { record, parts: Some(parts) } => Ok(Verdict::Next(Some(record), parts)),
