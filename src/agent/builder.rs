@@ -225,7 +225,8 @@ impl Builder {
         self.with_last("returns", Json::str("delegate"))
     }
 
-    /// Declares a tool that is a function: checked arguments in (a map with string keys), a value or an error text out. The
+    /// Declares a tool that is a function: checked arguments in (a map with string keys), a value or an error text out. Without a
+    /// signature (an empty text) arguments are not checked, and models are told less. The
     /// agent itself only says that there is such a tool, so that recordings of its runs can be replayed without the function.
     #[must_use]
     pub fn tool_fn(
@@ -237,10 +238,9 @@ impl Builder {
     ) -> Self {
         let name = name.into();
         self.functions.push((name.clone(), Arc::new(function)));
-        let text = Json::str;
-        let definition =
-            [("kind", text("closure")), ("signature", text(signature)), ("description", text(description))];
-        self.tool(name, Json::object(definition))
+        let told = [("kind", "closure"), ("signature", signature), ("description", description)];
+        let told = told.into_iter().filter(|(_, text)| !text.is_empty());
+        self.tool(name, Json::object(told.map(|(key, text)| (key, Json::str(text)))))
     }
 
     /// The tool declared last answers an equal call in the same run from memory.
@@ -258,6 +258,16 @@ impl Builder {
             Expose::Both => "both",
         };
         self.with_last("expose", Json::str(word))
+    }
+
+    /// The same agent with a message in the place of its prompt: no template, no parameters.
+    #[must_use]
+    pub fn message(mut self, text: impl Into<String>) -> Self {
+        self.agent.prompt = text.into();
+        let written = self.agent.signature.take();
+        let parsed = written.and_then(|text| ptc_core::signature::parse(&text).ok());
+        self.agent.signature = parsed.and_then(|signature| signature.output).map(|output| output.render());
+        self.set("literal", Node::Bool(true).into())
     }
 
     fn with_last(mut self, key: &str, value: Json) -> Self {
