@@ -85,6 +85,15 @@ pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
     if found.is_empty() { Ok(target.agent) } else { Err(found) }
 }
 
+/// Sets one key of agent files; what is wrong with it.
+pub(super) fn set(agent: &mut Agent, key: &str, value: Json) -> Vec<Diagnostic> {
+    let mut target = Target { agent: std::mem::take(agent), source: &Source::default() };
+    let mut problems = Problems::default();
+    apply(&Entry::root(&Json::object([(key, value)])), &mut target, &mut problems);
+    *agent = target.agent;
+    problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect()
+}
+
 /// Reads TOML text onto an agent. Problems are noted; what could be read is in the agent.
 pub(super) fn read_onto(base: Agent, text: &str, folder: &Path, problems: &mut Problems) -> Agent {
     read_from(base, text, &Source::folder(folder), problems)

@@ -4,7 +4,8 @@
 
 use ptc_core::reply::Recovery;
 use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
-use ptc_core::template::Template;
+use ptc_core::template::{self, Template};
+use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::checks::{Checked, check};
@@ -86,6 +87,14 @@ impl Plan {
             raw_schema,
             warnings: findings,
         })
+    }
+
+    /// The same agent with a task in words behind its own prompt; neither is a template then.
+    #[must_use]
+    pub fn on(&self, task: &str) -> Self {
+        let prompt = format!("{}\n\n{task}", self.agent.prompt.trim_end());
+        let agent = Agent { prompt, ..self.agent.clone() }.with_option("literal", Node::Bool(true).into());
+        Self { template: template::literal(&agent.prompt), agent, ..self.clone() }
     }
 
     /// The tool of a name, or of the name that providers know it by.

@@ -10,7 +10,7 @@ use ptc_core::value::Json;
 
 use super::file::from_table;
 use super::{Agent, Diagnostic, Mode, Place, Plan};
-use crate::tool::{Builtin, Kind, LLM_QUERY, Tool};
+use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool};
 
 type Children = Vec<(String, Arc<Plan>)>;
 
@@ -56,6 +56,10 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
 
 /// What a tool does not say about itself, the agent behind it does.
 fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    if tool.returns == Returns::Delegate {
+        tool.signature = ptc_core::signature::parse(DELEGATE).ok();
+        tool.signature_text = Some(DELEGATE.to_owned());
+    }
     if tool.signature.is_none()
         && let Some(text) = &agent.signature
     {

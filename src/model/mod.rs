@@ -54,6 +54,16 @@ pub trait Model: Send + Sync {
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>>;
 }
 
+impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
+    fn info(&self) -> ModelRecord {
+        (**self).info()
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        (**self).answer(request, call)
+    }
+}
+
 /// The engine's side of one question to a model.
 #[derive(Debug)]
 pub struct Call {

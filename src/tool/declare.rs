@@ -7,7 +7,7 @@ use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
-use super::{Builtin, Expose, Kind, Table, Tool};
+use super::{Builtin, Expose, Kind, Returns, Table, Tool};
 use crate::config::document::{advice, out_of_range};
 
 /// The kinds of tools that this build runs, and those that come with real models.
@@ -49,7 +49,7 @@ impl Tool {
         let own: &[&str] = match kind.as_str() {
             "table" => &["rows", "default", "delay_ms"],
             "snippet" => &["code"],
-            "agent" => &["file", "agent"],
+            "agent" => &["file", "agent", "returns"],
             "llm" => &["prompt", "model", "mode", "field_descriptions"],
             "builtin" => &["name"],
             _ => &[],
@@ -73,6 +73,15 @@ impl Tool {
                 None
             }
         };
+        let returns = match text("returns").as_deref() {
+            None | Some("answer") => Returns::Answer,
+            Some("delegate") => Returns::Delegate,
+            Some(other) => {
+                let near = advice(other, &["answer", "delegate"]);
+                wrong.push(("returns".to_owned(), format!("unknown `returns` of the tool `{name}`: `{other}`{near}")));
+                Returns::Answer
+            }
+        };
         let timeout_ms = match table.get("timeout_ms").map(|json| &json.node) {
             None => TOOL_TIMEOUT.default.unwrap_or(TOOL_TIMEOUT.max),
             Some(Node::Int(int)) if (TOOL_TIMEOUT.min..=TOOL_TIMEOUT.max).contains(&int.unsigned_abs()) && *int > 0 => {
@@ -93,6 +102,7 @@ impl Tool {
                 cache: table.get("cache").is_some_and(|flag| flag.node == Node::Bool(true)),
                 expose,
                 timeout_ms,
+                returns,
                 kind,
             }),
             _ => Err(wrong),

@@ -44,6 +44,8 @@ pub struct Tool {
     pub expose: Option<Expose>,
     /// Time for one call.
     pub timeout_ms: u64,
+    /// What an agent behind it answers with.
+    pub returns: Returns,
     /// What stands behind it.
     pub kind: Kind,
 }
@@ -58,6 +60,19 @@ pub enum Expose {
     /// Both.
     Both,
 }
+
+/// What a call of an agent takes and gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Returns {
+    /// The agent's parameters, and its answer.
+    #[default]
+    Answer,
+    /// A task in words, and `{result, summary, refs, trace}` (core specification, agent contract §25).
+    Delegate,
+}
+
+/// The signature of a tool that takes a task.
+pub const DELEGATE: &str = "(task :string) -> {result :any, summary :string?, refs :map, trace [:map]}";
 
 /// What stands behind a tool.
 #[derive(Clone)]
