@@ -26,7 +26,7 @@ use ptc_core::limits::{MAX_TURNS, MISSION_TIMEOUT, TOKEN_LIMIT};
 use ptc_core::value::Json;
 
 pub use builder::Builder;
-pub use bundled::{BUNDLED, Bundled};
+pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
 pub use context::Context;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};

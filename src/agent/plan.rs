@@ -11,7 +11,7 @@ use ptc_core::value::{Json, Value};
 use super::checks::{Checked, check};
 use std::sync::Arc;
 
-use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Variant, context};
+use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
 use crate::tool::{Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
@@ -41,8 +41,6 @@ pub struct Plan {
     pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
-    /// How inputs are treated.
-    pub inputs: InputMode,
     /// What is worth knowing; nothing that refuses a run.
     pub warnings: Vec<Diagnostic>,
 }
@@ -63,7 +61,8 @@ impl Plan {
         };
         let output = output.unwrap_or(Type::Any);
         let variant = Variant::of(
-            tools.iter().any(Tool::is_native),
+            tools.iter().any(Tool::is_native)
+                || (agent.mode == Mode::Text && settings.transport == Transport::ToolCall),
             &output,
             signature.output.is_some() || agent.schema.is_some(),
         );
@@ -80,7 +79,6 @@ impl Plan {
             settings,
             tools,
             children,
-            inputs: input_mode(&agent.signature_validation),
             agent: agent.clone(),
             signature,
             template,
@@ -116,6 +114,17 @@ impl Plan {
         self.tool(name).filter(|tool| tool.is_native())
     }
 
+    /// Does mode `text` offer programs next to native tools?
+    pub fn is_combined(&self) -> bool {
+        self.agent.mode == Mode::Text && self.settings.transport == Transport::ToolCall
+    }
+
+    /// The tools that programs may call. Next to native tools they must say so.
+    pub fn program_tools(&self) -> impl Iterator<Item = &Tool> + Clone {
+        let explicit = self.is_combined();
+        self.tools.iter().filter(move |tool| tool.is_for_programs() && (!explicit || tool.expose.is_some()))
+    }
+
     /// The agent behind a tool.
     pub fn child(&self, tool: &str) -> Option<&Arc<Self>> {
         self.children.iter().find(|(name, _)| name == tool).map(|(_, plan)| plan)
@@ -129,7 +138,7 @@ impl Plan {
     /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,
     /// names of the prompt that have no value. Spans are those of `context`. Without errors the value may be used.
     pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {
-        context::check(&self.signature, &self.template, self.inputs, context)
+        context::check(&self.agent, &self.signature, &self.template, context)
     }
 }
 

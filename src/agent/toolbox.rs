@@ -20,7 +20,8 @@ const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
 /// Opens the toolbox.
 pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>, Children) {
     let mut tools: Vec<Tool> = Vec::new();
-    for declared in &agent.tools {
+    // Declarations in json mode are refused as a whole.
+    for declared in agent.tools.iter().filter(|_| agent.mode != Mode::Json) {
         match Tool::declared(&declared.name, &declared.definition) {
             Ok(tool) => tools.push(completed(tool)),
             Err(wrong) => findings.extend(wrong.into_iter().map(|(key, message)| {
@@ -43,6 +44,12 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
             told(tool, &plan.agent, findings);
             children.push((tool.name.clone(), plan));
         }
+    }
+    if matches!(agent.mode, Mode::Text | Mode::JsonLoop) {
+        findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
+            let message = format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name);
+            note(&format!("tools.{}", tool.name), message).warning()
+        }));
     }
     (tools, children)
 }
@@ -70,6 +77,11 @@ fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
 
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// Does nothing say what its arguments are? (An agent's own signature does.)
+fn is_unexplained(tool: &Tool) -> bool {
+    tool.is_native() && tool.signature.is_none() && !matches!(tool.kind, Kind::Agent(_) | Kind::Llm(_))
 }
 
 /// A builtin tool with its card where the declaration says nothing.

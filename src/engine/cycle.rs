@@ -117,10 +117,17 @@ impl<'a> Cycle<'a> {
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(step.clone());
     }
 
-    /// What a run that continues this one gets.
-    pub(super) fn carry(&self) -> Carry {
+    /// What a run that continues this one gets. An answer that no message says is said by one more.
+    pub(super) fn carry(&self, answered: Option<&Answered>) -> Carry {
+        let mut messages: Vec<_> =
+            self.messages.iter().filter(|message| message.role != Role::System).cloned().collect();
+        let unsaid = answered.filter(|_| messages.last().is_some_and(|message| message.role != Role::Assistant));
+        messages.extend(unsaid.map(|answered| {
+            let text = answered.value.as_str().map_or_else(|| answered.value.to_text(), ToOwned::to_owned);
+            model::Message::text(Role::Assistant, text)
+        }));
         Carry {
-            messages: self.messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
+            messages,
             memory: self.kept.memory.clone(),
             journal: self.kept.journal.clone(),
             known: self.known.lock().unwrap_or_else(PoisonError::into_inner).clone(),
@@ -304,7 +311,7 @@ impl<'a> Cycle<'a> {
             Err(Halt::Sink(error)) => return self.lost(error),
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
-        let travelled = self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
+        let travelled = schema.is_some() && self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,

@@ -75,11 +75,11 @@ async fn turn(
     let recovered = read.is_recovered();
     let extract = extract_event(&read, reply);
     let control = usable(cycle.plan, read, reply);
-    let extract = Extract { error: control.as_ref().err().cloned(), ..extract };
+    let extract = Extract { error: control.as_ref().err().map(|record| record.as_ref().clone()), ..extract };
     cycle.emit(at, extract).await?;
     let control = match control {
         Ok(control) => control,
-        Err(record) => return broke_protocol(cycle, at, reply, record, course).await,
+        Err(record) => return broke_protocol(cycle, at, reply, *record, course).await,
     };
     course.failures = 0;
     for note in &control.notes {
@@ -111,11 +111,11 @@ fn left(cycle: &Cycle<'_>) -> u32 {
 }
 
 /// The control object, or why the reply cannot be used.
-fn usable(plan: &Plan, read: Read, reply: &Reply) -> Result<Control, ErrorRecord> {
+fn usable(plan: &Plan, read: Read, reply: &Reply) -> Result<Control, Box<ErrorRecord>> {
     if reply.finish == Some(Finish::Length) {
-        return Err(truncated(&reply.text));
+        return Err(truncated(&reply.text).into());
     }
-    let broken = |problem: String| ErrorRecord::new(Reason::ProtocolError, problem);
+    let broken = |problem: String| Box::new(ErrorRecord::new(Reason::ProtocolError, problem));
     match read.control.map_err(broken)? {
         Control { action: Action::Call { name, .. }, .. } if plan.native_tool(&name).is_none() => {
             Err(broken(unknown(plan, &name)))

@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod call;
 mod child;
+mod combined;
 mod compaction;
 mod cycle;
 mod json;
@@ -146,7 +147,7 @@ pub fn run_carrying<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> B
             Ok(()) => by_mode(&mut cycle, &input).await,
             Err(error) => Err(error.into()),
         };
-        let carry = cycle.carry();
+        let carry = cycle.carry(result.as_ref().ok());
         (cycle.finish(result).await, carry)
     })
 }

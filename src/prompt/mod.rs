@@ -79,7 +79,7 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
             }
             event::MessagePart::Call { call } => others.push(Content::Call(call.clone())),
             event::MessagePart::Result { call, name, result } => {
-                others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() })
+                others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() });
             }
         }
     }

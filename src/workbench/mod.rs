@@ -7,6 +7,7 @@ mod desk;
 mod doctor;
 mod examples;
 mod feed;
+pub mod format;
 mod gates;
 mod keys;
 mod models;
@@ -16,6 +17,7 @@ mod preview;
 mod resume;
 mod run;
 mod sessions;
+pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;

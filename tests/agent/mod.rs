@@ -5,6 +5,7 @@ mod bundled;
 mod context;
 mod draft;
 mod file;
+mod options;
 mod plan;
 mod written;
 

@@ -13,6 +13,7 @@ mod shape;
 mod stop;
 mod text;
 mod tools;
+mod waiting;
 
 use std::sync::{Arc, Mutex};
 
@@ -139,7 +140,9 @@ pub(crate) async fn replays(events: &[Envelope]) {
 /// The Step that the events fold to.
 pub(crate) fn fold(events: &[Envelope]) -> Step {
     let mut fold = ptc_workbench::agent::StepFold::default();
-    events.iter().for_each(|envelope| fold.apply(envelope));
+    for envelope in events {
+        fold.apply(envelope);
+    }
     fold.step()
 }
 

@@ -58,7 +58,12 @@ fn came_out(ran: &Ran) -> Vec<String> {
 
 /// The texts of all tool messages.
 fn results(ran: &Ran) -> Vec<String> {
-    ran.step.messages.iter().filter(|message| message.role == Role::Tool).map(|message| message.text()).collect()
+    ran.step
+        .messages
+        .iter()
+        .filter(|message| message.role == Role::Tool)
+        .map(ptc_workbench::event::SentMessage::text)
+        .collect()
 }
 
 /// What refuses an agent.

@@ -20,7 +20,7 @@ fn with_tools(text: &str) -> Request {
 }
 
 /// A streamed piece of the call with this index.
-fn piece(call: Value) -> String {
+fn piece(call: &Value) -> String {
     format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}))
 }
 
@@ -45,10 +45,10 @@ async fn tools_are_offered_as_functions() {
 async fn streamed_calls_are_put_together() {
     let server = Server::play([Play::events([
         delta("Let me see."),
-        piece(json!({"index": 0, "id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": ""}})),
-        piece(json!({"index": 0, "function": {"arguments": "{\"city\":"}})),
-        piece(json!({"index": 0, "function": {"arguments": "\"Oslo\"}"}})),
-        piece(json!({"index": 1, "id": "call_b", "type": "function", "function": {"name": "now", "arguments": "{}"}})),
+        piece(&json!({"index": 0, "id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": ""}})),
+        piece(&json!({"index": 0, "function": {"arguments": "{\"city\":"}})),
+        piece(&json!({"index": 0, "function": {"arguments": "\"Oslo\"}"}})),
+        piece(&json!({"index": 1, "id": "call_b", "type": "function", "function": {"name": "now", "arguments": "{}"}})),
         ending("tool_calls"),
     ])])
     .await;
@@ -126,7 +126,7 @@ async fn what_has_no_partner_is_told_as_text() {
 #[tokio::test]
 async fn the_tool_of_the_schema_stands_beside_the_others() {
     let arguments = |name: &str, args: &str, index: u32| {
-        piece(json!({"index": index, "id": format!("c{index}"),
+        piece(&json!({"index": index, "id": format!("c{index}"),
         "function": {"name": name, "arguments": args}}))
     };
     let server = Server::play([
@@ -152,7 +152,7 @@ async fn the_tool_of_the_schema_stands_beside_the_others() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_inside_a_call_is_no_reply() {
-    let begun = piece(json!({"index": 0, "id": "a", "function": {"name": "now", "arguments": "{\"x\""}}));
+    let begun = piece(&json!({"index": 0, "id": "a", "function": {"name": "now", "arguments": "{\"x\""}}));
     let server = Server::play([Play::cut([begun]), answer("fine")]).await;
     let asked = ask_server(&server, &model(&server), &with_tools("hi")).await;
     assert_eq!((asked.reply().text.as_str(), asked.reply().calls.len(), asked.reply().attempt), ("fine", 0, 2));
@@ -163,8 +163,8 @@ async fn a_stream_that_breaks_inside_a_call_is_no_reply() {
 async fn a_run_with_tools_talks_to_the_server_in_pairs_and_replays() {
     let server = Server::play([
         Play::events([
-            piece(json!({"index": 0, "id": "call_1", "function": {"name": "look_up", "arguments": "{\"id\":"}})),
-            piece(json!({"index": 0, "function": {"arguments": "7}"}})),
+            piece(&json!({"index": 0, "id": "call_1", "function": {"name": "look_up", "arguments": "{\"id\":"}})),
+            piece(&json!({"index": 0, "function": {"arguments": "7}"}})),
             ending("tool_calls"),
         ]),
         answer("It is a lamp."),

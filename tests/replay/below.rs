@@ -36,7 +36,7 @@ fn below(ran: &Ran) -> Vec<String> {
     ran.step
         .children
         .iter()
-        .map(|child| child.answer.as_ref().map(|answer| answer.to_text()).unwrap_or_default())
+        .map(|child| child.answer.as_ref().map(ptc_core::value::Json::to_text).unwrap_or_default())
         .collect()
 }
 

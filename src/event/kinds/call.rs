@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::raw::present;
 use crate::event::{ErrorRecord, JsonText, Kept};
 
 /// A tool call that a model asked for in its reply.
@@ -54,13 +55,26 @@ pub enum CallStatus {
     Unknown,
 }
 
+impl CallStatus {
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// `tool.end`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolEnd {
     /// How it ended.
     pub status: CallStatus,
     /// What it answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub result: Option<JsonText>,
     /// Why it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
