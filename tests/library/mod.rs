@@ -27,8 +27,9 @@ fn p(program: &str) -> Reply {
 /// A model that gives these replies in turn, and the requests it got.
 fn told<R: Into<Reply>>(
     replies: impl IntoIterator<Item = R>,
-) -> (impl Model + use<R> + 'static, Arc<Mutex<Vec<Request>>>) {
-    recorded_replies(replies.into_iter().map(Into::into).collect())
+) -> (Arc<dyn Model>, Arc<Mutex<Vec<Request>>>) {
+    let (model, requests) = recorded_replies(replies.into_iter().map(Into::into).collect());
+    (Arc::new(model), requests)
 }
 
 /// The answer as compact JSON, or the reason of the failure.

@@ -102,7 +102,6 @@ async fn a_definition_that_cannot_be_run_says_why() {
 async fn data_comes_from_the_run_or_from_the_agent() {
     let own = Agent::builder().mode(Mode::Text).prompt("Say {{x}}").context(super::parsed(r#"{"x":"own"}"#));
     let (model, requests) = told(["a", "b"]);
-    let model = Arc::new(model);
     run(own.clone()).model(Arc::clone(&model)).await;
     run(own).context(json!({"x": "given"})).model(model).await;
     let requests = requests.lock().unwrap();

@@ -137,9 +137,8 @@ async fn budgets_end_runs() {
     assert_eq!(outcome(&tokens), "budget_callback_exceeded");
     let dear = agent(&format!("{SIGNED}max_turns = 3\ncost_limit = 0.5"));
     assert_eq!(outcome(&run(dear).model(Priced(script([counted()]))).await), "cost_exceeded");
-    let partial =
-        ran(&format!("{SIGNED}max_turns = 3\ntoken_limit = 5\non_budget_exceeded = 'return_partial'"), &[counted()]);
-    assert_eq!(outcome(&partial.await), r#"{"r":1}"#);
+    let partial = format!("{SIGNED}max_turns = 3\ntoken_limit = 5\non_budget_exceeded = 'return_partial'");
+    assert_eq!(outcome(&ran(&partial, &[counted()]).await), r#"{"r":1}"#);
     let slow = ClosureModel::new(|_: &Request| {
         std::thread::sleep(std::time::Duration::from_millis(30));
         p("{:r 1}")
