@@ -34,10 +34,9 @@ impl Run {
     pub async fn hold(self) -> Held {
         let events = Kept::default();
         let kept = Arc::clone(&events);
-        let run =
-            self.listening(Arc::new(move |envelope: &Envelope| {
-                kept.lock().unwrap_or_else(PoisonError::into_inner).push(envelope.clone());
-            }));
+        let run = self.listening(Arc::new(move |envelope: &Envelope| {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(envelope.clone());
+        }));
         let ready = match run.ready() {
             Ok(ready) => ready,
             Err(step) => return Held::Ended(step),
@@ -79,8 +78,7 @@ impl Waiting {
         let step = {
             let input = ready.input();
             let live = doors.ports(&*ready.model);
-            let resumed =
-                Resumed::new(Arc::clone(&recording), input.address.clone(), live, answers, stop.clone());
+            let resumed = Resumed::new(Arc::clone(&recording), input.address.clone(), live, answers, stop.clone());
             let appending = Appending::new(recording, Box::new(doors.told.clone()));
             engine::run(&ready.plan, input, &resumed.ports(&appending, stop)).await
         };
