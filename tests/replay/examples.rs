@@ -198,7 +198,7 @@ async fn what_the_examples_are_for_can_be_seen_in_their_steps() {
     assert_eq!(step("workshop").children[0].name, "create_plan");
     assert_eq!(step("workshop").summaries.len(), 3);
     assert_eq!(seen["statement"].turns(), ["tool_error", "ok", "ok"]);
-    assert!(seen["booking"].events.iter().any(|envelope| envelope.event.kind() == "question.asked"));
+    assert!(seen["booking"].events.iter().any(|envelope| envelope.event.kind() == "question"));
     // From turn 2 on a coalesced history is one user message.
     let last = step("statement").turns.last().unwrap();
     assert_eq!(step("statement").sent(last).count(), 2);
