@@ -152,7 +152,11 @@ fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
 }
 
 /// Reads and checks a JSON answer and tells what was found; the failure when it cannot be used.
-pub(super) async fn judge(cycle: &Cycle<'_>, at: &Address, reply: &Reply) -> Result<(Answer, Option<ErrorRecord>), Halt> {
+pub(super) async fn judge(
+    cycle: &Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+) -> Result<(Answer, Option<ErrorRecord>), Halt> {
     let cut = reply.finish == Some(Finish::Length);
     let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
     let found = failure_of(&answer, cut, &reply.text);

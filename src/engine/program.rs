@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
@@ -26,8 +25,6 @@ use crate::program::{self, Setting, Tools};
 
 /// Items of each collection that a recorded value shows.
 const KEPT_ITEMS: usize = 1_000;
-/// A timer that is never due.
-const FAR: Duration = Duration::from_hours(24);
 
 /// What a program works on.
 #[derive(Debug, Clone)]
@@ -75,8 +72,16 @@ impl Cycle<'_> {
         if let Some(end) = self.ports.tools.interrupted_program(at) {
             return self.as_recorded(at, end, world).await;
         }
-        let outcome = self.interpret(at, source, world).await?;
-        let end = ending(&outcome);
+        let outcome = match self.interpret(at, source, world).await {
+            Ok(outcome) => outcome,
+            Err(Halt::Fail(record)) => return Err(self.broken_off(at, record).await?),
+            Err(halt) => return Err(halt),
+        };
+        let mut end = ending(&outcome);
+        if end.interrupted {
+            end.below = self.below();
+            self.forget_answers();
+        }
         self.emit(at, end).await?;
         if let Err(error) = &outcome.result
             && error.reason == Reason::Cancelled
@@ -85,6 +90,20 @@ impl Cycle<'_> {
             return Err(self.interrupted(at).await);
         }
         Ok(outcome)
+    }
+
+    /// Tells the end of a program that one of its calls broke off: which calls the others still made is chance.
+    async fn broken_off(&self, at: &Address, record: ErrorRecord) -> Result<Halt, Halt> {
+        let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
+        let end = ProgramEnd {
+            status: "error".to_owned(),
+            error: Some(error),
+            interrupted: true,
+            below: self.below(),
+            ..ProgramEnd::default()
+        };
+        self.emit(at, end).await?;
+        Ok(Halt::Fail(record))
     }
 
     async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
@@ -101,9 +120,9 @@ impl Cycle<'_> {
         let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender)));
         let mut answers = FuturesUnordered::new();
         let mut halted = None;
-        let deadline = self.mission_left_ms().map(|left| Instant::now() + Duration::from_millis(left));
         let stop = self.ports.stop.clone();
         loop {
+            let due = self.due().filter(|_| stop.reason().is_none());
             tokio::select! {
                 biased;
                 Some(pending) = calls.recv() => answers.push(self.answer_program(at, pending, world)),
@@ -123,9 +142,7 @@ impl Cycle<'_> {
                 () = stop.token().cancelled(), if !stop_sign.load(Ordering::Relaxed) => {
                     stop_sign.store(true, Ordering::Relaxed);
                 }
-                () = sleep_until(deadline.unwrap_or_else(|| Instant::now() + FAR)), if deadline.is_some() && stop.reason().is_none() => {
-                    stop.now(Reason::MissionTimeout.name(), "limit");
-                }
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.stop_when_due(),
             }
         }
     }
@@ -164,9 +181,9 @@ impl Cycle<'_> {
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
+        self.take_below(end.below);
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
-            self.ports.tools.stop_as_recorded(at);
             return Err(self.interrupted(at).await);
         }
         Ok(outcome)
@@ -280,6 +297,7 @@ fn ending(outcome: &Outcome) -> ProgramEnd {
         span: error.and_then(|error| error.span).map(|span| (span.start, span.end)),
         warnings: outcome.warnings.clone(),
         interrupted: error.is_some_and(|error| is_interruption(error.reason)),
+        below: None,
     }
 }
 

@@ -25,6 +25,7 @@ pub use live::LiveTools;
 pub use table::{Row, Table};
 
 use crate::event::{Address, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
+use crate::port::Stop;
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -121,8 +122,13 @@ pub trait Tools: Send + Sync {
     }
 
     /// Stops the run as the recording says it was stopped during this turn.
-    fn stop_as_recorded(&self, turn: &Address) {
-        _ = turn;
+    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
+        _ = (turn, stop);
+    }
+
+    /// The same when the stop ended the reply of this turn.
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
+        _ = (turn, stop);
     }
 
     /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at
