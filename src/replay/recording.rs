@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
+    Address, AnswerGiven, CallStatus, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
     SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
@@ -126,11 +126,29 @@ impl Recording {
     /// The stop that ended this turn's reply.
     pub fn interrupted_reply(&self, turn: &Address) -> Option<&Interrupt> {
         let cancelled = |envelope: &Envelope| matches!(&envelope.event, Event::ReplyEnd(end) if end.status == ReplyStatus::Cancelled);
-        self.at(turn).iter().any(cancelled).then(|| self.interrupt(turn)).flatten()
+        self.at(turn).iter().any(cancelled).then(|| self.told_interrupt(turn)).flatten()
     }
 
-    /// The stop that came from outside during this turn.
+    /// The stop that came from outside during this turn, when it ended something: a run that was killed right after it may have gone
+    /// on.
     pub fn interrupt(&self, turn: &Address) -> Option<&Interrupt> {
+        let interrupt = self.told_interrupt(turn)?;
+        let ended = self.at(&turn.run_part()).iter().any(|envelope| match &envelope.event {
+            Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason == interrupt.reason),
+            _ => false,
+        });
+        let cut = |events: &[Envelope]| {
+            events.iter().any(|envelope| match &envelope.event {
+                Event::ToolEnd(end) => end.status == CallStatus::Cancelled,
+                Event::ProgramEnd(end) => end.interrupted,
+                _ => false,
+            })
+        };
+        let below = |address: &Address| address.turn_part() == *turn;
+        (ended || self.events.iter().any(|(address, events)| below(address) && cut(events))).then_some(interrupt)
+    }
+
+    fn told_interrupt(&self, turn: &Address) -> Option<&Interrupt> {
         self.at(turn).iter().find_map(|envelope| match &envelope.event {
             Event::Interrupt(interrupt) => Some(interrupt),
             _ => None,
