@@ -1,6 +1,10 @@
-//! How soon hostile programs are noticed: `breach [MILLISECONDS] [TEXT…]` runs each program of the hostile set with this
-//! deadline and no limit on steps, and prints the longest time between two looks of the machine at its limits, the time
-//! from the first look that ends the program to its outcome, and the bytes that stay behind when all is dropped.
+//! How soon programs end that must. `breach hostile [MILLISECONDS] [TEXT…]` runs each program of the hostile set with this
+//! deadline and no limit on steps; `breach long [MILLISECONDS] [TEXT…]` stops each long builtin in the middle of its call,
+//! at some parts of the time that it takes. TEXT picks programs that hold it; one that begins with `(` is a program itself.
+//!
+//! Out: the longest time between two looks of the machine at its limits, the time from the look that ends the program
+//! until it has ended and everything is dropped, both as the thread computed them; the time that passed in all; and the
+//! bytes that stay behind. What is cancelled between two looks ends after the sum of the first two.
 
 #![expect(clippy::print_stdout, reason = "it reports to whoever called it")]
 
@@ -15,9 +19,14 @@ use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Stack};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Bounds, Json, Value, json};
 
-const PROGRAMS: &str = include_str!("../src/lisp/machine/tests/hostile.clj");
+const HOSTILE: &str = include_str!("../src/lisp/machine/tests/hostile.clj");
+const LONG: &str = include_str!("../src/lisp/machine/tests/long.clj");
 /// What the language promises.
 const MOST: Duration = Duration::from_millis(50);
+/// What a long builtin may hold, so that time ends it and not memory.
+const LONG_OPTIONS: &str = r#"{"max_memory_bytes": 500000000}"#;
+/// Parts of the time that a long builtin takes, in percent: when it is stopped.
+const PARTS: &[u32] = &[20, 50, 80, 95];
 
 /// What this thread has computed. The kernel knows, other processes do not count; elsewhere it is the time that passed.
 fn computed(started: Instant) -> Duration {
@@ -31,12 +40,13 @@ fn computed(started: Instant) -> Duration {
 struct Looks {
     last: HashMap<ThreadId, Duration>,
     longest: Duration,
-    /// What this thread had computed when it was told to end.
+    /// What the program's own thread had computed when it was told to end.
     over: Option<Duration>,
 }
 
 struct Surroundings<'c> {
     case: &'c Case,
+    own: ThreadId,
     started: Instant,
     deadline: Instant,
     looks: Mutex<Looks>,
@@ -48,13 +58,15 @@ impl Host for Surroundings<'_> {
     }
 
     fn interrupt(&self) -> Option<Error> {
-        let (now, computed) = (Instant::now(), computed(self.started));
+        let (now, computed, thread) = (Instant::now(), computed(self.started), thread::current().id());
         let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = looks.last.insert(thread::current().id(), computed) {
+        if let Some(last) = looks.last.insert(thread, computed) {
             looks.longest = looks.longest.max(computed.saturating_sub(last));
         }
         (now > self.deadline).then(|| {
-            looks.over.get_or_insert(computed);
+            if thread == self.own {
+                looks.over.get_or_insert(computed);
+            }
             Error::new(Reason::Timeout, "out of time")
         })
     }
@@ -64,62 +76,117 @@ impl Host for Surroundings<'_> {
     }
 }
 
+/// How a run went.
+struct Measured {
+    shown: String,
+    gap: Duration,
+    end: Duration,
+    all: Duration,
+    left: i64,
+}
+
+fn measure(case: &Case, limit: Duration, stack: &Stack) -> Measured {
+    let before = heap::live();
+    let started = Instant::now();
+    let own = thread::current().id();
+    let host = Surroundings { case, own, started, deadline: started + limit, looks: Mutex::default() };
+    let outcome = lisp::run_on(&case.input(), &host, stack);
+    let (all, ended) = (started.elapsed(), computed(started));
+    let shown = match &outcome.result {
+        Ok((_, value)) => value.print(Bounds { items: Some(3), chars: Some(40) }).text,
+        Err(error) => error.reason.name().to_owned(),
+    };
+    let shown_at = computed(started);
+    drop(outcome);
+    let dropped = ended + computed(started).saturating_sub(shown_at);
+    let looks = host.looks.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let last_gap = looks.last.get(&own).map_or(Duration::ZERO, |last| ended.saturating_sub(*last));
+    let end = looks.over.map_or(Duration::ZERO, |over| dropped.saturating_sub(over));
+    let gap = looks.longest.max(if looks.over.is_some() { Duration::ZERO } else { last_gap });
+    drop(looks.last);
+    Measured { shown, gap, end, all, left: heap::live() - before }
+}
+
+fn case(program: &str, options: &str) -> Option<Case> {
+    let options = json::parse(options).unwrap_or_default();
+    let options = options.members().unwrap_or_default().iter().filter(|option| option.key != "max_steps");
+    let members = [
+        ("program", Json::str(program)),
+        ("tools", Json::object([("echo", Json::str("echo"))])),
+        ("journal", json::parse("{}").unwrap_or_default()),
+        ("opts", Json::object(options.map(|option| (option.key.as_str(), option.value.clone())))),
+    ];
+    Case::read(&Json::object(members)).ok()
+}
+
+/// Prints a line about a run, and tells whether it was late.
+fn report(measured: &Measured, expected: Option<&str>, about: &str) -> bool {
+    let Measured { shown, gap, end, all, left } = measured;
+    let is_late = *gap + *end > MOST;
+    let ms = |time: &Duration| time.as_secs_f64() * 1e3;
+    println!(
+        "{:7.1} {:7.1} {:7.1} {left:9}  {shown:.40} {}{}{}",
+        ms(gap),
+        ms(end),
+        ms(all),
+        if is_late { "LATE " } else { "" },
+        if expected.is_some_and(|expected| expected != shown) { "UNEXPECTED " } else { "" },
+        about.lines().next().unwrap_or_default().chars().take(110).collect::<String>()
+    );
+    is_late
+}
+
+/// A program of the hostile set: it ends as the set says, at the latest by the deadline.
+fn hostile(header: &str, program: &str, limit: Duration, stack: &Stack) -> Option<bool> {
+    let mut parts = header.splitn(3, '|').map(str::trim);
+    let (expected, _, options) = (parts.next(), parts.next(), parts.next().unwrap_or("{}"));
+    let case = case(program, options)?;
+    Some(report(&measure(&case, limit, stack), expected, program))
+}
+
+/// A long builtin: whole, or as long as the limit lets it; then stopped at each part of that time. The worst counts.
+fn long(header: &str, program: &str, limit: Duration, stack: &Stack) -> Option<bool> {
+    let case = case(program, LONG_OPTIONS)?;
+    let mut worst = measure(&case, limit, stack);
+    let expected = (worst.shown == "timeout").then_some("timeout");
+    let all = worst.all.min(limit);
+    for part in PARTS {
+        let next = measure(&case, all * *part / 100, stack);
+        worst.gap = worst.gap.max(next.gap);
+        worst.end = worst.end.max(next.end);
+        worst.left = worst.left.max(next.left);
+    }
+    Some(report(&worst, expected, header))
+}
+
+type Trial = fn(&str, &str, Duration, &Stack) -> Option<bool>;
+
 fn main() {
     let mut args = std::env::args().skip(1).peekable();
-    let limit = args.next_if(|word| word.parse::<u64>().is_ok()).and_then(|word| word.parse().ok()).unwrap_or(200);
-    let wanted: Vec<String> = args.collect();
+    let (programs, trial, usual_ms): (_, Trial, _) = match args.next().as_deref() {
+        Some("hostile") => (HOSTILE, hostile, 200),
+        Some("long") => (LONG, long, 2_000),
+        _ => {
+            println!("usage: breach hostile|long [MILLISECONDS] [TEXT...]");
+            return;
+        }
+    };
+    let limit = args.next_if(|word| word.parse::<u64>().is_ok()).and_then(|word| word.parse().ok());
+    let limit = Duration::from_millis(limit.unwrap_or(usual_ms));
+    let (own, wanted): (Vec<String>, Vec<String>) = args.partition(|word| word.starts_with('('));
+    let blocks = programs.split("\n\n").skip(1).filter_map(|block| block.split_once('\n'));
+    let blocks = blocks.filter(|(header, program)| {
+        let holds = |text: &String| program.contains(text.as_str()) || header.contains(text.as_str());
+        if wanted.is_empty() { own.is_empty() } else { wanted.iter().any(holds) }
+    });
+    let own = own.iter().map(|program| (program.as_str(), program.as_str()));
+    let blocks: Vec<(&str, &str)> = blocks.chain(own).collect();
     let mut late = 0;
     let done = Stack::with(|stack| {
         println!("{:>7} {:>7} {:>7} {:>9}  reason", "gap ms", "end ms", "all ms", "left B");
-        for block in PROGRAMS.split("\n\n").skip(1) {
-            let Some((header, program)) = block.split_once('\n') else { continue };
-            if !wanted.is_empty() && !wanted.iter().any(|text| program.contains(text.as_str())) {
-                continue;
-            }
-            let mut parts = header.trim_start_matches([';', ' ']).splitn(3, '|').map(str::trim);
-            let (expected, _, options) = (parts.next(), parts.next(), parts.next().unwrap_or("{}"));
-            let options = json::parse(options).unwrap_or_default();
-            let options = options.members().unwrap_or_default().iter().filter(|option| option.key != "max_steps");
-            let members = [
-                ("program", Json::str(program)),
-                ("tools", Json::object([("echo", Json::str("echo"))])),
-                ("journal", json::parse("{}").unwrap_or_default()),
-                ("opts", Json::object(options.map(|option| (option.key.as_str(), option.value.clone())))),
-            ];
-            let Ok(case) = Case::read(&Json::object(members)) else { continue };
-            let before = heap::live();
-            let started = Instant::now();
-            let deadline = started + Duration::from_millis(limit);
-            let host = Surroundings { case: &case, started, deadline, looks: Mutex::default() };
-            let outcome = lisp::run_on(&case.input(), &host, stack);
-            let (all, ended) = (started.elapsed(), computed(started));
-            let shown = match &outcome.result {
-                Ok((_, value)) => value.print(Bounds { items: Some(3), chars: Some(40) }).text,
-                Err(error) => error.reason.name().to_owned(),
-            };
-            drop(outcome);
-            let looks = host.looks.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let gap = looks
-                .last
-                .get(&thread::current().id())
-                .map_or(Duration::ZERO, |last| ended.saturating_sub(*last))
-                .max(looks.longest);
-            let end = looks.over.map(|over| ended.saturating_sub(over)).unwrap_or_default();
-            drop(looks.last);
-            let left = heap::live() - before;
-            let unexpected = expected != Some(shown.as_str());
-            let is_late = gap > MOST || end > MOST;
-            late += u32::from(is_late);
-            let ms = |time: Duration| time.as_secs_f64() * 1e3;
-            println!(
-                "{:7.1} {:7.1} {:7.1} {left:9}  {shown:.40} {}{}{}",
-                ms(gap),
-                ms(end),
-                ms(all),
-                if is_late { "LATE " } else { "" },
-                if unexpected { "UNEXPECTED " } else { "" },
-                program.lines().next().unwrap_or_default().chars().take(110).collect::<String>()
-            );
+        for (header, program) in blocks {
+            let header = header.trim_start_matches([';', ' ']);
+            late += u32::from(trial(header, program, limit, stack).unwrap_or(true));
         }
     });
     println!("{late} later than {} ms; {}", MOST.as_millis(), if done.is_ok() { "healthy" } else { "broken off" });

@@ -1,16 +1,112 @@
-//! The counting allocator: how many bytes each thread has live.
+//! The counting allocator: how many bytes each thread has live, and small blocks kept at hand for the next value.
 //!
 //! In: every allocation of the process. Out: the balance of the thread that asks. It must never fail an allocation by
-//! itself: limits are looked at by the machine, between steps. This is the one file with `unsafe`; it only forwards.
+//! itself: limits are looked at by the machine, between steps. This is the one file with `unsafe`.
+//!
+//! A program makes and drops small values all the time, thousands at once; the system's allocator keeps seven blocks of a
+//! size at hand and takes the long way for all others. Threads that run programs keep more. Every block is the system's,
+//! asked for one by one, so that any thread may give it back. Measured: lists made in `for` 28 % faster, text 18 %.
 
-#![expect(unsafe_code, reason = "GlobalAlloc is an unsafe trait; measured in the benchmark: at most 3 % of any task")]
+#![expect(
+    unsafe_code,
+    reason = "GlobalAlloc is an unsafe trait; counting costs 1 to 6 % of a task, keeping blocks gives more back: see above"
+)]
+#![expect(clippy::cast_ptr_alignment, reason = "kept blocks are aligned to 16 bytes")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+/// Sizes that are kept: `16 n + 8` bytes, which is what the usual system's allocator hands out without waste.
+const SIZES: usize = 8;
+/// Most bytes a thread keeps.
+const MOST_KEPT: usize = 4 << 20;
 
 thread_local! {
-    // No destructor and no lazy set-up, so it can be used at any time of a thread's life.
+    // No destructor and no lazy set-up, so they can be used at any time of a thread's life.
     static LIVE: Cell<i64> = const { Cell::new(0) };
+    static KEPT: Kept = const { Kept { first: [const { Cell::new(null_mut()) }; SIZES], room: Cell::new(0) } };
+}
+
+/// Free blocks of a thread: the first of each size, in which the next one is written.
+struct Kept {
+    first: [Cell<*mut u8>; SIZES],
+    /// Bytes that may be kept besides; 0 on threads that keep none.
+    room: Cell<usize>,
+}
+
+/// One of the sizes that are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Size(usize);
+
+impl Size {
+    /// The size for a layout, when it is small; blocks of one size are alike whatever was asked for.
+    #[inline]
+    fn of(layout: Layout) -> Option<Self> {
+        let class = layout.size().saturating_sub(9) / 16;
+        (class < SIZES && layout.align() <= 16).then_some(Self(class))
+    }
+
+    #[inline]
+    fn bytes(self) -> usize {
+        self.0 * 16 + 24
+    }
+
+    #[inline]
+    fn layout(self) -> Layout {
+        // SAFETY: 16 is a power of two, and the size is far from the largest there is.
+        unsafe { Layout::from_size_align_unchecked(self.bytes(), 16) }
+    }
+}
+
+impl Kept {
+    /// A block of this size that is kept.
+    #[inline]
+    fn take(&self, size: Size) -> Option<*mut u8> {
+        let first = self.first[size.0].get();
+        if first.is_null() {
+            return None;
+        }
+        // SAFETY: a kept block belongs to nobody else, has room for a pointer, and `keep` wrote one there.
+        self.first[size.0].set(unsafe { first.cast::<*mut u8>().read() });
+        self.room.set(self.room.get() + size.bytes());
+        Some(first)
+    }
+
+    /// Keeps a block of this size; false when there is no room.
+    #[inline]
+    fn keep(&self, size: Size, block: *mut u8) -> bool {
+        let Some(room) = self.room.get().checked_sub(size.bytes()) else { return false };
+        self.room.set(room);
+        // SAFETY: the block was given back, has at least 24 bytes and is aligned to 16.
+        unsafe { block.cast::<*mut u8>().write(self.first[size.0].get()) };
+        self.first[size.0].set(block);
+        true
+    }
+}
+
+/// While it lives, the thread keeps small blocks.
+pub(crate) struct Keeping(PhantomData<*const ()>);
+
+/// Begins to keep small blocks on this thread.
+pub(crate) fn keep_blocks() -> Keeping {
+    KEPT.with(|kept| kept.room.set(MOST_KEPT));
+    Keeping(PhantomData)
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        KEPT.with(|kept| {
+            for size in (0..SIZES).map(Size) {
+                while let Some(block) = kept.take(size) {
+                    // SAFETY: all blocks of a size have been allocated with its layout.
+                    unsafe { System.dealloc(block, size.layout()) };
+                }
+            }
+            kept.room.set(0);
+        });
+    }
 }
 
 struct Counting;
@@ -35,30 +131,76 @@ fn size(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-// SAFETY: every method hands its arguments unchanged to the system's allocator and returns what that returned.
+// SAFETY: small blocks are the system's, always with the layout of their size, whichever thread asks or frees; they go to
+// one holder at a time. Everything else is handed unchanged to the system's allocator, and back what that returned.
 unsafe impl GlobalAlloc for Counting {
+    #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         adopt(size(layout.size()));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
+        let Some(small) = Size::of(layout) else {
+            // SAFETY: the caller's promises are passed on.
+            return unsafe { System.alloc(layout) };
+        };
+        match KEPT.with(|kept| kept.take(small)) {
+            Some(block) => block,
+            // SAFETY: the layout of a size is not empty.
+            None => unsafe { System.alloc(small.layout()) },
+        }
     }
 
+    #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         adopt(-size(layout.size()));
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
+        let Some(small) = Size::of(layout) else {
+            // SAFETY: as above.
+            return unsafe { System.dealloc(at, layout) };
+        };
+        if !KEPT.with(|kept| kept.keep(small, at)) {
+            // SAFETY: `alloc` asked for it with this layout.
+            unsafe { System.dealloc(at, small.layout()) };
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if Size::of(layout).is_some() {
+            // SAFETY: the caller's promises are passed on.
+            let at = unsafe { self.alloc(layout) };
+            if !at.is_null() {
+                // SAFETY: the block has at least as many bytes as were asked for.
+                unsafe { at.write_bytes(0, layout.size()) };
+            }
+            return at;
+        }
         adopt(size(layout.size()));
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        adopt(size(bytes) - size(layout.size()));
-        // SAFETY: as above.
-        unsafe { System.realloc(at, layout, bytes) }
+        // SAFETY: the caller promises that the new size is one for this alignment.
+        let wanted = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
+        match (Size::of(layout), Size::of(wanted)) {
+            (None, None) => {
+                adopt(size(bytes) - size(layout.size()));
+                // SAFETY: as above.
+                unsafe { System.realloc(at, layout, bytes) }
+            }
+            (old, new) if old == new => {
+                adopt(size(bytes) - size(layout.size()));
+                at
+            }
+            _ => {
+                // SAFETY: the new block is another one; both have at least the bytes that are copied.
+                unsafe {
+                    let moved = self.alloc(wanted);
+                    if !moved.is_null() {
+                        moved.copy_from_nonoverlapping(at, layout.size().min(bytes));
+                        self.dealloc(at, layout);
+                    }
+                    moved
+                }
+            }
+        }
     }
 }
 
@@ -73,6 +215,42 @@ mod tests {
         assert!(live() - before >= 100_000);
         drop(held);
         assert!(live() - before < 100_000);
+    }
+
+    #[test]
+    fn kept_blocks_are_used_again_and_given_back() {
+        let keeping = keep_blocks();
+        let room = || KEPT.with(|kept| kept.room.get());
+        let before = room();
+        let mut held: Vec<Vec<u8>> = (1..200_u8).map(|n| vec![n; usize::from(n)]).collect();
+        for block in &mut held {
+            block.extend([7; 50]);
+        }
+        assert!(held.iter().zip(1..).all(|(block, n)| block[..usize::from(n)].iter().all(|byte| *byte == n)));
+        let at = |blocks: &[Vec<u8>]| blocks.iter().map(|block| block.as_ptr().addr()).collect::<Vec<_>>();
+        let places = at(&held[..50]);
+        drop(held);
+        assert!(room() < before);
+        let again: Vec<Vec<u8>> = (1..51).map(|n| vec![1; n + 50]).collect();
+        assert!(at(&again).iter().any(|place| places.contains(place)));
+        drop(keeping);
+        assert_eq!(room(), 0);
+        drop(again);
+        assert!(KEPT.with(|kept| kept.first.iter().all(|first| first.get().is_null())));
+    }
+
+    #[test]
+    fn blocks_may_be_freed_on_another_thread() {
+        let made: Vec<Box<[u64; 4]>> = std::thread::scope(|scope| {
+            let make = || {
+                let _keeping = keep_blocks();
+                (0..10_000).map(|n| Box::new([n; 4])).collect()
+            };
+            scope.spawn(make).join().unwrap_or_default()
+        });
+        assert_eq!(made.len(), 10_000);
+        let _keeping = keep_blocks();
+        assert!(made.into_iter().zip(0..).all(|(block, n)| *block == [n; 4]));
     }
 
     #[test]

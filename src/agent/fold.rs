@@ -219,6 +219,7 @@ fn in_turn(turn: &mut Turn, event: &Event) {
             turn.prints.clone_from(&end.prints);
             turn.error.clone_from(&end.error);
         }
+        Event::CompactionDone(done) => turn.compaction = Some(done.clone()),
         Event::Check(check) => turn.issues.extend(check.issues.iter().cloned()),
         Event::Message(message) if message.source == Source::Feedback => {
             turn.feedback = Some(message.plain_text(&RunText::default()));

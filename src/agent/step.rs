@@ -120,6 +120,8 @@ pub struct Turn {
     pub result: Option<String>,
     /// What it printed.
     pub prints: Vec<String>,
+    /// What its request left out of the history.
+    pub compaction: Option<crate::event::CompactionDone>,
     /// Repairs by name.
     pub fixes: Vec<String>,
     /// Validation errors and warnings.

@@ -226,6 +226,9 @@ impl Cycle<'_> {
 
     /// Calls without an id get one that no call of the run has.
     fn with_ids(&self, mut reply: Reply) -> Reply {
+        if reply.calls.iter().all(|call| !call.id.is_empty()) {
+            return reply;
+        }
         let is_call = |part: &&Content| matches!(part, Content::Call(_));
         let known = self.messages.iter().flat_map(|message| &message.parts).filter(is_call).count();
         for (place, call) in reply.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {

@@ -10,9 +10,10 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Issue};
+use ptc_core::signature::{self, Issue, underscored};
 use ptc_core::text::nearest;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
@@ -51,16 +52,19 @@ impl Cycle<'_> {
             args: JsonText::of(&Json::from(&args)),
             effectful: tool.is_effectful(),
         };
-        let key = format!("{}\u{0}{}", tool.name, call.args.as_str());
+        let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         self.emit(at, call).await?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let (given, cached) = match known.filter(|_| tool.cache) {
-            Some((_, value)) => (Ok(value), true),
-            None => (self.answered(at, tool, &args).await?, false),
+        let cached = tool.cache && self.ports.tools.remembers(at, known.is_some());
+        let given = match known {
+            Some(value) if cached => Ok(value),
+            // Replay: the call whose answer was remembered then has not been made yet now.
+            None if cached => self.invoke(at, tool, &args).await?,
+            _ => self.answered(at, tool, &args).await?,
         };
         let given = given.and_then(|value| travelled(tool, &value));
         if let (Ok(value), true, false) = (&given, tool.cache, cached) {
-            self.know(key, value.clone());
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value.clone());
         }
         let end = ToolEnd {
             status: if given.is_ok() { CallStatus::Ok } else { CallStatus::Error },
@@ -90,6 +94,7 @@ impl Cycle<'_> {
                 Some(plan) => self.run_child(at, tool, plan, args).await,
                 None => Ok(Err(ErrorRecord::new(Reason::ToolError, format!("the agent `{}` is missing", tool.name)))),
             },
+            Kind::Itself => self.run_child(at, tool, self.plan, args).await,
             Kind::Builtin(Builtin::LlmQuery) => self.query_model(at, tool, args).await,
             Kind::Builtin(Builtin::AskUser) => {
                 let text = args.lookup("question").map(plain).unwrap_or_default();
@@ -219,4 +224,22 @@ fn travelled(tool: &Tool, value: &Value) -> Given {
 /// A text as it is, anything else as it is printed.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+/// Arguments in the form in which equal calls are equal: keys sorted and with `_`, whole floats as integers. Depth is bounded by the
+/// JSON reader.
+pub(super) fn canonical(json: &Json) -> Json {
+    match &json.node {
+        Node::Object(members) => {
+            let mut pairs: Vec<_> =
+                members.iter().map(|member| (underscored(&member.key), canonical(&member.value))).collect();
+            pairs.sort_by(|one, other| one.0.cmp(&other.0));
+            Json::object(pairs)
+        }
+        Node::List(items) => Json::list(items.iter().map(canonical)),
+        Node::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
+            json::parse(&format!("{float:.0}")).unwrap_or_else(|_| json.clone())
+        }
+        _ => json.clone(),
+    }
 }

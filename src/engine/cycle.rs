@@ -112,8 +112,8 @@ pub(super) struct Cycle<'a> {
     pub(super) questions: AtomicU32,
     /// The stop has been told.
     pub(super) told_stop: AtomicBool,
-    /// Answers of tools with `cache`, by tool and arguments, with the turn that they came in.
-    pub(super) known: Mutex<HashMap<String, (u32, Value)>>,
+    /// Answers of tools with `cache`, by tool and arguments.
+    pub(super) known: Mutex<HashMap<String, Value>>,
     below: Mutex<Option<Below>>,
     replies: RunText,
     fold: Mutex<StepFold>,
@@ -190,37 +190,27 @@ impl<'a> Cycle<'a> {
         *below = recorded;
     }
 
-    /// A program that was ended from outside leaves no cached answers: replay does not run it again.
-    pub(super) fn forget_answers(&self) {
-        let turn = self.totals.turns;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (came_in, _)| *came_in != turn);
-    }
-
-    /// Keeps the answer of a tool with `cache`.
-    pub(super) fn know(&self, key: String, value: Value) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, (self.totals.turns, value));
-    }
-
-    /// What a run that continues this one gets.
-    pub(super) fn carry(&self) -> Carry {
+    /// What a run that continues this one gets. An answer that no message says is said by one more.
+    pub(super) fn carry(&self, answered: Option<&Answered>) -> Carry {
+        let mut messages: Vec<_> =
+            self.messages.iter().filter(|message| message.role != Role::System).cloned().collect();
+        let unsaid = answered.filter(|_| messages.last().is_some_and(|message| message.role != Role::Assistant));
+        messages.extend(unsaid.map(|answered| {
+            let text = answered.value.as_str().map_or_else(|| answered.value.to_text(), ToOwned::to_owned);
+            model::Message::text(Role::Assistant, text)
+        }));
         Carry {
-            messages: self.messages.iter().filter(|message| message.role != Role::System).cloned().collect(),
+            messages,
             memory: self.kept.memory.clone(),
             journal: self.kept.journal.clone(),
-            known: self.answers(),
+            known: self.known.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
-    }
-
-    fn answers(&self) -> HashMap<String, Value> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().map(|(key, (_, value))| (key.clone(), value.clone())).collect()
     }
 
     /// Says what was said in the run that this one continues.
     pub(super) async fn say_history(&mut self, at: &Address, input: &Input) -> Result<(), SinkError> {
         let Some((_, carry)) = &input.continues else { return Ok(()) };
-        let earlier = carry.known.iter().map(|(key, value)| (key.clone(), (u32::MAX, value.clone())));
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(earlier);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(carry.known.clone());
         for message in &carry.messages {
             let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
             self.say(at, message.role, source, prompt::carried(message)).await?;
@@ -414,7 +404,7 @@ impl<'a> Cycle<'a> {
             Err(Halt::Sink(error)) => return self.lost(error),
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
-        let travelled = self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
+        let travelled = schema.is_some() && self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,

@@ -81,7 +81,8 @@ pub(super) async fn settle(
     let parts = parts.filter(|_| goes_on);
     let is_over = parts.is_none();
     if let Some(parts) = parts {
-        if !reply.text.trim().is_empty() {
+        // An empty message is refused by providers, and so is a call without its result.
+        if reply.calls.is_empty() && !reply.text.trim().is_empty() {
             cycle.say(at, Role::Assistant, Source::Reply, vec![MessagePart::Reply { reply: at.clone() }]).await?;
         }
         cycle.say(at, Role::User, Source::Feedback, parts).await?;

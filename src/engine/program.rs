@@ -72,15 +72,16 @@ impl Cycle<'_> {
         if let Some(end) = self.ports.tools.interrupted_program(at) {
             return self.as_recorded(at, end, world).await;
         }
-        let outcome = match self.interpret(at, source, world).await {
-            Ok(outcome) => outcome,
+        let (outcome, branched) = match self.interpret(at, source, world).await {
+            Ok(ended) => ended,
             Err(Halt::Fail(record)) => return Err(self.broken_off(at, record).await?),
             Err(halt) => return Err(halt),
         };
         let mut end = ending(&outcome);
+        // Which calls other branches still made before the error of one was known is chance: such a program is not run again either.
+        end.interrupted |= outcome.result.is_err() && branched;
         if end.interrupted {
             end.below = self.below();
-            self.forget_answers();
         }
         self.emit(at, end).await?;
         if let Err(error) = &outcome.result
@@ -106,7 +107,8 @@ impl Cycle<'_> {
         Ok(Halt::Fail(record))
     }
 
-    async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
+    /// The outcome, and whether calls were made in parallel branches.
+    async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
         let job = Job {
@@ -119,13 +121,16 @@ impl Cycle<'_> {
         // It waits for the program's own thread; a paused clock stands still meanwhile.
         let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender)));
         let mut answers = FuturesUnordered::new();
-        let mut halted = None;
+        let (mut halted, mut branched) = (None, false);
         let stop = self.ports.stop.clone();
         loop {
             let due = self.due().filter(|_| stop.reason().is_none());
             tokio::select! {
                 biased;
-                Some(pending) = calls.recv() => answers.push(self.answer_program(at, pending, world)),
+                Some(pending) = calls.recv() => {
+                    branched |= !pending.at.branches.is_empty();
+                    answers.push(self.answer_program(at, pending, world));
+                }
                 Some(answered) = answers.next(), if !answers.is_empty() => {
                     if let Err(halt) = answered {
                         stop_sign.store(true, Ordering::Relaxed);
@@ -135,7 +140,7 @@ impl Cycle<'_> {
                 outcome = &mut ended => {
                     return match (halted, outcome) {
                         (Some(halt), _) => Err(halt),
-                        (None, Ok(outcome)) => Ok(outcome),
+                        (None, Ok(outcome)) => Ok((outcome, branched)),
                         (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the program broke off")),
                     };
                 }

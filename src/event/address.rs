@@ -45,6 +45,21 @@ impl Address {
         self.0.rsplit('/').next().is_some_and(|last| last.starts_with('c'))
     }
 
+    /// Is it the address of a question to a person?
+    pub fn is_question(&self) -> bool {
+        self.0.rsplit('/').next().is_some_and(|last| last.starts_with('q'))
+    }
+
+    /// How many runs stand above the run of an event at this address of that run: 0 for a root run.
+    pub fn depth(&self) -> usize {
+        self.0.split('/').filter(|part| part.starts_with('c')).count()
+    }
+
+    /// Does it lie in this address, or is it the same?
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     /// The root run it lies in.
     #[must_use]
     pub fn root(&self) -> Self {
@@ -151,5 +166,8 @@ mod tests {
         assert_eq!(child.turn(1).run_part(), child);
         assert_eq!(root.turn(1).child_of(&root), None);
         assert_eq!(Address::from("r01/t1/c0").child_of(&root), None);
+        assert!(child.turn(1).question(0).is_question() && !child.is_question());
+        assert_eq!((root.turn(1).depth(), child.depth(), child.turn(2).depth()), (0, 1, 1));
+        assert!(child.is_within(&root) && child.is_within(&child) && !Address::from("r01").is_within(&root));
     }
 }

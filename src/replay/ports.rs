@@ -77,6 +77,10 @@ impl Tools for RecordedPorts {
         }
     }
 
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        self.recording.tool_end(at).map_or(known, |end| end.cached)
+    }
+
     fn refuses(&self, at: &Address, counted: bool) -> bool {
         let limit = Reason::ToolCallLimitExceeded.name();
         let told = |end: &ToolEnd| end.error.as_ref().is_some_and(|error| error.reason == limit);
@@ -95,6 +99,11 @@ impl Human for RecordedPorts {
 
 impl Models for RecordedPorts {
     fn model(&self, run: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        // A model that could not be had then cannot be had now.
+        let refused = self.recording.tool_end(run).filter(|_| self.recording.run_start(run).is_none());
+        if let Some(record) = refused.and_then(|end| end.error.clone()) {
+            return Err(record.into());
+        }
         Ok(Some(Arc::new(Self::new(Arc::clone(&self.recording), run.clone()))))
     }
 }

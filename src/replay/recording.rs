@@ -18,6 +18,7 @@ pub struct Recording {
     pub path: PathBuf,
     events: HashMap<Address, Vec<Envelope>>,
     runs: Vec<Address>,
+    all: Vec<Address>,
     messages: HashMap<Address, MessageLog>,
 }
 
@@ -28,30 +29,48 @@ impl Recording {
             let report = session.damage_report().unwrap_or_default();
             return Err(format!("{} is damaged and cannot be replayed: {report}", session.path.display()));
         }
-        let mut recording = Self {
-            id: session.header.id.to_string(),
-            path: session.path.clone(),
-            events: HashMap::new(),
-            runs: Vec::new(),
-            messages: HashMap::new(),
-        };
+        let mut recording = Self::empty(session.header.id.to_string(), session.path.clone());
         for place in 0..session.len() {
             let envelope = session.event(place).ok_or_else(|| {
                 let event = place + 1;
                 format!("{}: the data of event {event} cannot be read by this program", session.path.display())
             })?;
-            if matches!(envelope.event, Event::RunStart(_)) && envelope.address.root() == envelope.address {
-                recording.runs.push(envelope.address.clone());
-            }
-            recording.messages.entry(envelope.run()).or_default().apply(&envelope);
-            recording.events.entry(envelope.address.clone()).or_default().push(envelope);
+            recording.add(envelope);
         }
         Ok(recording)
+    }
+
+    /// A recording of events that are in no file.
+    pub fn of_events(events: impl IntoIterator<Item = Envelope>) -> Self {
+        let mut recording = Self::empty("unsaved".to_owned(), PathBuf::new());
+        events.into_iter().for_each(|envelope| recording.add(envelope));
+        recording
+    }
+
+    fn empty(id: String, path: PathBuf) -> Self {
+        let (events, messages) = (HashMap::new(), HashMap::new());
+        Self { id, path, events, runs: Vec::new(), all: Vec::new(), messages }
+    }
+
+    fn add(&mut self, envelope: Envelope) {
+        if matches!(envelope.event, Event::RunStart(_)) {
+            self.all.push(envelope.address.clone());
+            if envelope.address.root() == envelope.address {
+                self.runs.push(envelope.address.clone());
+            }
+        }
+        self.messages.entry(envelope.run()).or_default().apply(&envelope);
+        self.events.entry(envelope.address.clone()).or_default().push(envelope);
     }
 
     /// The root runs in order.
     pub fn runs(&self) -> Vec<Address> {
         self.runs.clone()
+    }
+
+    /// All runs in the order they started, those of agents below included.
+    pub fn all_runs(&self) -> &[Address] {
+        &self.all
     }
 
     /// All events by address, in order.

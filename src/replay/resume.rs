@@ -187,6 +187,10 @@ impl Tools for Resumed<'_> {
         self.recorded.stop_reply_as_recorded(turn, stop);
     }
 
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        self.recorded.remembers(at, known)
+    }
+
     fn refuses(&self, at: &Address, counted: bool) -> bool {
         self.recorded.refuses(at, counted)
     }

@@ -7,6 +7,7 @@
 mod builtin;
 mod declare;
 mod live;
+mod search;
 mod snippet;
 mod table;
 
@@ -20,7 +21,7 @@ use ptc_core::value::{Json, Value};
 use tokio_util::sync::CancellationToken;
 
 pub use builtin::{Builtin, LLM_QUERY};
-pub use declare::{KINDS, Wrong};
+pub use declare::{KINDS, SELF, Wrong};
 pub use live::LiveTools;
 pub use table::{Row, Table};
 
@@ -44,6 +45,8 @@ pub struct Tool {
     pub expose: Option<Expose>,
     /// Time for one call.
     pub timeout_ms: u64,
+    /// What an agent behind it answers with.
+    pub returns: Returns,
     /// What stands behind it.
     pub kind: Kind,
 }
@@ -59,6 +62,19 @@ pub enum Expose {
     Both,
 }
 
+/// What a call of an agent takes and gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Returns {
+    /// The agent's parameters, and its answer.
+    #[default]
+    Answer,
+    /// A task in words, and `{result, summary, refs, trace}` (core specification, agent contract §25).
+    Delegate,
+}
+
+/// The signature of a tool that takes a task.
+pub const DELEGATE: &str = "(task :string) -> {result :any, summary :string?, refs :map, trace [:map]}";
+
 /// What stands behind a tool.
 #[derive(Clone)]
 pub enum Kind {
@@ -68,6 +84,8 @@ pub enum Kind {
     Snippet(String),
     /// Another agent: its definition as a table of an agent file.
     Agent(Json),
+    /// The agent that has the tool.
+    Itself,
     /// A prompt for a model: an agent of one turn.
     Llm(Json),
     /// One of ours.
@@ -137,6 +155,18 @@ pub trait Tools: Send + Sync {
         _ = at;
         counted
     }
+
+    /// Is the call at this address answered from memory? `known` is whether an equal call was answered before; branches that run at
+    /// the same time end in any order, so that replay answers from the recording.
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        _ = at;
+        known
+    }
+}
+
+/// The form that a tool's name has at providers.
+pub fn provider_name(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 impl Tool {
@@ -159,9 +189,9 @@ impl Tool {
         }
     }
 
-    /// Its name at providers, which know no `-`.
+    /// Its name at providers, which know letters, digits and `_` only.
     pub fn provider_name(&self) -> String {
-        self.name.replace('-', "_")
+        provider_name(&self.name)
     }
 
     /// May the model call it natively?
@@ -184,7 +214,7 @@ impl Tool {
         match self.kind {
             Kind::Table(_) => "table",
             Kind::Snippet(_) => "snippet",
-            Kind::Agent(_) => "agent",
+            Kind::Agent(_) | Kind::Itself => "agent",
             Kind::Llm(_) => "llm",
             Kind::Builtin(_) => "builtin",
             Kind::Closure(_) => "closure",

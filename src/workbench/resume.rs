@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 use ptc_core::value::json::Node;
 
+use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::models::LiveModels;
 use super::run::chance;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Plan, Step};

@@ -176,3 +176,17 @@ fn a_piped_repl_keeps_memory_and_results_and_goes_on_after_errors() {
     assert!(!done.stdout.contains("99"));
     assert_eq!(program.fed(["lisp", "repl"], "1\n(+ 1\n1)").exits(0).stdout, "1\n2\n");
 }
+
+#[test]
+fn every_form_of_an_input_shows_its_value() {
+    let program = Program::new();
+    let shown = |input: &str| program.fed(["lisp", "repl"], input);
+    assert_eq!(shown("(def a 1) (inc a) ; and\n[*1 a] :k").exits(0).stdout, "#'a\n2\n[2 1]\n:k\n");
+    let broken = shown("1 (inc nil) 3");
+    broken.exits(1).tells("repl:1:3: arithmetic_error");
+    assert_eq!(broken.stdout, "1\n");
+    // A function may use what is defined behind it, as in a program.
+    assert_eq!(shown("(defn f [] (g)) (defn g [] 7) (f)").exits(0).stdout, "7\n");
+    assert_eq!(shown("(return 1) 2").exits(0).stdout, "1\n");
+    assert_eq!(shown("(+ 1 1)) 5").exits(0).stdout, "2\n5\n");
+}

@@ -1,4 +1,4 @@
-//! Medians of tasks by language.
+//! The fastest run of each task by language.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const BUDGET: Duration = Duration::from_millis(500);
 const LEAST_RUNS: usize = 5;
 
-/// Measures tasks and keeps the best median of each.
+/// Measures tasks and keeps the fastest run of each.
 pub(crate) struct Bench {
     wanted: Box<dyn Fn(&str) -> bool + Send>,
     language: &'static str,
@@ -40,20 +40,17 @@ impl Bench {
         let answer = run();
         let expected = *self.answers.entry(name).or_insert(answer);
         assert_eq!(answer, expected, "task {name} in {}", self.language);
-        let mut times = Vec::new();
-        let started = Instant::now();
-        while times.len() < LEAST_RUNS || started.elapsed() < BUDGET {
+        let best = self.best.entry(name).or_default().entry(self.language).or_insert(f64::INFINITY);
+        let (started, mut runs) = (Instant::now(), 0);
+        while runs < LEAST_RUNS || started.elapsed() < BUDGET {
             let begun = Instant::now();
             std::hint::black_box(run());
-            times.push(begun.elapsed());
+            *best = best.min(begun.elapsed().as_secs_f64() * 1e6);
+            runs += 1;
         }
-        times.sort_unstable();
-        let median = times[times.len() / 2].as_secs_f64() * 1e6;
-        let best = self.best.entry(name).or_default().entry(self.language).or_insert(median);
-        *best = best.min(median);
     }
 
-    fn median(&self, task: &str, language: &str) -> Option<f64> {
+    fn fastest(&self, task: &str, language: &str) -> Option<f64> {
         self.best.get(task)?.get(language).copied()
     }
 
@@ -66,10 +63,10 @@ impl Bench {
         for language in &self.languages {
             _ = write!(text, "\n{language:<10}");
             for task in self.best.keys() {
-                let first = self.languages.first().and_then(|first| self.median(task, first));
-                let cell = match (self.median(task, language), first) {
-                    (Some(median), Some(first)) => format!("{median:.1} ({:.2})", median / first),
-                    (Some(median), None) => format!("{median:.1}"),
+                let first = self.languages.first().and_then(|first| self.fastest(task, first));
+                let cell = match (self.fastest(task, language), first) {
+                    (Some(time), Some(first)) => format!("{time:.1} ({:.2})", time / first),
+                    (Some(time), None) => format!("{time:.1}"),
                     (None, _) => "–".to_owned(),
                 };
                 _ = write!(text, "{cell:>22}");
@@ -80,12 +77,11 @@ impl Bench {
 
     /// `{"task": {"language": µs}}`
     pub(crate) fn json(&self) -> String {
-        let row = |medians: &BTreeMap<&str, f64>| {
-            let cells: Vec<String> = medians.iter().map(|(name, median)| format!("\"{name}\":{median:.2}")).collect();
+        let row = |times: &BTreeMap<&str, f64>| {
+            let cells: Vec<String> = times.iter().map(|(name, time)| format!("\"{name}\":{time:.2}")).collect();
             format!("{{{}}}", cells.join(","))
         };
-        let rows: Vec<String> =
-            self.best.iter().map(|(task, medians)| format!("\"{task}\":{}", row(medians))).collect();
+        let rows: Vec<String> = self.best.iter().map(|(task, times)| format!("\"{task}\":{}", row(times))).collect();
         format!("{{{}}}", rows.join(","))
     }
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input};
+use ptc_core::lisp::{self, CallAddress, Error, Failure, Host, Input, Prepared, Stack};
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Map, Value};
+use ptc_core::value::{Map, Value, json};
 
 use crate::clock::Bench;
 use crate::source;
@@ -30,6 +30,12 @@ const TASKS: &[(&str, &str)] = &[
 /// No tools, and a deadline that is looked at.
 struct Deadline(Instant);
 
+impl Deadline {
+    fn soon() -> Self {
+        Self(Instant::now() + Duration::from_secs(60))
+    }
+}
+
 impl Host for Deadline {
     fn call(&self, _: &CallAddress, tool: &str, _: &Value) -> Result<Value, Failure> {
         Err(Failure::Tool(format!("there is no tool `{tool}`")))
@@ -44,36 +50,67 @@ impl Host for Deadline {
     }
 }
 
+/// The rows as programs get them: read from JSON.
 fn rows() -> Value {
     let depts = ["eng", "ops", "hr", "law", "art", "fin", "lab"];
-    let row = |i: i64| {
-        Value::record([
-            ("id", Value::Int(i)),
-            ("name", Value::str(format!("n{i}"))),
-            ("dept", Value::str(depts[usize::try_from(i % 7).unwrap_or(0)])),
-            ("salary", Value::Int(i * 7919 % 100_000)),
-            ("active", Value::Bool(i % 3 != 0)),
-        ])
+    let row = |i: usize| {
+        let (dept, salary, active) = (depts[i % 7], i * 7919 % 100_000, i % 3 != 0);
+        format!(r#"{{"id":{i},"name":"n{i}","dept":"{dept}","salary":{salary},"active":{active}}}"#)
     };
-    Value::record([("rows", Value::list((0..10_000).map(row)))])
+    let rows: Vec<String> = (0..10_000).map(row).collect();
+    match json::parse(&format!(r#"{{"rows":[{}]}}"#, rows.join(","))) {
+        Ok(json) => json.to_value(),
+        Err(error) => panic!("{error}"),
+    }
 }
 
-fn run(source: &str, context: &Value) -> i64 {
-    let limits = Limits { loop_jumps: 2_000_000, memory_bytes: 100_000_000, ..Limits::default() };
-    let input = Input { context, ..Input::new(source, &limits) };
-    match lisp::run(&input, &Deadline(Instant::now() + Duration::from_secs(60))).result {
-        Ok((_, Value::Int(answer))) => answer,
-        Ok(_) => 0,
-        Err(error) => panic!("{}: {}", error.reason, error.message()),
+/// A program, and what it runs on.
+struct Task<'t> {
+    source: &'t str,
+    context: &'t Value,
+    limits: Limits,
+    stack: &'t Stack,
+}
+
+impl<'t> Task<'t> {
+    fn new(source: &'t str, context: &'t Value, stack: &'t Stack) -> Self {
+        let limits = Limits { loop_jumps: 2_000_000, memory_bytes: 100_000_000, ..Limits::default() };
+        Self { source, context, limits, stack }
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input { context: self.context, ..Input::new(self.source, &self.limits) }
+    }
+
+    fn prepare(&self) -> Prepared {
+        lisp::prepare(&self.input(), &Deadline::soon(), self.stack).expect("it compiles")
+    }
+
+    fn run(&self, prepared: &Prepared) -> i64 {
+        match prepared.run(&self.input(), &Deadline::soon(), self.stack).result {
+            Ok((_, Value::Int(answer))) => answer,
+            Ok(_) => 0,
+            Err(error) => panic!("{}: {}", error.reason, error.message()),
+        }
     }
 }
 
 pub(crate) fn tasks(bench: &mut Bench) {
-    let (context, none) = (rows(), Value::from(Map::default()));
-    for (task, program) in TASKS {
-        bench.task(task, || run(program, &context));
-    }
-    let text = source::ptc();
-    bench.task("e", || run(&text, &none));
-    bench.task("f", || run("(+ 1 2)", &none));
+    let measured = Stack::with(|stack| {
+        let (context, none) = (rows(), Value::from(Map::default()));
+        for (name, program) in TASKS {
+            let task = Task::new(program, &context, stack);
+            let prepared = task.prepare();
+            bench.task(name, || task.run(&prepared));
+        }
+        let text = source::ptc();
+        let whole = Task::new(&text, &none, stack);
+        bench.task("e", || {
+            whole.prepare();
+            0
+        });
+        let tiny = Task::new("(+ 1 2)", &none, stack);
+        bench.task("f", || tiny.run(&tiny.prepare()));
+    });
+    measured.expect("the tasks end");
 }

@@ -30,6 +30,19 @@ pub(super) const OR: Operation = Operation { compute: number::or, steps: in_prop
 pub(super) const XOR: Operation = Operation { compute: number::xor, steps: in_proportion };
 pub(super) const AND_NOT: Operation = Operation { compute: number::and_not, steps: in_proportion };
 
+/// The result of a function of one number, which a large integer pays for by its size.
+#[inline]
+pub(super) fn unary(machine: &mut Machine<'_>, compute: fn(&Value) -> Computed, a: &Value, wrong_kind: Reason) -> R {
+    charge(machine, a)?;
+    compute(a).map_err(|error| failed(error, wrong_kind, 0, &[a]))
+}
+
+/// Counts the steps of going over a large integer.
+#[inline]
+pub(super) fn charge(machine: &mut Machine<'_>, a: &Value) -> R<()> {
+    if matches!(a, Value::Big(_)) { machine.ticks(in_proportion(number::words(a), 0)) } else { Ok(()) }
+}
+
 fn in_proportion(a: usize, b: usize) -> usize {
     a.max(b) / 8
 }
@@ -82,9 +95,13 @@ pub(super) fn failed(error: NumberError, wrong_kind: Reason, skipped: usize, arg
         NumberError::DivisionByZero => {
             Error::new(Reason::ArithmeticError, "division by zero").hint("Test the divisor with zero? first").into()
         }
-        NumberError::TooLarge => {
-            Error::new(Reason::MemoryExceeded, format!("the integer would have more than {} bits", INTEGER_BITS.max))
-                .into()
-        }
+        NumberError::TooLarge => too_large().into(),
     }
+}
+
+/// An integer beyond the limit.
+#[cold]
+pub(super) fn too_large() -> Error {
+    Error::new(Reason::MemoryExceeded, format!("the integer would have more than {} bits", INTEGER_BITS.max))
+        .hint("Compute with floats where the last digits do not matter")
 }

@@ -1,9 +1,11 @@
 //! What the reader makes of a text: forms with their places, nothing resolved and nothing expanded.
 
-use crate::text::Span;
-use crate::value::Value;
+use std::rc::Rc;
 
-/// A form and where it stands.
+use crate::text::Span;
+use crate::value::{Keyword, Value};
+
+/// A form and where it stands. Copied without copying what is inside of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
     /// What it is.
@@ -20,30 +22,35 @@ pub enum Shape {
     /// The source of `#"…"`, not yet compiled.
     Regex(Box<str>),
     /// A symbol, namespace included, as written.
-    Symbol(Box<str>),
+    Symbol(Keyword),
     /// `'sym`.
-    Quoted(Box<str>),
+    Quoted(Keyword),
     /// `#'sym`.
-    Var(Box<str>),
+    Var(Keyword),
     /// `( … )`
-    List(Vec<Form>),
+    List(Rc<[Form]>),
     /// `[ … ]`
-    Vector(Vec<Form>),
+    Vector(Rc<[Form]>),
     /// `{ … }`: keys and values in turn, an even number.
-    Map(Vec<Form>),
+    Map(Rc<[Form]>),
     /// `#{ … }`
-    Set(Vec<Form>),
+    Set(Rc<[Form]>),
     /// `#( … )`
-    Short(Vec<Form>),
+    Short(Rc<[Form]>),
 }
 
 impl Form {
-    /// The symbol's text.
-    pub fn symbol(&self) -> Option<&str> {
-        match &self.shape {
+    /// The symbol.
+    pub fn name(&self) -> Option<Keyword> {
+        match self.shape {
             Shape::Symbol(name) => Some(name),
             _ => None,
         }
+    }
+
+    /// The symbol's text.
+    pub fn symbol(&self) -> Option<&'static str> {
+        self.name().map(Keyword::name)
     }
 
     /// The parts of a list.

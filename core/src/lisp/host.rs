@@ -13,7 +13,7 @@ pub trait Host: Sync {
     /// Asked every few hundred steps: an error ends the program with it (`timeout`, `cancelled`, …).
     fn interrupt(&self) -> Option<Error>;
 
-    /// Asked between reading, analysing and compiling: an error ends the program with it (`compile_timeout`, `cancelled`).
+    /// Asked while reading and analysing, and between these and compiling: an error ends the program with it (`compile_timeout`, `cancelled`).
     /// Running begins after the last time it is asked.
     fn compiling(&self) -> Option<Error> {
         self.interrupt()

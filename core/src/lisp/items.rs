@@ -76,7 +76,7 @@ pub fn items(value: Value) -> Result<Vec<Value>, Value> {
 
 /// The entries of a map as `[key value]`, sorted by key.
 pub fn entries(map: &Map) -> Vec<Value> {
-    map.iter().map(|(key, value)| Value::from(vec![key.clone(), value.clone()])).collect()
+    map.iter().map(|(key, value)| Value::pair(key.clone(), value.clone())).collect()
 }
 
 /// The graphemes of a text as strings.

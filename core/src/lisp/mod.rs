@@ -29,6 +29,7 @@ mod read;
 mod run;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use analyse::{Names, analyse};
 pub use error::{Error, Halt, R, described, wrong};

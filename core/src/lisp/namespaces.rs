@@ -155,30 +155,33 @@ pub(super) const NAMESPACES: &[Namespace] = &[
 
 /// Splits a symbol at its first slash; a symbol that starts with one has no namespace.
 pub(super) fn split(symbol: &str) -> Option<(&str, &str)> {
-    symbol.split_once('/').filter(|(namespace, _)| !namespace.is_empty())
+    let slash = symbol.bytes().position(|byte| byte == b'/').filter(|slash| *slash > 0)?;
+    Some((&symbol[..slash], &symbol[slash + 1..]))
 }
+
+/// Qualified names that can be written without their namespace.
+pub(super) const UNQUALIFIED: [(&str, &str); 4] = [
+    ("currentTimeMillis", "System/currentTimeMillis"),
+    ("parse", "LocalDate/parse"),
+    ("between", "Duration/between"),
+    ("parseBoolean", "Boolean/parseBoolean"),
+];
 
 /// The builtin of a name without a namespace; some qualified ones can be written without theirs.
 pub(super) fn bare(name: &str) -> Option<&'static Builtin> {
     builtins::find(name).or_else(|| {
-        builtins::find(match name {
-            "currentTimeMillis" => "System/currentTimeMillis",
-            "parse" => "LocalDate/parse",
-            "between" => "Duration/between",
-            "parseBoolean" => "Boolean/parseBoolean",
-            _ => return None,
-        })
+        let (_, qualified) = UNQUALIFIED.iter().find(|(bare, _)| *bare == name)?;
+        builtins::find(qualified)
     })
 }
 
+/// Numbers that have a name.
+pub(super) const CONSTANTS: [(&str, f64); 3] =
+    [("POSITIVE_INFINITY", f64::INFINITY), ("NEGATIVE_INFINITY", f64::NEG_INFINITY), ("NaN", f64::NAN)];
+
 /// A number that has a name.
 pub(super) fn constant(name: &str) -> Option<Value> {
-    match name {
-        "POSITIVE_INFINITY" => Some(Value::Float(f64::INFINITY)),
-        "NEGATIVE_INFINITY" => Some(Value::Float(f64::NEG_INFINITY)),
-        "NaN" => Some(Value::Float(f64::NAN)),
-        _ => None,
-    }
+    CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, number)| Value::Float(*number))
 }
 
 impl Namespace {

@@ -6,13 +6,17 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
+use super::analyse::{self, analyse_watched};
 use super::compile::{Unit, compile};
 use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
-use super::{Budget, Call, Error, Form, Halt, Host, Names, ToolInfo, analyse, builtins, ir, read};
+use super::read::read_watched;
+use super::watch::Watch;
+use super::{Budget, Call, Error, Form, Halt, Host, Names, R, ToolInfo, builtins, ir};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::value::{Function, Keyword, Map, Value};
@@ -158,12 +162,15 @@ impl Stack {
     /// Does some work on a new thread with a large stack and waits for it. Fails with `internal_error` when the thread
     /// cannot be started, or when the work breaks off.
     pub fn with<T: Send>(work: impl FnOnce(&Stack) -> T + Send) -> Result<T, Error> {
-        let broken = |problem: String| Error::new(Reason::InternalError, problem);
         thread::scope(|scope| {
             let builder = thread::Builder::new().name("program".to_owned()).stack_size(STACK_BYTES);
-            let worker = builder.spawn_scoped(scope, || work(&Self::here()));
-            let worker = worker.map_err(|error| broken(format!("no thread could be started: {error}")))?;
-            worker.join().map_err(|_| broken("the program broke off".to_owned()))
+            let worker = builder.spawn_scoped(scope, || {
+                let _keeping = heap::keep_blocks();
+                work(&Self::here())
+            });
+            let worker = worker
+                .map_err(|error| Error::new(Reason::InternalError, format!("no thread could be started: {error}")))?;
+            worker.join().map_err(|_| broken_off())
         })
     }
 
@@ -185,8 +192,22 @@ impl Stack {
         work: impl FnOnce(&Stack) + Send + 'scope,
     ) -> std::io::Result<()> {
         let builder = thread::Builder::new().name("branch".to_owned()).stack_size(STACK_BYTES);
-        builder.spawn_scoped(scope, || work(&Self::here())).map(|_| ())
+        let work = || {
+            let _keeping = heap::keep_blocks();
+            work(&Self::here());
+        };
+        builder.spawn_scoped(scope, work).map(|_| ())
     }
+}
+
+/// Does work that a fault of ours or of the host's may break off: what was done before it is kept, and the process goes on.
+pub(crate) fn contained(work: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| broken_off().halt())
+}
+
+#[cold]
+fn broken_off() -> Error {
+    Error::new(Reason::InternalError, "the program broke off")
 }
 
 /// A program that has been read, analysed and compiled. It may be run many times: on any input with the same names in
@@ -214,9 +235,10 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     };
     let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };
-    let forms = read(input.source, budget)?;
+    let watch = Watch::new(&check);
+    let forms = read_watched(input.source, budget, &watch)?;
     check()?;
-    let (program, warnings) = understand(forms, input)?;
+    let (program, warnings) = understand(&forms, input, &watch)?;
     check()?;
     let unit = Arc::new(compile(&program, input.source));
     check()?;
@@ -226,26 +248,33 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
 }
 
 /// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
-fn understand(forms: Vec<Form>, input: &Input<'_>) -> Result<(ir::Program, Vec<String>), Error> {
+fn understand(forms: &[Form], input: &Input<'_>, watch: &Watch<'_>) -> Result<(ir::Program, Vec<String>), Error> {
     let names = Names { memory: input.memory, tools: input.tools };
-    let strict = || analyse(&forms, &names).map(|program| (program, Vec::new()));
-    match input.dialect {
+    let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
+    let refused = match input.dialect {
         Dialect::Current => return strict(),
         Dialect::Auto => match strict() {
-            Err(_) if legacy::uses(&forms) => {}
+            Err(error) => Some(error),
             understood => return understood,
         },
-        Dialect::Legacy => {}
-    }
+        Dialect::Legacy => None,
+    };
     let outside = LegacyNames {
         tools: input.tools,
         input: &|name| input.context.lookup(name).is_some(),
         memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
-    let translation = legacy::translate(forms, outside, input.dialect)?;
-    let program = analyse(&translation.forms, &names)?;
-    Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
+    // What does not speak the older words keeps the error of the modern ones.
+    let translated = legacy::translate(forms, outside).and_then(|translation| {
+        let program = analyse_watched(&translation.forms, &names, watch)?;
+        Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect::<Vec<_>>()))
+    });
+    match (translated, refused) {
+        (Ok((_, hints)), Some(error)) if hints.is_empty() => Err(error),
+        (Err(_), Some(error)) if !legacy::uses(forms) => Err(error),
+        (translated, _) => translated,
+    }
 }
 
 /// Runs a program from its text to its outcome, on a thread of its own.
@@ -282,12 +311,14 @@ impl Prepared {
         machine.begin(stack, self.seed.wrapping_add(largest_serial(input.memory)), input.journal.cloned());
         machine.warnings.clone_from(&self.warnings);
         let mut frame = vec![Value::Nil; unit.slots as usize];
-        let mut value = Value::Nil;
-        let result = unit.body.run(&mut machine, &mut frame, None, &mut value);
+        let result = contained(|| {
+            let mut value = Value::Nil;
+            (unit.body)(&mut machine, &mut frame, None, &mut value).settle(&mut value).map(|()| value)
+        });
         drop(frame);
         let usage = Usage { steps: machine.steps(), bytes: machine.peak() };
         let result = match result.map_err(|halt| *halt) {
-            Ok(()) => Ok((Signal::Value, value)),
+            Ok(value) => Ok((Signal::Value, value)),
             Err(Halt::Return(value)) => Ok((Signal::Return, value)),
             Err(Halt::Fail(value)) => Ok((Signal::Fail, value)),
             Err(Halt::Error(error)) => Err(error),

@@ -4,6 +4,7 @@
 
 #![expect(clippy::inline_always, reason = "measured: replacing a small value must not cost a call")]
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::Value;
@@ -31,11 +32,22 @@ impl Value {
         if self.is_shared() {
             self.clear();
         }
-        std::mem::forget(match value {
+        // Neither the old value nor what is left of the new one needs to be dropped now.
+        let value = ManuallyDrop::new(value);
+        std::mem::forget(match *value {
             Self::Int(int) => std::mem::replace(self, Self::Int(int)),
             Self::Bool(truth) => std::mem::replace(self, Self::Bool(truth)),
-            other => std::mem::replace(self, other),
+            _ => std::mem::replace(self, ManuallyDrop::into_inner(value)),
         });
+    }
+
+    /// Puts an integer in its place.
+    #[inline(always)]
+    pub(crate) fn put_int(&mut self, int: i64) {
+        if self.is_shared() {
+            self.clear();
+        }
+        std::mem::forget(std::mem::replace(self, Self::Int(int)));
     }
 
     /// Drops it; nil is left.

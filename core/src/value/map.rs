@@ -1,5 +1,9 @@
 //! Maps: entries in canonical key order; of equal keys the first given wins.
 
+mod field;
+
+pub(crate) use field::Field;
+
 use super::drop::dismantle;
 use super::order::owe_hash;
 use super::table::{self, Table};
@@ -82,13 +86,29 @@ impl Map {
     }
 
     /// The value under `key`, flexibly, as programs ask for it: exactly this key first; a string or keyword then as
-    /// [`Map::lookup`] does.
+    /// [`Map::lookup`] does, and a list as a path of keys.
     pub fn lookup_key(&self, key: &Value) -> Option<&Value> {
         self.get(key).or_else(|| match key {
             Value::Str(name) => self.lookup(name),
             Value::Keyword(word) => self.lookup(word.name()),
+            Value::List(path) => self.along(path),
             _ => None,
         })
+    }
+
+    /// What lies at the end of a path of keys and indexes. A step that is a path itself is an exact key.
+    fn along(&self, path: &[Value]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.step(first)?, |at, key| match (at, key) {
+            (Value::Map(map), key) => map.step(key),
+            (Value::List(list), Value::Int(index)) => list.get(usize::try_from(*index).ok()?),
+            _ => None,
+        })
+    }
+
+    /// One step of a path.
+    fn step(&self, key: &Value) -> Option<&Value> {
+        if let Value::List(_) = key { self.get(key) } else { self.lookup_key(key) }
     }
 
     /// The value under a keyword, flexibly as [`Map::lookup_key`], when many maps alike are asked for the same one: `near`

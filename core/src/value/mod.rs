@@ -29,6 +29,7 @@ pub use function::Function;
 pub use json::Json;
 pub use keyword::Keyword;
 pub use list::List;
+pub(crate) use map::Field;
 pub use map::Map;
 pub use num_bigint::BigInt;
 pub(crate) use order::{address, is_owed, take_owed};
@@ -47,7 +48,8 @@ pub use time::{Date, Duration, Instant, TimeError, ZonedInstant};
 /// any depth; printing, hashing and conversion to JSON look at a bounded number of levels.
 ///
 /// The tag takes a whole word: with a byte of its own the rest of the first word would be copied in pieces, and reading
-/// a value as a whole right after it was written in pieces makes the processor wait.
+/// a value as a whole right after it was written in pieces makes the processor wait. Small values come first, so that one
+/// comparison tells whether there is something to share or to drop.
 #[derive(Default)]
 #[repr(u64)]
 pub enum Value {
@@ -58,12 +60,22 @@ pub enum Value {
     Bool(bool),
     /// An integer that fits 64 bits. An integer that fits is never stored as [`Value::Big`].
     Int(i64),
-    /// An integer beyond 64 bits.
-    Big(Arc<BigInt>),
     /// A double, including infinities and NaN.
     Float(f64),
     /// A keyword, interned process-wide.
     Keyword(Keyword),
+    /// A point in time (UTC).
+    Instant(Instant),
+    /// A day of the calendar.
+    Date(Date),
+    /// A span of time.
+    Duration(Duration),
+    /// What `def` returns: `#'name`.
+    Var(Keyword),
+    /// A quoted symbol: `'name`.
+    Symbol(Keyword),
+    /// An integer beyond 64 bits.
+    Big(Arc<BigInt>),
     /// A string.
     Str(Arc<Box<str>>),
     /// The only sequential type.
@@ -72,20 +84,10 @@ pub enum Value {
     Map(Arc<Map>),
     /// A set, its members in canonical order.
     Set(Arc<Set>),
-    /// A point in time (UTC).
-    Instant(Instant),
-    /// A day of the calendar.
-    Date(Date),
-    /// A span of time.
-    Duration(Duration),
     /// Something a program can call.
     Function(Arc<Function>),
     /// A regular expression.
     Pattern(Arc<Pattern>),
-    /// What `def` returns: `#'name`.
-    Var(Keyword),
-    /// A quoted symbol: `'name`.
-    Symbol(Keyword),
 }
 
 impl Clone for Value {
@@ -206,6 +208,11 @@ impl Value {
     /// A list value.
     pub fn list(items: impl IntoIterator<Item = Self>) -> Self {
         Self::List(Arc::new(items.into_iter().collect()))
+    }
+
+    /// A list of a key and a value.
+    pub(crate) fn pair(key: Self, value: Self) -> Self {
+        Self::List(Arc::new(List::pair(key, value)))
     }
 
     /// A map value; of equal keys the first wins.

@@ -24,7 +24,7 @@ pub(super) use compare::compare;
 pub(super) use compare::is_nan;
 pub use division::{div, modulo, quot, rem};
 pub use round::{Rounding, decimals, fixed, to_double, whole};
-pub use text::{parse_double, parse_long, shortest};
+pub use text::{compact, parse_double, parse_long, shortest};
 
 /// Why numbers could not be computed. Arguments are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -117,6 +117,9 @@ impl PartialEq for Value {
         match (self, other) {
             // Answered without ordering them: these are most keys.
             (Self::Str(a), Self::Str(b)) => {
+                if Arc::ptr_eq(a, b) {
+                    return true;
+                }
                 if a.len() == b.len() {
                     owe_text(a.len(), 256);
                 }
@@ -133,18 +136,20 @@ impl PartialEq for Value {
 
 /// Are two lists equal? `None` when that hangs on containers inside.
 fn equal_leaves(a: &[Value], b: &[Value]) -> Option<bool> {
+    if std::ptr::eq(a, b) {
+        return Some(true);
+    }
     if a.len() != b.len() {
         return Some(false);
     }
-    for (a, b) in a.iter().zip(b) {
-        if a.is_container() && b.is_container() {
-            return None;
-        }
-        if a != b {
-            return Some(false);
-        }
+    let decides = |(a, b): &(&Value, &Value)| (a.is_container() && b.is_container()) || a != b;
+    let decided = a.iter().zip(b).enumerate().find(|(_, pair)| decides(pair));
+    owe(decided.map_or(a.len(), |(place, _)| place));
+    match decided {
+        None => Some(true),
+        Some((_, (a, b))) if a.is_container() && b.is_container() => None,
+        Some(_) => Some(false),
     }
-    Some(true)
 }
 
 impl Eq for Value {}

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::raw::present;
 use crate::event::{ErrorRecord, JsonText, StructuredBy, Tokens};
 
 /// `run.start`
@@ -33,7 +34,7 @@ pub struct RunStart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
     /// The journal it starts with: results of finished tasks by id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub journal: Option<JsonText>,
 }
 
@@ -181,7 +182,7 @@ impl Totals {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunEnd {
     /// The answer, keys in the order the model gave them.
-    #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "return", default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<JsonText>,
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -190,7 +191,7 @@ pub struct RunEnd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The values of `refs`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub refs: Option<JsonText>,
     /// The turn that the answer came from, when it is not the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

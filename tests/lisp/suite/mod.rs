@@ -1,6 +1,6 @@
 //! The conformance suite: cases and probes with what the reference gave, run and compared.
 //!
-//! In: `cases.jsonl` and `probes.txt`. Out: [`Finding`]s, one for each result that is not the expected one. Shared by the
+//! In: `cases.jsonl`, `probes.txt` and `neighbours.txt`. Out: [`Finding`]s, one for each result that is not the expected one. Shared by the
 //! integration tests and by the quick runner `core/examples/conform.rs`, so it knows nothing but the core.
 
 mod compare;
@@ -18,7 +18,7 @@ use compare::{same_json, same_text};
 
 /// A program with everything it runs on, and what should come of it.
 pub(crate) struct Check {
-    /// The case's id; `p` and the line for a probe.
+    /// The case's id; `p` and the line for a probe, `n` and the line for a neighbour.
     pub(crate) id: String,
     /// The function or area.
     pub(crate) category: String,
@@ -49,7 +49,7 @@ const READABLE: &[&str] = &["prn", "memory_out"];
 /// Everything that is compared when a program succeeds. What a record leaves out is empty.
 const COMPARED: &[&str] = &["value", "prn", "signal", "prints", "memory_out", "journal_out", "summaries", "tool_calls"];
 
-/// All cases and probes.
+/// All cases, probes and neighbours.
 pub(crate) fn checks() -> Vec<Check> {
     let cases = include_str!("../cases.jsonl").lines().map(|line| {
         let case = json::parse(line).expect("a case is one line of JSON");
@@ -60,7 +60,8 @@ pub(crate) fn checks() -> Vec<Check> {
         };
         Check { id: text("id").unwrap_or_default(), category: text("category").unwrap_or_default(), case, expected }
     });
-    cases.chain(probes::probes(include_str!("../probes.txt"))).collect()
+    let probes = probes::probes(include_str!("../probes.txt"), "p");
+    cases.chain(probes).chain(probes::probes(include_str!("../neighbours.txt"), "n")).collect()
 }
 
 /// Runs all checks on `threads` threads and returns what differs, in their order.

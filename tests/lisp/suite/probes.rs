@@ -26,8 +26,8 @@ const ENVIRONMENT: &str = r#"{
 /// Programs that ended in the reference because they computed too long or too much for its speed.
 const FOR_ITS_SPEED: &[&str] = &["(map (fn [x] (reduce + (range 100000))) (range 500))", "(fib 30)"];
 
-/// All probes that can be compared.
-pub(crate) fn probes(text: &str) -> Vec<Check> {
+/// All probes of a file that can be compared; their ids begin with `prefix`.
+pub(crate) fn probes(text: &str, prefix: &str) -> Vec<Check> {
     let environment = json::parse(ENVIRONMENT).expect("the environment is JSON");
     let mut topic = "";
     let mut checks = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn probes(text: &str) -> Vec<Check> {
             topic = heading;
         } else if let Some((program, result)) = line.split_once("  =>  ").filter(|_| !line.starts_with("# ")) {
             checks.extend(expected(result).map(|expected| Check {
-                id: format!("p{}", at + 1),
+                id: format!("{prefix}{}", at + 1),
                 category: topic.to_owned(),
                 case: case(&environment, &program.replace("\\n", "\n")),
                 expected,

@@ -6,51 +6,50 @@ use super::{A, Analyser, Tail, broken, broken_with};
 use crate::lisp::ir::{Entry, Expr, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// Patterns that a map pattern's `:or` gives defaults for.
-type Defaults<'f> = Vec<(&'f str, &'f Form)>;
+type Defaults<'f> = Vec<(Keyword, &'f Form)>;
 
 impl Analyser<'_> {
     /// `(let [p v …] body…)`
     pub(super) fn let_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
         count("let", args, form.span)?;
-        let mark = self.scope().enter();
+        let mark = self.enter();
         let binds = self.binds("let", &args[0])?;
         let body = Box::new(self.body(&args[1..], form.span, tail)?);
-        self.scope().leave(mark);
+        self.leave(mark);
         Ok(Node::new(Expr::Let { binds, body }, form.span))
     }
 
     /// `(loop [p v …] body…)`
     pub(super) fn loop_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
         count("loop", args, form.span)?;
-        let mark = self.scope().enter();
+        let mark = self.enter();
         let binds = self.binds("loop", &args[0])?;
         self.scope().targets.push(binds.len());
         let body = Box::new(self.body(&args[1..], form.span, Tail::Yes)?);
         self.scope().targets.pop();
-        self.scope().leave(mark);
+        self.leave(mark);
         Ok(Node::new(Expr::Loop { binds, body }, form.span))
     }
 
     /// `[p v …]`: each pattern sees the names before it.
     pub(super) fn binds(&mut self, op: &str, form: &Form) -> A<Vec<(Pattern, Node)>> {
-        let hint = format!("Write ({op} [name value …] body)");
-        let Shape::Vector(parts) = &form.shape else {
-            return Err(broken_with(Reason::InvalidForm, op, "the bindings must be a vector", &hint, form.span));
+        let wrong = |problem: &str| {
+            let hint = format!("Write ({op} [name value …] body)");
+            broken_with(Reason::InvalidForm, op, problem, &hint, form.span)
         };
+        let Shape::Vector(parts) = &form.shape else { return Err(wrong("the bindings must be a vector")) };
         if !parts.len().is_multiple_of(2) {
-            let problem = "a binding has no value";
-            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
+            return Err(wrong("a binding has no value"));
         }
-        parts
-            .chunks_exact(2)
-            .map(|pair| {
-                let value = self.expr(&pair[1], Tail::No)?;
-                Ok((self.pattern(&pair[0])?, value))
-            })
-            .collect()
+        let mut binds = Vec::with_capacity(parts.len() / 2);
+        for pair in parts.chunks_exact(2) {
+            let value = self.expr(&pair[1], Tail::No)?;
+            binds.push((self.pattern(&pair[0])?, value));
+        }
+        Ok(binds)
     }
 
     /// A pattern; its names are declared.
@@ -66,10 +65,10 @@ impl Analyser<'_> {
     /// A symbol that becomes a local.
     fn name_pattern(&mut self, form: &Form) -> A<u32> {
         let Some(name) = plain(form) else {
-            return Err(unsupported(form, "a local name must be a symbol without a namespace"));
+            return Err(unsupported(form, "a local name must be a symbol without a namespace, and no earlier result"));
         };
         let slot = self.scope().slot();
-        self.scope().declare(name, slot);
+        self.declare(name, slot);
         Ok(slot)
     }
 
@@ -127,8 +126,8 @@ impl Analyser<'_> {
         for (key, value) in pairs() {
             match &key.shape {
                 Shape::Literal(Value::Keyword(word)) => match word.name() {
-                    "keys" => self.names_pattern(value, &defaults, Value::keyword, &mut entries)?,
-                    "strs" => self.names_pattern(value, &defaults, |name| Value::from(name), &mut entries)?,
+                    "keys" => self.names_pattern(value, &defaults, Value::Keyword, &mut entries)?,
+                    "strs" => self.names_pattern(value, &defaults, |name| Value::from(name.name()), &mut entries)?,
                     "or" | "as" => {}
                     other => return Err(unsupported(key, format!("`:{other}` is not known in a map pattern"))),
                 },
@@ -136,14 +135,14 @@ impl Analyser<'_> {
                     let wanted = match (&value.shape, plain(value)) {
                         (Shape::Literal(wanted @ (Value::Keyword(_) | Value::Str(_))), _) => wanted.clone(),
                         // The reference reads a symbol as the keyword of its name.
-                        (_, Some(name)) => Value::keyword(name),
+                        (_, Some(name)) => Value::Keyword(name),
                         _ => {
                             let hint = "Write {name :key} or {name \"key\"}";
                             let problem = "a map pattern needs a keyword or string as key";
                             return Err(broken_with(Reason::InvalidForm, "destructuring", problem, hint, value.span));
                         }
                     };
-                    let default = self.default(key.symbol(), &defaults)?;
+                    let default = self.default(key.name(), &defaults)?;
                     entries.push(Entry { key: wanted, pattern: self.pattern(key)?, default });
                 }
                 _ => return Err(unsupported(key, "a map pattern needs symbols, patterns, :keys, :strs, :or or :as")),
@@ -160,15 +159,15 @@ impl Analyser<'_> {
         &mut self,
         form: &Form,
         defaults: &Defaults<'_>,
-        key: fn(&str) -> Value,
+        key: fn(Keyword) -> Value,
         entries: &mut Vec<Entry>,
     ) -> A<()> {
         let Shape::Vector(names) = &form.shape else {
             return Err(broken(Reason::InvalidForm, ":keys", "the names must be a vector of symbols", form.span));
         };
-        for part in names {
-            let name = match &part.shape {
-                Shape::Literal(Value::Keyword(word)) => word.name(),
+        for part in &**names {
+            let name = match part.shape {
+                Shape::Literal(Value::Keyword(word)) => word,
                 _ => plain(part).ok_or_else(|| {
                     let problem = "a name must be a symbol without a namespace";
                     broken_with(Reason::InvalidForm, ":keys", problem, "Write {:keys [a b]}", part.span)
@@ -176,14 +175,14 @@ impl Analyser<'_> {
             };
             let default = self.default(Some(name), defaults)?;
             let slot = self.scope().slot();
-            self.scope().declare(name, slot);
+            self.declare(name, slot);
             entries.push(Entry { key: key(name), pattern: Pattern::Slot(slot), default });
         }
         Ok(())
     }
 
     /// The default of a name; it sees the names bound before.
-    fn default(&mut self, name: Option<&str>, defaults: &Defaults<'_>) -> A<Option<Node>> {
+    fn default(&mut self, name: Option<Keyword>, defaults: &Defaults<'_>) -> A<Option<Node>> {
         let found = name.and_then(|name| defaults.iter().find(|(given, _)| *given == name));
         found.map(|(_, form)| self.expr(form, Tail::No)).transpose()
     }

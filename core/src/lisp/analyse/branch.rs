@@ -1,7 +1,7 @@
 //! Choices: `if` and its kin, `cond`, `case`, `condp`.
 
 use super::bind::is_keyword;
-use super::call::{call, constant_builtin, count};
+use super::call::{builtin, call, constant_builtin, count};
 use super::{A, Analyser, Tail, broken, broken_with};
 use crate::lisp::builtins;
 use crate::lisp::ir::{Expr, Local, Node, Pattern};
@@ -98,7 +98,7 @@ impl Analyser<'_> {
         let Shape::Vector(parts) = &bind.shape else {
             return Err(broken_with(Reason::InvalidArity, op, "the binding must be a vector", &hint, bind.span));
         };
-        let [target, source] = parts.as_slice() else {
+        let [target, source] = &**parts else {
             return Err(broken_with(Reason::InvalidForm, op, "needs one name and one value", &hint, bind.span));
         };
         if !matches!(target.shape, Shape::Symbol(_) | Shape::Vector(_) | Shape::Map(_)) {
@@ -106,28 +106,28 @@ impl Analyser<'_> {
         }
         let mut source = self.expr(source, Tail::No)?;
         if test == Test::First {
-            source = self.builtin_call("seq", vec![source], bind.span);
+            source = of_language("seq", source, bind.span);
         }
-        let outer = self.scope().enter();
+        let outer = self.enter();
         let slot = self.scope().slot();
-        let mut names = self.scope().enter();
+        let mut names = self.enter();
         let (pattern, then) = if let (Some(name), false) = (super::name::plain(target), test == Test::First) {
-            self.scope().declare(name, slot);
-            names = self.scope().enter();
+            self.declare(name, slot);
+            names = self.enter();
             (None, self.body(forms.0, form.span, tail)?)
         } else {
             let pattern = self.pattern(target)?;
             (Some(pattern), self.body(forms.0, form.span, tail)?)
         };
-        self.scope().forget(names);
+        self.forget(names);
         let other = self.body(forms.1, form.span, tail)?;
-        self.scope().leave(outer);
+        self.leave(outer);
         let read = || local(slot, bind.span);
         let then = match pattern {
             None => then,
             Some(pattern) => {
                 let value = match test {
-                    Test::First => self.builtin_call("first", vec![read()], bind.span),
+                    Test::First => of_language("first", read(), bind.span),
                     Test::Truthy | Test::NotNil => read(),
                 };
                 Node::new(Expr::Let { binds: vec![(pattern, value)], body: Box::new(then) }, form.span)
@@ -139,18 +139,6 @@ impl Analyser<'_> {
         };
         let binds = vec![(Pattern::Slot(slot), source)];
         Ok(Node::new(Expr::Let { binds, body: Box::new(body) }, form.span))
-    }
-
-    /// Calls a builtin of the language, whatever the program has defined under its name.
-    fn builtin_call(&mut self, name: &str, args: Vec<Node>, span: Span) -> Node {
-        match builtins::find(name) {
-            Some(row) => call(
-                Node::constant(super::name::function(crate::lisp::function::Function::Builtin(row)), span),
-                args,
-                span,
-            ),
-            None => self.unknown_name(name, span),
-        }
     }
 
     /// `(cond test value …)`
@@ -201,7 +189,7 @@ impl Analyser<'_> {
             return Err(broken_with(Reason::InvalidForm, "condp", ":>> is not known here", hint, arrow.span));
         }
         let pred = self.expr(pred, Tail::No)?;
-        let mark = self.scope().enter();
+        let mark = self.enter();
         let mut binds = Vec::new();
         let known = constant_builtin(&pred).is_some();
         let pred_slot = self.scope().slot();
@@ -227,10 +215,16 @@ impl Analyser<'_> {
         if let [default] = default {
             clauses.push((Node::constant(Value::Bool(true), default.span), self.expr(default, tail)?));
         }
-        self.scope().leave(mark);
+        self.leave(mark);
         let body = Box::new(Node::new(Expr::Cond(clauses), form.span));
         Ok(Node::new(Expr::Let { binds, body }, form.span))
     }
+}
+
+/// Calls a builtin of the language with one argument, whatever the program has defined under its name.
+#[expect(clippy::expect_used, reason = "the caller names one that exists")]
+fn of_language(name: &str, arg: Node, span: Span) -> Node {
+    builtin(builtins::find(name).expect("invariant: the language has it"), vec![arg], span)
 }
 
 /// `if`

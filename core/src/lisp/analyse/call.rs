@@ -1,7 +1,7 @@
 //! Lists: forms, calls of builtins, tools and any other value.
 
-use super::form::{handler, is_fixed};
 use super::name::function;
+use super::word::{Word, word};
 use super::{A, Analyser, Tail, broken, broken_with};
 use crate::lisp::builtins::{self, Builtin, Run};
 use crate::lisp::function::Function;
@@ -9,7 +9,7 @@ use crate::lisp::ir::{Expr, Node};
 use crate::lisp::{Error, Form, Shape, namespaces};
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// Functions whose number of arguments is checked although they may never be called.
 const CHECKED: &[&str] = &[
@@ -40,7 +40,7 @@ impl Analyser<'_> {
             return Err(broken_with(Reason::InvalidForm, "()", "there is nothing to call", hint, form.span));
         };
         if let Shape::Symbol(name) = &head.shape {
-            return self.named_call(form, name, head.span, args, tail);
+            return self.named_call(form, *name, head.span, args, tail);
         }
         let callee = self.expr(head, Tail::No)?;
         let args = self.all(args)?;
@@ -48,18 +48,24 @@ impl Analyser<'_> {
     }
 
     /// A list that begins with a symbol.
-    fn named_call(&mut self, form: &Form, name: &str, at: Span, args: &[Form], tail: Tail) -> A {
-        let local = self.is_local(name);
-        if let Some(handler) = handler(name)
-            && (!local || is_fixed(name))
+    fn named_call(&mut self, form: &Form, head: Keyword, at: Span, args: &[Form], tail: Tail) -> A {
+        let (local, word) = (self.is_local(head), word(head));
+        if let Some(Word { form: Some(analyse), is_fixed, .. }) = word
+            && (!local || *is_fixed)
         {
-            return handler(self, form, args, tail);
+            return analyse(self, form, args, tail);
         }
         if local {
-            let callee = self.symbol(name, at)?;
+            let callee = self.symbol(head, at)?;
             let args = self.all(args)?;
             return Ok(call(callee, args, form.span));
         }
+        if let Some(Word { function: Some(row), .. }) = word
+            && !self.is_global(head)
+        {
+            return self.builtin_call(row, args, form.span);
+        }
+        let name = head.name();
         if name == "." {
             let hint = "Write (.method object arguments…)";
             return Err(broken_with(
@@ -71,47 +77,59 @@ impl Analyser<'_> {
             ));
         }
         match namespaces::split(name) {
-            Some(("tool", "servers")) => {}
             Some(("tool", tool)) => return self.tool_call(form, tool, at, args),
             Some(("data", key)) => {
                 let hint =
                     format!("Write data/{key} for the data, (get data/{key} …) or (nth data/{key} …) for a part of it");
                 return Err(broken_with(Reason::InvalidForm, name, "data is no function", &hint, form.span));
             }
+            Some(("Double", member)) => {
+                // A constant that is called is the constant (as the suite's reference has it).
+                if let Ok(value @ Value::Float(_)) = namespaces::find("Double", member) {
+                    self.all(args)?;
+                    return Ok(Node::constant(value, form.span));
+                }
+            }
             _ => {}
         }
         let unknown = self.unknown.mark();
-        let callee = match builtins::find(name).filter(|_| name == "tool/servers") {
-            Some(row) => Node::constant(function(Function::Builtin(row)), at),
-            None => self.symbol(name, at)?,
-        };
+        let callee = self.symbol(head, at)?;
         let is_unknown = self.unknown.mark() > unknown;
-        let row = constant_builtin(&callee);
+        if let Some(row) = constant_builtin(&callee) {
+            return self.builtin_call(row, args, form.span);
+        }
         let known = self.unknown.mark();
-        let args = match row.filter(|row| QUOTING.contains(&row.name)) {
-            Some(_) => args.iter().map(|arg| self.quoting(arg)).collect::<A<Vec<Node>>>()?,
-            None => self.all(args)?,
-        };
+        let args = self.all(args)?;
         if is_unknown {
             self.unknown.forget(known);
-        }
-        if let Some(row) = row.filter(|row| CHECKED.contains(&row.name) && !row.arity.allows(args.len())) {
-            return Err(arity_error(Reason::InvalidArity, row, args.len(), form.span));
         }
         Ok(call(callee, args, form.span))
     }
 
+    /// Calls a builtin known by name.
+    fn builtin_call(&mut self, row: &'static Builtin, args: &[Form], span: Span) -> A {
+        let nodes = if QUOTING.contains(&row.name) {
+            args.iter().map(|arg| self.quoting(arg)).collect::<A<Vec<Node>>>()?
+        } else {
+            self.all(args)?
+        };
+        if !row.arity.allows(args.len()) && CHECKED.contains(&row.name) {
+            return Err(arity_error(Reason::InvalidArity, row, args.len(), span));
+        }
+        Ok(builtin(row, nodes, span))
+    }
+
     /// An argument that is taken as written when it is a symbol.
     fn quoting(&mut self, arg: &Form) -> A {
-        match arg.symbol() {
-            Some(name) => Ok(Node::constant(Value::Symbol(crate::value::Keyword::intern(name)), arg.span)),
+        match arg.name() {
+            Some(name) => Ok(Node::constant(Value::Symbol(name), arg.span)),
             None => self.expr(arg, Tail::No),
         }
     }
 
     /// `(tool/name …)`
     fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
-        self.check_tool(tool, at);
+        let tool = self.tool_name(tool, at);
         let keys = args.iter().step_by(2);
         let pairs = args.len().is_multiple_of(2)
             && keys.clone().all(|key| matches!(key.shape, Shape::Literal(Value::Keyword(_))));
@@ -156,28 +174,33 @@ pub(super) fn constant_builtin(node: &Node) -> Option<&'static Builtin> {
     }
 }
 
-/// Calls a value: a builtin known by name directly, one with a wrong number of arguments fails when it is reached.
+/// Calls a value.
 pub(super) fn call(callee: Node, mut args: Vec<Node>, span: Span) -> Node {
-    match constant_builtin(&callee) {
-        Some(row) if row.name == "take" && takes_of_range(&args) => {
-            if let Some(Expr::Builtin { args: ends, .. }) = args.pop().map(|range| range.expr) {
-                args.extend(ends);
-            }
-            Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span)
-        }
-        Some(builtin) if builtin.arity.allows(args.len()) => Node::new(Expr::Builtin { builtin, args }, span),
-        Some(builtin) => {
-            let error = arity_error(Reason::ArityError, builtin, args.len(), span);
-            args.push(Node::new(Expr::Raise(error), span));
-            Node::new(Expr::Do(args), span)
-        }
-        None if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) => {
-            let error = broken(Reason::InvalidKeywordCall, "call", "a number is no function", span);
-            args.push(Node::new(Expr::Raise(error), span));
-            Node::new(Expr::Do(args), span)
-        }
-        None => Node::new(Expr::Call { callee: Box::new(callee), args }, span),
+    if let Some(row) = constant_builtin(&callee) {
+        return builtin(row, args, span);
     }
+    if matches!(&callee.expr, Expr::Const(Value::Float(number)) if !number.is_finite()) {
+        let error = broken(Reason::InvalidKeywordCall, "call", "a number is no function", span);
+        args.push(Node::new(Expr::Raise(error), span));
+        return Node::new(Expr::Do(args), span);
+    }
+    Node::new(Expr::Call { callee: Box::new(callee), args }, span)
+}
+
+/// Calls a builtin. With a wrong number of arguments it fails when it is reached.
+pub(super) fn builtin(row: &'static Builtin, mut args: Vec<Node>, span: Span) -> Node {
+    if !row.arity.allows(args.len()) {
+        let error = arity_error(Reason::ArityError, row, args.len(), span);
+        args.push(Node::new(Expr::Raise(error), span));
+        return Node::new(Expr::Do(args), span);
+    }
+    if row.name == "take" && takes_of_range(&args) {
+        if let Some(Expr::Builtin { args: ends, .. }) = args.pop().map(|range| range.expr) {
+            args.extend(ends);
+        }
+        return Node::new(Expr::Builtin { builtin: &builtins::range::TAKE_OF_RANGE, args }, span);
+    }
+    Node::new(Expr::Builtin { builtin: row, args }, span)
 }
 
 /// Are these the arguments of `(take n (range start end step))`? Only there the step may be 0.

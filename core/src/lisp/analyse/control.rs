@@ -50,12 +50,6 @@ impl Analyser<'_> {
         Ok(Node::new(Expr::Or(nodes), form.span))
     }
 
-    /// Forms of which only the last stands in tail position; there is at least one.
-    fn last_in_tail(&mut self, args: &[Form], tail: Tail) -> A<Vec<Node>> {
-        let last = args.len().saturating_sub(1);
-        args.iter().enumerate().map(|(at, arg)| self.expr(arg, if at == last { tail } else { Tail::No })).collect()
-    }
-
     /// `(recur …)`
     pub(super) fn recur_form(&mut self, form: &Form, args: &[Form], tail: Tail) -> A {
         let wanted = self.scope().targets.last().copied();
@@ -126,7 +120,7 @@ impl Analyser<'_> {
     pub(super) fn quote_form(&mut self, form: &Form, args: &[Form], _: Tail) -> A {
         count("quote", args, form.span)?;
         if let [Form { shape: Shape::Symbol(name) | Shape::Quoted(name), .. }] = args {
-            return Ok(Node::constant(Value::Symbol(Keyword::intern(name)), form.span));
+            return Ok(Node::constant(Value::Symbol(*name), form.span));
         }
         let hint = "Write 'name; a list is written as a vector […]";
         Err(broken_with(Reason::InvalidForm, "quote", "only a symbol can be quoted", hint, form.span))
@@ -174,9 +168,10 @@ impl Analyser<'_> {
 }
 
 /// The name that a definition gives.
-fn defined_name<'f>(op: &str, form: &'f Form) -> A<&'f str> {
+fn defined_name(op: &str, form: &Form) -> A<Keyword> {
     plain(form).ok_or_else(|| {
         let problem = match form.symbol() {
+            Some(name) if !name.contains('/') => format!("`{name}` cannot be defined: it is an earlier result"),
             Some(name) => format!("`{name}` cannot be defined: it belongs to a namespace"),
             None => "the name must be a symbol".to_owned(),
         };

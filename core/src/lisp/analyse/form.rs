@@ -1,8 +1,5 @@
 //! The table of forms: which function analyses which. A test holds it against the rows of the builtins' table.
 
-use hashbrown::HashMap;
-use std::sync::OnceLock;
-
 use super::{A, Analyser, Tail};
 use crate::lisp::Form;
 
@@ -10,7 +7,7 @@ use crate::lisp::Form;
 pub(super) type Handler = fn(&mut Analyser<'_>, &Form, &[Form], Tail) -> A;
 
 /// Forms that no local can hide.
-const FIXED: &[&str] = &[
+pub(super) const FIXED: &[&str] = &[
     "if",
     "do",
     "def",
@@ -76,18 +73,7 @@ forms! {
     "budget/remaining" budget_form;
 }
 
-/// What analyses the form of this name.
-pub(super) fn handler(name: &str) -> Option<Handler> {
-    static BY_NAME: OnceLock<HashMap<&str, Handler>> = OnceLock::new();
-    BY_NAME.get_or_init(|| FORMS.iter().copied().collect()).get(name).copied()
-}
-
 /// Is there a form of this name?
 pub(in crate::lisp) fn is_form(name: &str) -> bool {
-    handler(name).is_some()
-}
-
-/// Does the form keep its meaning when a local has its name?
-pub(super) fn is_fixed(name: &str) -> bool {
-    FIXED.contains(&name)
+    FORMS.iter().any(|(form, _)| *form == name)
 }

@@ -1,11 +1,11 @@
 //! Functions: `fn`, `defn`'s function and `#( … )`.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::bind::unsupported;
 use super::call::count;
-use super::name::{HISTORY, is_placeholder, number, plain};
-use super::scope::Scope;
+use super::name::{is_placeholder, number, plain};
 use super::{A, Analyser, Tail, broken, broken_with, liveness};
 use crate::lisp::ir::{Expr, Lambda, Node, Pattern};
 use crate::lisp::{Error, Form, Shape};
@@ -14,17 +14,41 @@ use crate::text::Span;
 use crate::value::Keyword;
 
 /// The highest placeholder of a short function.
-const PLACEHOLDERS: usize = 20;
+const PLACEHOLDERS: usize = SHORT.len();
+
+/// Placeholders, and how they are shown.
+const SHORT: [(&str, &str); 20] = [
+    ("%1", "p1"),
+    ("%2", "p2"),
+    ("%3", "p3"),
+    ("%4", "p4"),
+    ("%5", "p5"),
+    ("%6", "p6"),
+    ("%7", "p7"),
+    ("%8", "p8"),
+    ("%9", "p9"),
+    ("%10", "p10"),
+    ("%11", "p11"),
+    ("%12", "p12"),
+    ("%13", "p13"),
+    ("%14", "p14"),
+    ("%15", "p15"),
+    ("%16", "p16"),
+    ("%17", "p17"),
+    ("%18", "p18"),
+    ("%19", "p19"),
+    ("%20", "p20"),
+];
 
 /// What calls a function by its own name.
 #[derive(Clone, Copy)]
-enum SelfName<'n> {
+enum SelfName {
     /// Nothing.
     None,
     /// The function itself.
-    Myself(&'n str),
+    Myself(Keyword),
     /// Its definition in memory.
-    Global(&'n str),
+    Global(Keyword),
 }
 
 impl Analyser<'_> {
@@ -41,41 +65,42 @@ impl Analyser<'_> {
     }
 
     /// The function of `(defn name [params] body…)`.
-    pub(super) fn defined(&mut self, name: &str, parts: &[Form], span: Span) -> A {
+    pub(super) fn defined(&mut self, name: Keyword, parts: &[Form], span: Span) -> A {
         self.lambda("defn", SelfName::Global(name), parts, span)
     }
 
     /// A function from its parameters and body.
-    fn lambda(&mut self, op: &str, name: SelfName<'_>, parts: &[Form], span: Span) -> A {
-        let hint = format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" });
+    fn lambda(&mut self, op: &str, name: SelfName, parts: &[Form], span: Span) -> A {
         let Some((form, body)) = parts.split_first() else {
-            return Err(broken_with(Reason::InvalidForm, op, "the parameters are missing", &hint, span));
+            let problem = "the parameters are missing";
+            return Err(broken_with(Reason::InvalidForm, op, problem, &written(op), span));
         };
         let Shape::Vector(params) = &form.shape else {
             let (problem, hint) = if is_multiple(form) {
-                ("a function has one list of parameters", "Use & rest, or several functions")
+                ("a function has one list of parameters", "Use & rest, or several functions".to_owned())
             } else {
-                ("the parameters must be a vector", hint.as_str())
+                ("the parameters must be a vector", written(op))
             };
-            return Err(broken_with(Reason::InvalidForm, op, problem, hint, form.span));
+            return Err(broken_with(Reason::InvalidForm, op, problem, &hint, form.span));
         };
-        self.functions.push(Scope::default());
+        self.enter_function();
         let shown_name = match name {
             SelfName::None => None,
             SelfName::Myself(name) => {
-                self.scope().declare_myself(name);
+                self.declare_myself(name);
                 Some(name)
             }
             SelfName::Global(name) => Some(name),
         };
         let (positions, rest) = parameters(op, params, form.span)?;
-        let shown = shown(positions, rest);
+        let name = |form: &Form| form.symbol().unwrap_or("_");
+        let shown = shown(positions.iter().map(name), rest.map(name));
         let slots: Vec<u32> = positions.iter().chain(rest).map(|_| self.scope().slot()).collect();
         let mut patterns = Vec::with_capacity(slots.len());
         for (form, slot) in positions.iter().chain(rest).zip(&slots) {
             patterns.push(match plain(form) {
                 Some(name) => {
-                    self.scope().declare(name, *slot);
+                    self.declare(name, *slot);
                     Pattern::Slot(*slot)
                 }
                 None => self.pattern(form)?,
@@ -90,67 +115,69 @@ impl Analyser<'_> {
     /// Ends the innermost function.
     fn finish(
         &mut self,
-        name: Option<&str>,
+        name: Option<Keyword>,
         mut params: Vec<Pattern>,
         mut rest: Option<Pattern>,
-        shown: String,
+        shown: Box<str>,
         mut body: Node,
         span: Span,
     ) -> Node {
-        let scope = self.functions.pop().unwrap_or_default();
+        let scope = self.leave_function();
         let mut patterns: Vec<&mut Pattern> = params.iter_mut().chain(&mut rest).collect();
         liveness::mark(&mut body, &mut patterns);
-        let name = name.map(Keyword::intern);
-        let lambda = Lambda { name, params, rest, shown: shown.into(), slots: scope.size, body, span };
+        let lambda = Lambda { name, params, rest, shown, slots: scope.size, body, span };
         Node::new(Expr::Fn { lambda: Arc::new(lambda), captures: scope.captures }, span)
     }
 
     /// `#( … )`
-    pub(super) fn short(&mut self, form: &Form, parts: &[Form]) -> A {
+    pub(super) fn short(&mut self, form: &Form, parts: &Rc<[Form]>) -> A {
         let (highest, rest) = placeholders(parts)?;
         if highest > PLACEHOLDERS {
             let problem = format!("placeholders go up to %{PLACEHOLDERS}");
             return Err(broken_with(Reason::InvalidForm, "#()", problem, "Use (fn […] …)", form.span));
         }
-        self.functions.push(Scope::default());
+        self.enter_function();
         let mut params = Vec::with_capacity(highest);
-        let mut shown: Vec<String> = Vec::new();
-        for place in 1..=highest {
+        for (placeholder, _) in &SHORT[..highest] {
             let slot = self.scope().slot();
-            self.scope().declare(&format!("%{place}"), slot);
-            if place == 1 {
-                self.scope().declare("%", slot);
+            self.declare(Keyword::intern(placeholder), slot);
+            if *placeholder == "%1" {
+                self.declare(Keyword::intern("%"), slot);
             }
             params.push(Pattern::Slot(slot));
-            shown.push(format!("p{place}"));
         }
         let rest = rest.then(|| {
             let slot = self.scope().slot();
-            self.scope().declare("%&", slot);
-            shown.push("& rest".to_owned());
+            self.declare(Keyword::intern("%&"), slot);
             Pattern::Slot(slot)
         });
+        let shown = shown(SHORT[..highest].iter().map(|(_, shown)| *shown), rest.as_ref().map(|_| "rest"));
         let target = params.len() + usize::from(rest.is_some());
         self.scope().targets.push(target);
         self.shorts += 1;
-        let body = match parts {
+        let body = match &**parts {
             [] => self.body(&[], form.span, Tail::Yes)?,
             [only] if !is_called(only) => self.expr(only, Tail::Yes)?,
-            parts => {
-                let call = Form { shape: Shape::List(parts.to_vec()), span: form.span };
+            _ => {
+                let call = Form { shape: Shape::List(Rc::clone(parts)), span: form.span };
                 self.expr(&call, Tail::Yes)?
             }
         };
         self.shorts -= 1;
-        Ok(self.finish(None, params, rest, format!("[{}]", shown.join(" ")), body, form.span))
+        Ok(self.finish(None, params, rest, shown, body, form.span))
     }
+}
+
+/// How a function is written.
+fn written(op: &str) -> String {
+    format!("Write ({op} {}[a b & more] body)", if op == "defn" { "name " } else { "" })
 }
 
 /// Is it a name whose function a short function of nothing else calls? Placeholders, earlier results and qualified names
 /// are values, but a tool is called.
 fn is_called(form: &Form) -> bool {
     let is_tool = form.symbol().is_some_and(|name| name.starts_with("tool/"));
-    is_tool || plain(form).is_some_and(|name| !is_placeholder(name) && !HISTORY.contains(&name))
+    is_tool || plain(form).is_some_and(|name| !is_placeholder(name.name()))
 }
 
 /// Is it a list of parameters with a body, as functions of several arities have them?
@@ -173,13 +200,16 @@ fn parameters<'f>(op: &str, params: &'f [Form], span: Span) -> A<(&'f [Form], Op
 }
 
 /// The parameters as they are shown.
-fn shown(positions: &[Form], rest: Option<&Form>) -> String {
-    let name = |form: &Form| form.symbol().unwrap_or("_").to_owned();
-    let mut names: Vec<String> = positions.iter().map(name).collect();
-    if let Some(rest) = rest {
-        names.push(format!("& {}", name(rest)));
+fn shown<'n>(positions: impl Iterator<Item = &'n str>, rest: Option<&'n str>) -> Box<str> {
+    let mut shown = String::from("[");
+    for name in positions.chain(rest.map(|_| "&")).chain(rest) {
+        if shown.len() > 1 {
+            shown.push(' ');
+        }
+        shown.push_str(name);
     }
-    format!("[{}]", names.join(" "))
+    shown.push(']');
+    shown.into()
 }
 
 /// The highest placeholder in a short function, and whether it has `%&`.
@@ -188,7 +218,7 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
     let mut forms: Vec<&Form> = parts.iter().collect();
     while let Some(form) = forms.pop() {
         match &form.shape {
-            Shape::Symbol(name) => match name.strip_prefix('%') {
+            Shape::Symbol(name) => match name.name().strip_prefix('%') {
                 Some("") => highest = highest.max(1),
                 Some("&") => rest = true,
                 Some(digits) => highest = highest.max(number(digits).unwrap_or(0)),
@@ -198,7 +228,7 @@ fn placeholders(parts: &[Form]) -> Result<(usize, bool), Box<Error>> {
                 let hint = "Write the inner one as (fn [x] …)";
                 return Err(broken_with(Reason::InvalidForm, "#()", "#() cannot stand inside of #()", hint, form.span));
             }
-            Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(parts),
+            Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) => forms.extend(&**parts),
             Shape::Literal(_) | Shape::Regex(_) | Shape::Quoted(_) | Shape::Var(_) => {}
         }
     }

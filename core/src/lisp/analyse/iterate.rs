@@ -36,7 +36,7 @@ impl Analyser<'_> {
         if parts.is_empty() {
             return wrong("there is nothing to go through", args[0].span);
         }
-        let mark = self.scope().enter();
+        let mark = self.enter();
         let mut levels: Vec<Level> = Vec::new();
         for pair in parts.chunks_exact(2) {
             let (key, value) = (&pair[0], &pair[1]);
@@ -59,7 +59,7 @@ impl Analyser<'_> {
             level.modifiers.push(modifier);
         }
         let body = Box::new(self.body(&args[1..], form.span, Tail::No)?);
-        self.scope().leave(mark);
+        self.leave(mark);
         Ok(Node::new(Expr::For { levels, body, gives }, form.span))
     }
 

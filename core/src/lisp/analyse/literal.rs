@@ -11,15 +11,19 @@ use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 
+/// Steps that compiling all regexes of a program may take: nobody looks at the clock meanwhile. It is enough for 200 that
+/// know the letters of all languages.
+const MOST_REGEX_STEPS: usize = 10_000_000;
+
 /// What two forms have in common when they are literally equal: lists and vectors are alike, the order in maps and sets
 /// does not count, and neither does the sign of zero.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Written<'f> {
     Literal(&'f Value),
     Zero,
-    Symbol(&'f str),
-    Quoted(&'f str),
-    Var(&'f str),
+    Symbol(Keyword),
+    Quoted(Keyword),
+    Var(Keyword),
     Sequence(Vec<Written<'f>>),
     Map(Vec<(Written<'f>, Written<'f>)>),
     Set(Vec<Written<'f>>),
@@ -32,9 +36,9 @@ impl<'f> Written<'f> {
         Some(match &form.shape {
             Shape::Literal(Value::Float(0.0)) => Self::Zero,
             Shape::Literal(value) => Self::Literal(value),
-            Shape::Symbol(name) => Self::Symbol(name),
-            Shape::Quoted(name) => Self::Quoted(name),
-            Shape::Var(name) => Self::Var(name),
+            Shape::Symbol(name) => Self::Symbol(*name),
+            Shape::Quoted(name) => Self::Quoted(*name),
+            Shape::Var(name) => Self::Var(*name),
             Shape::List(parts) | Shape::Vector(parts) => Self::Sequence(all(parts)?),
             Shape::Map(parts) => {
                 let entry = |pair: &'f [Form]| Some((Self::of(&pair[0])?, Self::of(&pair[1])?));
@@ -53,20 +57,36 @@ impl<'f> Written<'f> {
 }
 
 impl Analyser<'_> {
+    /// `#"…"`
+    fn regex(&mut self, source: &str, span: Span) -> A {
+        let compiled = compile(source).map_err(|error| crate::lisp::Error { reason: Reason::InvalidForm, ..error });
+        let compiled = compiled.and_then(|pattern| {
+            self.regex_steps += pattern.program().work();
+            if self.regex_steps > MOST_REGEX_STEPS {
+                let problem = "the program's regexes are too large together";
+                return Err(
+                    crate::lisp::Error::new(Reason::ProgramTooLarge, problem).hint("Use fewer, or simpler ones")
+                );
+            }
+            Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span))
+        });
+        compiled.map_err(|error| Box::new(error.within("#\"…\"").at(span)))
+    }
+
     /// Any form but a literal value, a list and a symbol.
     pub(super) fn literal(&mut self, form: &Form) -> A {
         let span = form.span;
         match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), span)),
-            Shape::Regex(source) => regex(source, span),
-            Shape::Quoted(name) => Ok(Node::constant(Value::Symbol(Keyword::intern(name)), span)),
-            Shape::Var(name) => Ok(self.var(name, span)),
+            Shape::Regex(source) => self.regex(source, span),
+            Shape::Quoted(name) => Ok(Node::constant(Value::Symbol(*name), span)),
+            Shape::Var(name) => Ok(self.var(*name, span)),
             Shape::Short(parts) => self.short(form, parts),
-            Shape::Symbol(name) => self.symbol(name, span),
+            Shape::Symbol(name) => self.symbol(*name, span),
             Shape::List(parts) => self.list(form, parts, Tail::No),
             Shape::Vector(parts) => Ok(Node::new(vector(self.all(parts)?), span)),
             Shape::Set(parts) => {
-                distinct("a set has the same element twice", parts)?;
+                distinct("a set has the same element twice", parts.iter())?;
                 Ok(Node::new(set(self.all(parts)?), span))
             }
             Shape::Map(parts) => {
@@ -122,22 +142,21 @@ fn constants(nodes: &[Node]) -> Option<Vec<Value>> {
         .collect()
 }
 
+/// Forms that are compared with each other one by one.
+const FEW: usize = 8;
+
 /// Fails when two of the forms are literally equal.
-fn distinct<'f>(problem: &str, forms: impl IntoIterator<Item = &'f Form>) -> A<()> {
-    let mut seen = HashSet::new();
-    match forms.into_iter().find(|form| Written::of(form).is_some_and(|written| !seen.insert(written))) {
+fn distinct<'f>(problem: &str, mut forms: impl ExactSizeIterator<Item = &'f Form> + Clone) -> A<()> {
+    let twice = if forms.len() <= FEW {
+        let same = |a: &Form, b: &Form| Written::of(a).is_some_and(|a| Written::of(b).is_some_and(|b| a == b));
+        let mut before = forms.clone().enumerate();
+        before.find(|(at, form)| forms.clone().take(*at).any(|known| same(known, form))).map(|(_, form)| form)
+    } else {
+        let mut seen = HashSet::new();
+        forms.find(|form| Written::of(form).is_some_and(|written| !seen.insert(written)))
+    };
+    match twice {
         Some(form) => Err(Box::new(crate::lisp::Error::new(Reason::DuplicateKey, problem).at(form.span))),
         None => Ok(()),
-    }
-}
-
-/// `#"…"`
-fn regex(source: &str, span: Span) -> A {
-    match compile(source) {
-        Ok(pattern) => Ok(Node::constant(Value::Pattern(Arc::new(pattern)), span)),
-        Err(mut error) => {
-            error.reason = Reason::InvalidForm;
-            Err(Box::new(error.within("#\"…\"").at(span)))
-        }
     }
 }

@@ -6,44 +6,68 @@
 
 use crate::lisp::ir::{Capture, Entry, Expr, Level, Local, Modifier, Node, Pattern};
 
-/// A set of slots.
+/// A set of slots. Copied without allocation while they are few.
 #[derive(Debug, Clone, Default)]
-struct Slots(Vec<u64>);
+struct Slots {
+    /// The first 64.
+    few: u64,
+    /// All others, by 64.
+    many: Vec<u64>,
+}
 
 impl Slots {
     fn insert(&mut self, slot: u32) {
-        let at = slot as usize / 64;
-        if at >= self.0.len() {
-            self.0.resize(at + 1, 0);
+        match place(slot) {
+            (None, bit) => self.few |= bit,
+            (Some(at), bit) => {
+                if at >= self.many.len() {
+                    self.many.resize(at + 1, 0);
+                }
+                self.many[at] |= bit;
+            }
         }
-        self.0[at] |= 1 << (slot % 64);
     }
 
     fn remove(&mut self, slot: u32) {
-        if let Some(word) = self.0.get_mut(slot as usize / 64) {
-            *word &= !(1 << (slot % 64));
+        match place(slot) {
+            (None, bit) => self.few &= !bit,
+            (Some(at), bit) => {
+                if let Some(word) = self.many.get_mut(at) {
+                    *word &= !bit;
+                }
+            }
         }
     }
 
     fn contains(&self, slot: u32) -> bool {
-        self.0.get(slot as usize / 64).is_some_and(|word| word & (1 << (slot % 64)) != 0)
+        match place(slot) {
+            (None, bit) => self.few & bit != 0,
+            (Some(at), bit) => self.many.get(at).is_some_and(|word| word & bit != 0),
+        }
     }
 
     fn union(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+        self.few |= other.few;
+        if self.many.len() < other.many.len() {
+            self.many.resize(other.many.len(), 0);
         }
-        for (word, more) in self.0.iter_mut().zip(&other.0) {
+        for (word, more) in self.many.iter_mut().zip(&other.many) {
             *word |= more;
         }
     }
 
     fn without(mut self, other: &Self) -> Self {
-        for (word, less) in self.0.iter_mut().zip(&other.0) {
+        self.few &= !other.few;
+        for (word, less) in self.many.iter_mut().zip(&other.many) {
             *word &= !less;
         }
         self
     }
+}
+
+/// The word in `many`, none for `few`, and the bit in it.
+fn place(slot: u32) -> (Option<usize>, u64) {
+    ((slot as usize / 64).checked_sub(1), 1 << (slot % 64))
 }
 
 /// Marks the last reads in a function: its body, and the patterns its arguments are bound to, in order.

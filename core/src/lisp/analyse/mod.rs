@@ -19,6 +19,7 @@ mod liveness;
 mod name;
 mod scope;
 mod thread;
+mod word;
 
 #[cfg(test)]
 mod tests;
@@ -28,13 +29,14 @@ use hashbrown::{HashMap, HashSet};
 pub(super) use form::is_form;
 
 use super::ir::{self, Expr, Node};
+use super::watch::Watch;
 use super::{Error, Form, Memory, Shape, ToolInfo};
 use crate::limits::FORM_NESTING;
 use crate::reasons::Reason;
 use crate::text::Span;
 use crate::value::{Keyword, Value};
 use name::Unknown;
-use scope::Scope;
+use scope::{Locals, Scope};
 
 /// What the names of a program may mean besides its own definitions and the builtins.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +49,12 @@ pub struct Names<'a> {
 
 /// Analyses a program. Errors are those of language contract §1 up to the static name checks, with their places.
 pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> {
-    let mut analyser = Analyser::new(names);
+    analyse_watched(forms, names, &Watch::none())
+}
+
+/// The same, unless it is stopped.
+pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'_>) -> Result<ir::Program, Error> {
+    let mut analyser = Analyser::new(names, watch);
     analyser.collect(forms);
     let span = Span::new(forms.first().map_or(0, |f| f.span.start), forms.last().map_or(0, |f| f.span.end));
     let body = analyser.body(forms, span, Tail::No).map_err(|error| *error)?;
@@ -71,15 +78,19 @@ enum Tail {
 /// The state of analysis.
 struct Analyser<'a> {
     names: &'a Names<'a>,
+    watch: &'a Watch<'a>,
     tools: HashSet<&'a str>,
     /// Names that the program itself defines, anywhere.
-    defined: HashSet<Box<str>>,
+    defined: HashSet<Keyword>,
     globals: Vec<Keyword>,
     numbers: HashMap<Keyword, u32>,
     /// The functions around the current form, innermost last; the first is the program itself.
     functions: Vec<Scope>,
+    locals: Locals,
     unknown: Unknown,
     depth: u64,
+    /// Steps that compiling regexes has taken.
+    regex_steps: usize,
     /// Short functions around the current form.
     shorts: usize,
     /// Locals without a name in the program, counted so that each has one of its own.
@@ -87,16 +98,19 @@ struct Analyser<'a> {
 }
 
 impl<'a> Analyser<'a> {
-    fn new(names: &'a Names<'a>) -> Self {
+    fn new(names: &'a Names<'a>, watch: &'a Watch<'a>) -> Self {
         Self {
             names,
+            watch,
             tools: names.tools.iter().map(|tool| tool.name.as_str()).collect(),
             defined: HashSet::new(),
             globals: Vec::new(),
             numbers: HashMap::new(),
             functions: vec![Scope::default()],
+            locals: Locals::default(),
             unknown: Unknown::default(),
             depth: 0,
+            regex_steps: 0,
             shorts: 0,
             hidden: 0,
         }
@@ -113,14 +127,14 @@ impl<'a> Analyser<'a> {
                         continue;
                     }
                     if matches!(head, Some("def" | "defn" | "defonce"))
-                        && let Some(name) = parts.get(1).and_then(Form::symbol)
+                        && let Some(name) = parts.get(1).and_then(Form::name)
                     {
-                        self.defined.insert(name.into());
+                        self.defined.insert(name);
                     }
-                    rest.extend(parts);
+                    rest.extend(&**parts);
                 }
                 Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts) => {
-                    rest.extend(parts);
+                    rest.extend(&**parts);
                 }
                 Shape::Literal(_) | Shape::Regex(_) | Shape::Symbol(_) | Shape::Quoted(_) | Shape::Var(_) => {}
             }
@@ -129,6 +143,7 @@ impl<'a> Analyser<'a> {
 
     /// Any form.
     fn expr(&mut self, form: &Form, tail: Tail) -> A {
+        self.watch.step()?;
         self.depth += 1;
         if self.depth > FORM_NESTING.max {
             let problem = format!("forms are nested deeper than {} levels", FORM_NESTING.max);
@@ -139,7 +154,7 @@ impl<'a> Analyser<'a> {
         let node = match &form.shape {
             Shape::Literal(value) => Ok(Node::constant(value.clone(), form.span)),
             Shape::List(parts) => self.list(form, parts, tail),
-            Shape::Symbol(name) => self.symbol(name, form.span),
+            Shape::Symbol(name) => self.symbol(*name, form.span),
             _ => self.literal(form),
         };
         self.depth -= 1;
@@ -148,23 +163,28 @@ impl<'a> Analyser<'a> {
 
     /// Forms one after the other; nil when there are none.
     fn body(&mut self, forms: &[Form], span: Span, tail: Tail) -> A {
-        let Some((last, before)) = forms.split_last() else {
-            return Ok(Node::constant(Value::Nil, span));
-        };
-        if before.is_empty() {
-            return self.expr(last, tail);
+        match forms {
+            [] => Ok(Node::constant(Value::Nil, span)),
+            [only] => self.expr(only, tail),
+            _ => Ok(Node::new(Expr::Do(self.last_in_tail(forms, tail)?), span)),
         }
+    }
+
+    /// Forms that are all evaluated, the last one in the position of the whole.
+    fn last_in_tail(&mut self, forms: &[Form], tail: Tail) -> A<Vec<Node>> {
         let mut nodes = Vec::with_capacity(forms.len());
-        for form in before {
-            nodes.push(self.expr(form, Tail::No)?);
+        if let Some((last, before)) = forms.split_last() {
+            for form in before {
+                nodes.push(self.expr(form, Tail::No)?);
+            }
+            nodes.push(self.expr(last, tail)?);
         }
-        nodes.push(self.expr(last, tail)?);
-        Ok(Node::new(Expr::Do(nodes), span))
+        Ok(nodes)
     }
 
     /// Forms that are all evaluated, none in tail position.
     fn all(&mut self, forms: &[Form]) -> A<Vec<Node>> {
-        forms.iter().map(|form| self.expr(form, Tail::No)).collect()
+        self.last_in_tail(forms, Tail::No)
     }
 
     /// The innermost function.
@@ -174,8 +194,7 @@ impl<'a> Analyser<'a> {
     }
 
     /// The number of a name in memory.
-    fn global(&mut self, name: &str) -> u32 {
-        let name = Keyword::intern(name);
+    fn global(&mut self, name: Keyword) -> u32 {
         let globals = &mut self.globals;
         *self.numbers.entry(name).or_insert_with(|| {
             globals.push(name);

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use super::word::HISTORY;
 use super::{A, Analyser, is_form};
-use crate::lisp::builtins::{self, Builtin, Run};
+use crate::lisp::builtins;
 use crate::lisp::function::Function;
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
 use crate::lisp::{Error, Form, namespaces};
 use crate::reasons::Reason;
+use crate::signature::underscored;
 use crate::text::{Span, nearest};
 use crate::value::{Keyword, Value};
 
 use super::scope::Place;
+use super::word::{Word, word};
 
 /// Names and tools that do not exist, in the order they were met.
 #[derive(Debug, Default)]
@@ -21,13 +24,10 @@ pub(super) struct Unknown {
 }
 
 /// A name that means nothing, its place, and the locals that could be seen there.
-type Name = (Box<str>, Span, Vec<Box<str>>);
+type Name = (Keyword, Span, Vec<&'static str>);
 
 /// Names of unknown things that one message lists.
 const LISTED: usize = 20;
-
-/// The names of earlier results, the last one first.
-pub(super) const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
 
 /// A part of the language that Clojure has and this does not, with what to write instead.
 const ABSENT: &[(&str, &str)] = &[
@@ -112,14 +112,17 @@ impl Unknown {
                     seen.push(unknown);
                 }
             }
-            let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{name}`")).collect();
+            let names: Vec<String> =
+                seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
             let more = if seen.len() > LISTED { " and more" } else { "" };
             let problem = match names.as_slice() {
                 [name] => format!("nothing is called {name}"),
                 names => format!("nothing is called {}{more}", names.join(", ")),
             };
             let mut hints: Vec<String> = Vec::new();
-            for hint in seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name, locals)) {
+            for hint in
+                seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals))
+            {
                 if !hints.contains(&hint) {
                     hints.push(hint);
                 }
@@ -145,11 +148,11 @@ impl Unknown {
     }
 }
 
-impl Analyser<'_> {
+impl<'a> Analyser<'a> {
     /// A symbol that is read.
-    pub(super) fn symbol(&mut self, name: &str, span: Span) -> A {
-        if is_placeholder(name) && self.shorts == 0 {
-            let problem = format!("`{name}` stands outside of #(…)");
+    pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> A {
+        if self.shorts == 0 && is_placeholder(name.name()) {
+            let problem = format!("`{}` stands outside of #(…)", name.name());
             return Err(Box::new(Error::new(Reason::InvalidPlaceholder, problem).at(span)));
         }
         if let Some(place) = self.local(name) {
@@ -160,57 +163,59 @@ impl Analyser<'_> {
             };
             return Ok(Node::new(expr, span));
         }
-        if let Some((namespace, member)) = namespaces::split(name) {
+        if let Some((namespace, member)) = namespaces::split(name.name()) {
             return self.qualified(namespace, member, span);
         }
         if let Some(expr) = self.known(name) {
             return Ok(Node::new(expr, span));
         }
-        if name.starts_with('.') {
-            return Ok(self.unknown_method(name, span));
+        if name.name().starts_with('.') {
+            return Ok(self.unknown_method(name.name(), span));
         }
         Ok(self.unknown_name(name, span))
     }
 
     /// A name that lives in memory, or that the language has.
-    fn known(&mut self, name: &str) -> Option<Expr> {
-        let builtin = builtin(name);
+    fn known(&mut self, name: Keyword) -> Option<Expr> {
+        let word = word(name);
         if self.is_global(name) {
+            let builtin = word.and_then(|word| word.function);
             let unbound = builtin.map_or(Unbound::Fails, Unbound::Builtin);
             return Some(Expr::Global { global: self.global(name), unbound });
         }
-        if let Some(builtin) = builtin {
-            return Some(Expr::Const(builtins::value(builtin)));
-        }
-        match (0..).zip(HISTORY).find(|(_, known)| *known == name) {
-            Some((back, _)) => Some(Expr::History(back)),
-            None => namespaces::constant(name).map(Expr::Const),
-        }
+        word.and_then(Word::expr)
     }
 
     /// Does the name live in memory, or will it?
-    pub(super) fn is_global(&self, name: &str) -> bool {
-        let memory = self.names.memory;
-        self.defined.contains(name)
-            || !memory.is_empty() && Keyword::known(name).is_some_and(|name| memory.contains_key(&name))
+    pub(super) fn is_global(&self, name: Keyword) -> bool {
+        self.defined.contains(&name) || self.names.memory.contains_key(&name)
     }
 
     /// Notes an unknown name; the node is never run.
-    pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Node {
-        let allowed: Vec<Box<str>> = if self.unknown.names.len() < LISTED {
-            self.functions.iter().flat_map(super::scope::Scope::names).map(Into::into).collect()
-        } else {
-            Vec::new()
-        };
-        self.unknown.names.push((name.into(), span, allowed));
+    pub(super) fn unknown_name(&mut self, name: Keyword, span: Span) -> Node {
+        let few = self.unknown.names.len() < LISTED;
+        let locals = if few { self.locals.names().map(Keyword::name).collect() } else { Vec::new() };
+        self.unknown.names.push((name, span, locals));
         Node::constant(Value::Nil, span)
     }
 
-    /// Notes a tool unless the agent has it.
-    pub(super) fn check_tool(&mut self, name: &str, span: Span) {
-        if !self.tools.contains(name) {
-            self.unknown.tools.push((name.into(), span));
+    /// A tool's declared name: prompts write names with `-`, and `-` and `_` are the same. Notes a tool that the agent does not have.
+    pub(super) fn tool_name<'n>(&mut self, name: &'n str, span: Span) -> &'n str
+    where
+        'a: 'n,
+    {
+        if self.tools.contains(name) {
+            return name;
         }
+        let wanted = underscored(name);
+        let declared = self.names.tools.iter().find(|tool| underscored(&tool.name) == wanted);
+        declared.map_or_else(
+            || {
+                self.unknown.tools.push((name.into(), span));
+                name
+            },
+            |tool| tool.name.as_str(),
+        )
     }
 
     /// A symbol with a namespace that is read.
@@ -218,8 +223,8 @@ impl Analyser<'_> {
         match namespace {
             "data" => Ok(Node::new(Expr::Data(member.into()), span)),
             "tool" => {
-                self.check_tool(member, span);
-                Ok(Node::constant(function(Function::Tool(member.into())), span))
+                let tool = self.tool_name(member, span);
+                Ok(Node::constant(function(Function::Tool(tool.into())), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
             "budget" => {
@@ -234,7 +239,7 @@ impl Analyser<'_> {
     }
 
     /// `#'name`: the value of a definition or builtin, whatever locals are called.
-    pub(super) fn var(&mut self, name: &str, span: Span) -> Node {
+    pub(super) fn var(&mut self, name: Keyword, span: Span) -> Node {
         match self.known(name) {
             Some(expr) => Node::new(expr, span),
             None => self.unknown_name(name, span),
@@ -242,7 +247,7 @@ impl Analyser<'_> {
     }
 
     /// What somebody who wrote this unknown name may have meant.
-    fn suggestion(&self, name: &str, locals: &[Box<str>]) -> Option<String> {
+    fn suggestion(&self, name: &str, locals: &[&'static str]) -> Option<String> {
         if let Some((_, hint)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
             return Some(format!("{name}: {}", lower(hint)));
         }
@@ -251,10 +256,10 @@ impl Analyser<'_> {
                 "`{name}` is a special form: it can be called, but is no value; wrap it in (fn […] …)"
             ));
         }
-        let defined = self.defined.iter().map(|name| &**name);
+        let defined = self.defined.iter().map(|name| name.name());
         let memory = self.names.memory.keys().map(|name| name.name());
         let builtins = builtins::rows().map(|row| row.name);
-        let known = locals.iter().map(|name| &**name).filter(|name| is_written(name)).chain(defined).chain(memory);
+        let known = locals.iter().copied().filter(|name| is_written(name)).chain(defined).chain(memory);
         let mut known: Vec<&str> = known.chain(builtins).collect();
         known.sort_unstable();
         let dashed = name.replace('_', "-");
@@ -267,11 +272,6 @@ impl Analyser<'_> {
 fn lower(hint: &str) -> String {
     let mut chars = hint.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// The function that the language has under this name.
-pub(super) fn builtin(name: &str) -> Option<&'static Builtin> {
-    namespaces::bare(name).filter(|row| matches!(row.run, Run::Function(_)))
 }
 
 /// A function as a value.
@@ -296,7 +296,7 @@ fn is_written(name: &str) -> bool {
     !name.starts_with('\u{1}')
 }
 
-/// The symbol of a form, without a namespace.
-pub(super) fn plain(form: &Form) -> Option<&str> {
-    form.symbol().filter(|name| namespaces::split(name).is_none())
+/// The symbol of a form that may be given a meaning: without a namespace, and not that of an earlier result.
+pub(super) fn plain(form: &Form) -> Option<Keyword> {
+    form.name().filter(|name| namespaces::split(name.name()).is_none() && !HISTORY.contains(&name.name()))
 }

@@ -1,35 +1,28 @@
-//! The names and slots of one function while it is analysed.
+//! The names and slots of the functions that are being analysed.
 //!
 //! It must never give a slot to two locals that can be read at the same time.
-
-use std::rc::Rc;
 
 use hashbrown::HashMap;
 
 use super::Analyser;
 use crate::lisp::ir::{Capture, Local};
+use crate::value::Keyword;
 
-/// A function that is being analysed.
+/// The locals that can be seen, of all functions around the current form.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
-    locals: HashMap<Rc<str>, Bound>,
+pub(super) struct Locals {
+    /// What each name stands for, innermost first to be found.
+    seen: HashMap<Keyword, Bound>,
     /// The names in the order they were declared, each with what it stood for before.
-    declared: Vec<(Rc<str>, Option<Bound>)>,
-    next: u32,
-    /// Slots the frame needs.
-    pub(super) size: u32,
-    /// What the function closes over.
-    pub(super) captures: Vec<Capture>,
-    places: HashMap<(u8, u32), u32>,
-    /// Counts that `recur` must have, innermost loop last.
-    pub(super) targets: Vec<usize>,
+    declared: Vec<(Keyword, Option<Bound>)>,
 }
 
-/// What a local name stands for.
+/// What a local name stands for, in the function that binds it.
 #[derive(Debug, Clone, Copy)]
-enum Bound {
-    Slot(u32),
-    Myself,
+struct Bound {
+    /// Which function it is, from the outermost.
+    level: usize,
+    place: Place,
 }
 
 /// Where the value of a local name is found.
@@ -40,6 +33,21 @@ pub(super) enum Place {
     Myself,
 }
 
+/// A function that is being analysed.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// How many locals were declared outside of it.
+    outside: usize,
+    next: u32,
+    /// Slots the frame needs.
+    pub(super) size: u32,
+    /// What the function closes over.
+    pub(super) captures: Vec<Capture>,
+    places: HashMap<(u8, u32), u32>,
+    /// Counts that `recur` must have, innermost loop last.
+    pub(super) targets: Vec<usize>,
+}
+
 /// A point to go back to at the end of a scope.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
@@ -47,62 +55,35 @@ pub(super) struct Mark {
     next: u32,
 }
 
-impl Scope {
-    /// Begins an inner scope.
-    pub(super) fn enter(&self) -> Mark {
-        Mark { declared: self.declared.len(), next: self.next }
+impl Locals {
+    fn declare(&mut self, name: Keyword, bound: Bound) {
+        let before = self.seen.insert(name, bound);
+        self.declared.push((name, before));
     }
 
-    /// Ends it: its names are forgotten, its slots free.
-    pub(super) fn leave(&mut self, mark: Mark) {
-        self.forget(mark);
-        self.next = mark.next;
-    }
-
-    /// Forgets the names declared since, but keeps their slots.
-    pub(super) fn forget(&mut self, mark: Mark) {
-        for (name, before) in self.declared.drain(mark.declared..).rev() {
+    /// Forgets the names declared since that many were.
+    fn forget(&mut self, declared: usize) {
+        for (name, before) in self.declared.drain(declared..).rev() {
             match before {
-                Some(before) => self.locals.insert(name, before),
-                None => self.locals.remove(&name),
+                Some(before) => self.seen.insert(name, before),
+                None => self.seen.remove(&name),
             };
         }
     }
 
+    /// The names that can be seen.
+    pub(super) fn names(&self) -> impl Iterator<Item = Keyword> {
+        self.seen.keys().copied()
+    }
+}
+
+impl Scope {
     /// A slot of its own until the scope ends.
     pub(super) fn slot(&mut self) -> u32 {
         let slot = self.next;
         self.next += 1;
         self.size = self.size.max(self.next);
         slot
-    }
-
-    /// Names a slot.
-    pub(super) fn declare(&mut self, name: &str, slot: u32) {
-        self.bind(name, Bound::Slot(slot));
-    }
-
-    /// Names the function itself.
-    pub(super) fn declare_myself(&mut self, name: &str) {
-        self.bind(name, Bound::Myself);
-    }
-
-    fn bind(&mut self, name: &str, bound: Bound) {
-        let name: Rc<str> = name.into();
-        let before = self.locals.insert(Rc::clone(&name), bound);
-        self.declared.push((name, before));
-    }
-
-    fn find(&self, name: &str) -> Option<Place> {
-        self.locals.get(name).map(|bound| match bound {
-            Bound::Slot(slot) => Place::Slot(*slot),
-            Bound::Myself => Place::Myself,
-        })
-    }
-
-    /// The names that can be seen.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.locals.keys().map(|name| &**name)
     }
 
     /// The capture that brings in what the maker of this function finds at `place`.
@@ -121,15 +102,57 @@ impl Scope {
 }
 
 impl Analyser<'_> {
+    /// Begins a function.
+    pub(super) fn enter_function(&mut self) {
+        self.functions.push(Scope { outside: self.locals.declared.len(), ..Scope::default() });
+    }
+
+    /// Ends the innermost function: its locals are forgotten.
+    pub(super) fn leave_function(&mut self) -> Scope {
+        let scope = self.functions.pop().unwrap_or_default();
+        self.locals.forget(scope.outside);
+        scope
+    }
+
+    /// Begins an inner scope.
+    pub(super) fn enter(&mut self) -> Mark {
+        Mark { declared: self.locals.declared.len(), next: self.scope().next }
+    }
+
+    /// Ends it: its names are forgotten, its slots free.
+    pub(super) fn leave(&mut self, mark: Mark) {
+        self.forget(mark);
+        self.scope().next = mark.next;
+    }
+
+    /// Forgets the names declared since, but keeps their slots.
+    pub(super) fn forget(&mut self, mark: Mark) {
+        self.locals.forget(mark.declared);
+    }
+
+    /// Names a slot of the innermost function.
+    pub(super) fn declare(&mut self, name: Keyword, slot: u32) {
+        self.bind(name, Place::Slot(slot));
+    }
+
+    /// Names the innermost function itself.
+    pub(super) fn declare_myself(&mut self, name: Keyword) {
+        self.bind(name, Place::Myself);
+    }
+
+    fn bind(&mut self, name: Keyword, place: Place) {
+        let level = self.functions.len() - 1;
+        self.locals.declare(name, Bound { level, place });
+    }
+
     /// Where a local of this name is found from the innermost function; captures are added on the way.
-    pub(super) fn local(&mut self, name: &str) -> Option<Place> {
-        let (level, found) =
-            self.functions.iter().enumerate().rev().find_map(|(level, scope)| Some((level, scope.find(name)?)))?;
-        Some(self.functions.iter_mut().skip(level + 1).fold(found, |place, scope| scope.capture(place)))
+    pub(super) fn local(&mut self, name: Keyword) -> Option<Place> {
+        let Bound { level, place } = *self.locals.seen.get(&name)?;
+        Some(self.functions.iter_mut().skip(level + 1).fold(place, |place, scope| scope.capture(place)))
     }
 
     /// Is there a local of this name?
-    pub(super) fn is_local(&self, name: &str) -> bool {
-        self.functions.iter().any(|scope| scope.find(name).is_some())
+    pub(super) fn is_local(&self, name: Keyword) -> bool {
+        self.locals.seen.contains_key(&name)
     }
 }

@@ -1,13 +1,17 @@
 //! Threading: `->` and its kin. A step is written out with the value in its place, then analysed like any form.
 
+use std::rc::Rc;
+
 use super::branch::{local, unless_nil};
 use super::name::plain;
-use super::{A, Analyser, Tail, broken_with, is_form};
+use super::word::word;
+use super::{A, Analyser, Tail, broken_with};
+use crate::limits::FORM_NESTING;
 use crate::lisp::ir::{Expr, Node, Pattern};
 use crate::lisp::{Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// Where the value goes.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +33,12 @@ impl Analyser<'_> {
 
     fn nested(&mut self, op: &str, form: &Form, args: &[Form], place: Place, tail: Tail) -> A {
         let (first, steps) = split(op, form, args)?;
+        // What is nested deeper than forms may be is not written out, only checked.
+        let most = usize::try_from(FORM_NESTING.max).unwrap_or(usize::MAX);
+        let (deep, steps) = steps.split_at(steps.len().saturating_sub(most));
+        for step in deep {
+            insert(op, first.clone(), step, place)?;
+        }
         let whole = steps.iter().try_fold(first.clone(), |value, step| insert(op, value, step, place))?;
         self.expr(&whole, tail)
     }
@@ -45,9 +55,9 @@ impl Analyser<'_> {
             return Err(broken_with(Reason::InvalidThreadForm, "as->", problem, hint, name.span));
         };
         let first = self.expr(first, Tail::No)?;
-        let mark = self.scope().enter();
+        let mark = self.enter();
         let slot = self.scope().slot();
-        self.scope().declare(name, slot);
+        self.declare(name, slot);
         let mut binds = vec![(Pattern::Slot(slot), first)];
         let (last, before) = match steps.split_last() {
             Some((last, before)) => (Some(last), before),
@@ -60,7 +70,7 @@ impl Analyser<'_> {
             Some(last) => self.expr(last, tail)?,
             None => local(slot, form.span),
         };
-        self.scope().leave(mark);
+        self.leave(mark);
         Ok(Node::new(Expr::Let { binds, body: Box::new(body) }, form.span))
     }
 
@@ -116,25 +126,25 @@ impl Analyser<'_> {
         first: &Form,
         steps: &[S],
         tail: Tail,
-        mut step: impl FnMut(&mut Self, u32, &str, S, Tail) -> A,
+        mut step: impl FnMut(&mut Self, u32, Keyword, S, Tail) -> A,
     ) -> A {
         let first = self.expr(first, Tail::No)?;
         self.hidden += 1;
-        let name = format!("\u{1}{}", self.hidden);
-        let mark = self.scope().enter();
+        let name = Keyword::intern(&format!("\u{1}{}", self.hidden));
+        let mark = self.enter();
         let slot = self.scope().slot();
-        self.scope().declare(&name, slot);
+        self.declare(name, slot);
         let mut binds = vec![(Pattern::Slot(slot), first)];
         let body = match steps.split_last() {
             None => local(slot, span),
             Some((last, before)) => {
                 for form in before {
-                    binds.push((Pattern::Slot(slot), step(self, slot, &name, *form, Tail::No)?));
+                    binds.push((Pattern::Slot(slot), step(self, slot, name, *form, Tail::No)?));
                 }
-                step(self, slot, &name, *last, tail)?
+                step(self, slot, name, *last, tail)?
             }
         };
-        self.scope().leave(mark);
+        self.leave(mark);
         Ok(Node::new(Expr::Let { binds, body: Box::new(body) }, span))
     }
 }
@@ -149,36 +159,29 @@ fn split<'f>(op: &str, form: &Form, args: &'f [Form]) -> A<(&'f Form, &'f [Form]
 
 /// A step with the value in its place; what is no list becomes a call.
 fn insert(op: &str, value: Form, step: &Form, place: Place) -> A<Form> {
-    let parts = match &step.shape {
-        Shape::List(parts) => match (parts.split_first(), place) {
-            (None, _) => {
-                let hint = "A step is a function or a call: inc or (+ 1)";
-                return Err(broken_with(Reason::InvalidForm, op, "a step is empty", hint, step.span));
-            }
-            (Some((head, rest)), Place::First) => {
-                let mut all = Vec::with_capacity(parts.len() + 1);
-                all.push(head.clone());
-                all.push(value);
-                all.extend_from_slice(rest);
-                all
-            }
-            (Some(_), Place::Last) => {
-                let mut all = Vec::with_capacity(parts.len() + 1);
-                all.extend_from_slice(parts);
-                all.push(value);
-                all
-            }
-        },
-        // Alone a name is a value, and the name of a form is none; only `recur` jumps.
-        Shape::Symbol(name) if is_form(name) && &**name != "recur" => {
-            let alone = vec![symbol("do", step.span), step.clone()];
-            vec![Form { shape: Shape::List(alone), span: step.span }, value]
+    let value = std::iter::once(value);
+    let parts: Rc<[Form]> = match &step.shape {
+        Shape::List(parts) if parts.is_empty() => {
+            let hint = "A step is a function or a call: inc or (+ 1)";
+            return Err(broken_with(Reason::InvalidForm, op, "a step is empty", hint, step.span));
         }
-        _ => vec![step.clone(), value],
+        Shape::List(parts) => {
+            let before = match place {
+                Place::First => 1,
+                Place::Last => parts.len(),
+            };
+            parts[..before].iter().cloned().chain(value).chain(parts[before..].iter().cloned()).collect()
+        }
+        // Alone a name is a value, and the name of a form is none; only `recur` jumps.
+        Shape::Symbol(name) if word(*name).is_some_and(|word| word.form.is_some()) && name.name() != "recur" => {
+            let alone = Rc::new([symbol(Keyword::intern("do"), step.span), step.clone()]);
+            [Form { shape: Shape::List(alone), span: step.span }].into_iter().chain(value).collect()
+        }
+        _ => [step.clone()].into_iter().chain(value).collect(),
     };
     Ok(Form { shape: Shape::List(parts), span: step.span })
 }
 
-fn symbol(name: &str, span: Span) -> Form {
-    Form { shape: Shape::Symbol(name.into()), span }
+fn symbol(name: Keyword, span: Span) -> Form {
+    Form { shape: Shape::Symbol(name), span }
 }

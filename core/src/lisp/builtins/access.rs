@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::argument::{Sources, hinted, integer, swapped, taken};
+use super::argument::{Sources, hinted, integer, is_record, swapped, taken};
 use super::view::{self, collect, count, item, slice};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -190,9 +190,8 @@ fn empty(_: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::List(_) => Vec::new().into(),
         Value::Set(_) => Value::Set(Arc::new(Set::default())),
         // Contract §3: inside, these are records in the reference, and an empty record is an empty map.
-        Value::Map(_) | Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) => {
-            Map::default().into()
-        }
+        Value::Map(_) => Map::default().into(),
+        record if is_record(record) => Map::default().into(),
         other => return Err(wrong(1, "a list, string, map or set", other)),
     })
 }

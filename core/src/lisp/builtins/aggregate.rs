@@ -3,9 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use super::argument::is_record;
 use super::collection::{each_record, inside};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure};
+use crate::lisp::arithmetic::too_large;
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Items, R, described, wrong};
 use crate::reasons::Reason;
@@ -94,7 +96,7 @@ impl Sum {
             return Ok(());
         }
         self.total = number::add(&self.total, number).map_err(|error| match error {
-            NumberError::TooLarge => Error::new(Reason::MemoryExceeded, "the sum is too large"),
+            NumberError::TooLarge => too_large(),
             _ => Error::new(Reason::ArithmeticError, format!("{} cannot be added up", described(number)))
                 .hint("Only numbers can be; nil is skipped"),
         })?;
@@ -172,9 +174,15 @@ fn max_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R {
     let (key, items) = match args {
         [key, coll] => {
-            // What cannot be gone through is the only item.
-            let items = Items::of(std::mem::take(coll)).unwrap_or_else(|item| Items::Owned(vec![item].into_iter()));
-            (key, items)
+            if is_record(coll) {
+                return Err(wrong(2, "a list, map or set", coll));
+            }
+            // What cannot be gone through is the only item, and so is a string.
+            let items = match std::mem::take(coll) {
+                text @ Value::Str(_) => Err(text),
+                coll => Items::of(coll),
+            };
+            (key, items.unwrap_or_else(|item| Items::Owned(vec![item].into_iter())))
         }
         [key, items @ ..] if !items.is_empty() => {
             let items: Vec<Value> = items.iter_mut().map(std::mem::take).collect();

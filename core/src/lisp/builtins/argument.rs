@@ -3,6 +3,7 @@
 //!
 //! In: arguments of a call. Out: what they must be, or the `type_error` that says so.
 
+use crate::lisp::function::Function;
 use crate::lisp::machine::Callee;
 use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
@@ -52,7 +53,17 @@ impl Sources {
     }
 }
 
-/// A keyword, date or duration where a collection is needed. Some functions take them for records, whose entries they
+/// Is it a keyword, date, duration or builtin? For some functions these are records, whose entries they do not find (as
+/// the suite shows).
+pub(super) fn is_record(value: &Value) -> bool {
+    match value {
+        Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) => true,
+        Value::Function(function) => matches!(**function, Function::Builtin(_)),
+        _ => false,
+    }
+}
+
+/// A keyword, date, duration or builtin where a collection is needed. Some functions take them for records, whose entries they
 /// then do not find (as the suite shows): a `runtime_error`.
 #[cold]
 pub(super) fn no_entries(position: usize, expected: &str, value: &Value) -> Box<Halt> {

@@ -2,11 +2,11 @@
 
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
-use crate::lisp::arithmetic::{ADD, DIV, MODULO, MUL, Operation, QUOT, REM, SUB, failed};
+use crate::lisp::arithmetic::{ADD, DIV, MODULO, MUL, Operation, QUOT, REM, SUB, failed, unary};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
 use crate::value::Value;
-use crate::value::number::{self, Computed, NumberError};
+use crate::value::number::{self, NumberError};
 
 const FLOATS: Clojure = Clojure::Differs("always gives a float; there are no ratios");
 const EXACT: Clojure = Clojure::Differs("integers never overflow");
@@ -32,11 +32,11 @@ pub(super) const ROWS: &[Builtin] = &[
         )
         .examples(&[("(/ 10 4)", "2.5"), ("(/ 10 2)", "5.0"), ("(/ 4)", "0.25"), ("(/ 1 0.0)", "##Inf")])
         .clojure(FLOATS),
-    constant("inc", Arity::exactly(1), |_, args| stepped(&args[0], number::inc))
+    constant("inc", Arity::exactly(1), |machine, args| unary(machine, number::inc, &args[0], Reason::ArithmeticError))
         .doc(&["(inc x)"], "The number plus one.")
         .examples(&[("(inc 5)", "6"), ("(inc -1.5)", "-0.5")])
         .clojure(EXACT),
-    constant("dec", Arity::exactly(1), |_, args| stepped(&args[0], number::dec))
+    constant("dec", Arity::exactly(1), |machine, args| unary(machine, number::dec, &args[0], Reason::ArithmeticError))
         .doc(&["(dec x)"], "The number minus one.")
         .examples(&[("(dec 5)", "4"), ("(dec 0)", "-1")])
         .clojure(EXACT),
@@ -59,10 +59,10 @@ pub(super) const ROWS: &[Builtin] = &[
     constant("*'", Arity::from(0), |machine, args| product(machine, args, Reason::RuntimeError))
         .doc(&["(*')", "(*' x & more)"], "The same as *, which never overflows either.")
         .examples(&[("(*' 2 3)", "6"), ("(*' 1 2.5)", "2.5")]),
-    constant("inc'", Arity::exactly(1), |_, args| stepped(&args[0], number::inc))
+    constant("inc'", Arity::exactly(1), |machine, args| unary(machine, number::inc, &args[0], Reason::ArithmeticError))
         .doc(&["(inc' x)"], "The same as inc, which never overflows either.")
         .examples(&[("(inc' 9223372036854775807)", "9223372036854775808"), ("(inc' 1.5)", "2.5")]),
-    constant("dec'", Arity::exactly(1), |_, args| stepped(&args[0], number::dec))
+    constant("dec'", Arity::exactly(1), |machine, args| unary(machine, number::dec, &args[0], Reason::ArithmeticError))
         .doc(&["(dec' x)"], "The same as dec, which never overflows either.")
         .examples(&[("(dec' 1)", "0"), ("(dec' 2.5)", "1.5")]),
 ];
@@ -81,27 +81,27 @@ fn product(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
 
 fn difference(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> R {
     match args {
-        [one] => number::neg(one).map_err(|error| failed(error, wrong_kind, 0, &[one])),
+        [one] => unary(machine, number::neg, one, wrong_kind),
         _ => fold(machine, Value::Int(0), args, SUB, wrong_kind),
     }
 }
 
 fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    match args {
-        [one] => number::div(&Value::Int(1), one).map_err(|error| match error {
+    if let [one] = args {
+        return number::div(&Value::Int(1), one).map_err(|error| match error {
             NumberError::NotNumber(_) => failed(NumberError::NotNumber(1), Reason::TypeError, 0, &[one]),
             other => failed(other, Reason::TypeError, 0, &[one]),
-        }),
-        _ => fold(machine, Value::Int(1), args, DIV, Reason::TypeError),
+        });
     }
+    // What is no number is said before that something is zero.
+    if let Some((at, other)) = args.iter().enumerate().find(|(_, arg)| !number::is_number(arg)) {
+        return Err(failed(NumberError::NotNumber(1), Reason::TypeError, at, &[other]));
+    }
+    fold(machine, Value::Int(1), args, DIV, Reason::TypeError)
 }
 
 fn divided(machine: &mut Machine<'_>, args: &[Value], operation: Operation) -> R {
     operation.run(machine, &args[0], &args[1], Reason::ArithmeticError)
-}
-
-fn stepped(value: &Value, compute: fn(&Value) -> Computed) -> R {
-    compute(value).map_err(|error| failed(error, Reason::ArithmeticError, 0, &[value]))
 }
 
 /// From left to right over all arguments; `none` when there are none. A single one is returned as it is.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::argument::swapped;
+use super::argument::{is_record, swapped};
 use super::collection::{inside, own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
@@ -164,8 +164,16 @@ fn item<'m>(machine: &mut Machine<'_>, list: &'m mut Arc<List>, key: &Value, cha
 
 /// The place at the end of a path. A step is looked up flexibly and set under its exact key, so that a map under a
 /// string key is carried over to the keyword that was asked for (as the suite shows); so is the value that an update is
-/// made from.
-fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value, change: Change) -> R<&'m mut Value> {
+/// made from. `None` when the path leads into a value in which nothing can be set.
+fn place_in<'m>(
+    machine: &mut Machine<'_>,
+    root: &'m mut Value,
+    path: &Value,
+    change: Change,
+) -> R<Option<&'m mut Value>> {
+    if holds_nothing(root) {
+        return Ok(None);
+    }
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         return Err(wrong(1, "a map or vector", root));
     }
@@ -177,19 +185,21 @@ fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value, ch
         Value::List(path) => &path[..],
         other => return Err(wrong(2, "a vector of keys", other)),
     };
-    let Some((last, before)) = path.split_last() else { return Ok(root) };
+    let Some((last, before)) = path.split_last() else { return Ok(Some(root)) };
     let mut at = root;
     for key in before {
         machine.tick()?;
         let in_map = matches!(at, Value::Map(_));
-        if let Value::Map(map) = at {
-            match map.lookup_key(key).cloned() {
-                None => *own_map(machine, map)?.slot(key.clone()) = Map::default().into(),
-                Some(inner) if map.get(key).is_none() => *own_map(machine, map)?.slot(key.clone()) = inner,
-                Some(_) => {}
-            }
+        if let Value::Map(map) = at
+            && map.get(key).is_none()
+        {
+            let inner = map.lookup_key(key).cloned().unwrap_or_else(|| Map::default().into());
+            *own_map(machine, map)?.slot(key.clone()) = inner;
         }
         at = place(machine, at, key.clone(), change)?;
+        if in_map && holds_nothing(at) {
+            return Ok(None);
+        }
         if in_map && !matches!(at, Value::Map(_) | Value::List(_)) {
             let problem = format!("under {key} is {}: only maps and vectors have keys", described(at));
             return Error::new(Reason::RuntimeError, problem).halt();
@@ -201,13 +211,20 @@ fn place_in<'m>(machine: &mut Machine<'_>, root: &'m mut Value, path: &Value, ch
     {
         *own_map(machine, map)?.slot(last.clone()) = value;
     }
-    place(machine, at, last.clone(), change)
+    place(machine, at, last.clone(), change).map(Some)
+}
+
+/// Is it a value in which nothing can be set, and nothing is said about it (as the suite shows)?
+fn holds_nothing(value: &Value) -> bool {
+    matches!(value, Value::Set(_)) || is_record(value)
 }
 
 fn assoc_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [root, path, value] = args else { return Ok(Value::Nil) };
     let mut root = std::mem::take(root);
-    *place_in(machine, &mut root, path, Change::AssocIn)? = std::mem::take(value);
+    if let Some(place) = place_in(machine, &mut root, path, Change::AssocIn)? {
+        *place = std::mem::take(value);
+    }
     Ok(root)
 }
 
@@ -222,8 +239,7 @@ fn change(args: &mut [Value]) -> R<(Value, &mut Value, &Value, &mut [Value])> {
 }
 
 /// Puts `(f value a …)` in the place of a value.
-fn apply(machine: &mut Machine<'_>, place: &mut Value, function: &Value, rest: &mut [Value]) -> R<()> {
-    let callee = changer(function)?;
+fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest: &mut [Value]) -> R<()> {
     let old = std::mem::take(place);
     let new = match rest {
         [] => callee.call1(machine, old),
@@ -262,21 +278,23 @@ fn counted(mut halt: Box<Halt>) -> Box<Halt> {
 
 fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, key, function, rest) = change(args)?;
-    changer(function)?;
+    let callee = changer(function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
     }
     let value = place(machine, &mut root, std::mem::take(key), Change::Update)?;
-    apply(machine, value, function, rest)?;
+    apply(machine, value, callee, rest)?;
     Ok(root)
 }
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, path, function, rest) = change(args)?;
-    changer(function)?;
-    let value = place_in(machine, &mut root, path, Change::Update)?;
-    apply(machine, value, function, rest)?;
+    let callee = changer(function)?;
+    match place_in(machine, &mut root, path, Change::Update)? {
+        Some(value) => apply(machine, value, callee, rest)?,
+        None => apply(machine, &mut Value::Nil, callee, rest)?,
+    }
     Ok(root)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::R;
-use crate::lisp::arithmetic::{AND, AND_NOT, OR, XOR, failed};
+use crate::lisp::arithmetic::{AND, AND_NOT, OR, XOR, charge, failed, unary};
 use crate::lisp::machine::Machine;
 use crate::reasons::Reason;
 use crate::value::Value;
@@ -24,28 +24,28 @@ pub(super) const ROWS: &[Builtin] = &[
     several("bit-and-not", |machine, args| AND_NOT.fold(machine, args, Reason::TypeError))
         .doc(&["(bit-and-not x y & more)"], "The bits of the first integer that no other has.")
         .examples(&[("(bit-and-not 12 10)", "4"), ("(bit-and-not 15 9)", "6")]),
-    Builtin::new("bit-not", Arity::exactly(1), |_, args| {
-        number::not(&args[0]).map_err(|error| failed(error, Reason::TypeError, 0, &[&args[0]]))
+    Builtin::new("bit-not", Arity::exactly(1), |machine, args| {
+        unary(machine, number::not, &args[0], Reason::TypeError)
     })
     .doc(&["(bit-not x)"], "All bits changed.")
     .examples(&[("(bit-not 0)", "-1"), ("(bit-not 5)", "-6")])
     .clojure(ANY_SIZE),
-    placed("bit-shift-left", |_, args| at(args, number::shift_left))
+    placed("bit-shift-left", |machine, args| at(machine, args, number::shift_left))
         .doc(&["(bit-shift-left x n)"], "The bits moved up by n places, zeros behind them.")
         .examples(&[("(bit-shift-left 1 4)", "16"), ("(bit-shift-left -8 1)", "-16")]),
-    placed("bit-shift-right", |_, args| at(args, number::shift_right))
+    placed("bit-shift-right", |machine, args| at(machine, args, number::shift_right))
         .doc(&["(bit-shift-right x n)"], "The bits moved down by n places; the sign stays.")
         .examples(&[("(bit-shift-right 16 2)", "4"), ("(bit-shift-right -8 1)", "-4")]),
-    placed("bit-set", |_, args| at(args, |x, n| number::set_bit(x, n, Bit::Set)))
+    placed("bit-set", |machine, args| at(machine, args, |x, n| number::set_bit(x, n, Bit::Set)))
         .doc(&["(bit-set x n)"], "The integer with bit n set; the lowest is bit 0.")
         .examples(&[("(bit-set 0 3)", "8"), ("(bit-set 10 1)", "10")]),
-    placed("bit-clear", |_, args| at(args, |x, n| number::set_bit(x, n, Bit::Clear)))
+    placed("bit-clear", |machine, args| at(machine, args, |x, n| number::set_bit(x, n, Bit::Clear)))
         .doc(&["(bit-clear x n)"], "The integer with bit n cleared; the lowest is bit 0.")
         .examples(&[("(bit-clear 10 1)", "8"), ("(bit-clear 8 0)", "8")]),
-    placed("bit-flip", |_, args| at(args, |x, n| number::set_bit(x, n, Bit::Flip)))
+    placed("bit-flip", |machine, args| at(machine, args, |x, n| number::set_bit(x, n, Bit::Flip)))
         .doc(&["(bit-flip x n)"], "The integer with bit n changed; the lowest is bit 0.")
         .examples(&[("(bit-flip 10 1)", "8"), ("(bit-flip 5 1)", "7")]),
-    placed("bit-test", |_, args| at(args, number::test_bit))
+    placed("bit-test", |machine, args| at(machine, args, number::test_bit))
         .doc(&["(bit-test x n)"], "Is bit n set? The lowest is bit 0.")
         .examples(&[("(bit-test 5 2)", "true"), ("(bit-test 5 1)", "false")]),
 ];
@@ -58,6 +58,7 @@ const fn placed(name: &'static str, run: fn(&mut Machine<'_>, &mut [Value]) -> R
     Builtin::new(name, Arity::exactly(2), run).clojure(ANY_SIZE)
 }
 
-fn at(args: &[Value], compute: fn(&Value, &Value) -> Computed) -> R {
+fn at(machine: &mut Machine<'_>, args: &[Value], compute: fn(&Value, &Value) -> Computed) -> R {
+    charge(machine, &args[0])?;
     compute(&args[0], &args[1]).map_err(|error| failed(error, Reason::TypeError, 0, &[&args[0], &args[1]]))
 }

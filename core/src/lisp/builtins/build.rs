@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::ORDERED;
-use super::argument::{Sources, hinted, integer, length, no_entries, taken};
+use super::argument::{Sources, hinted, integer, is_record, length, no_entries, taken};
 use super::collection::{own_list, own_map};
 use super::sort::{is_leaf, members_of};
 use super::view::collect;
@@ -107,7 +107,7 @@ fn hash_map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn cons(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let [item, coll] = taken(args);
-    if let Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_) = coll {
+    if is_record(&coll) {
         return Err(no_entries(2, "a list, string, map or set", &coll));
     }
     Sources::All.check(2, &coll)?;
@@ -121,11 +121,19 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some((coll, items)) = args.split_first_mut() else { return Ok(Vec::new().into()) };
     machine.ticks(items.len())?;
     let mut coll = std::mem::take(coll);
-    if coll.is_nil() && !items.is_empty() {
+    if items.is_empty() {
+        return Ok(coll);
+    }
+    if coll.is_nil() {
         coll = Vec::new().into();
     }
     match &mut coll {
-        Value::List(list) => own_list(machine, list)?.extend(items.iter_mut().map(std::mem::take)),
+        Value::List(list) => {
+            let list = own_list(machine, list)?;
+            for item in items {
+                list.push(std::mem::take(item));
+            }
+        }
         Value::Set(set) => {
             let items = items.iter_mut().map(std::mem::take).collect();
             let set = own_set(machine, set)?;
@@ -150,7 +158,6 @@ fn conj(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
                 map.insert(key, value);
             }
         }
-        Value::Nil => {}
         Value::Str(_) => return Err(hinted(wrong(1, "a list, map or set", &coll), "Join strings with str")),
         other => {
             let problem = format!("argument 1 must be a list, map or set, got {}", described(other));
@@ -214,6 +221,9 @@ fn add(machine: &mut Machine<'_>, set: &mut Set, members: Vec<Value>) -> R<()> {
 }
 
 fn concat(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if let [one] = args {
+        return Ok(std::mem::take(one));
+    }
     for (place, coll) in args.iter().enumerate() {
         if matches!(coll, Value::Str(_)) {
             return Err(hinted(wrong(place + 1, "a list, map or set", coll), "Join strings with str, or use (seq s)"));
@@ -241,7 +251,7 @@ fn append(machine: &mut Machine<'_>, items: &mut Vec<Value>, coll: Value) -> R<(
     make_room(machine, more)?;
     match coll {
         Value::List(mut list) => match Arc::get_mut(&mut list) {
-            Some(own) => items.append(own),
+            Some(own) => items.append(own.grown()),
             None => items.extend_from_slice(&list),
         },
         Value::Set(set) => items.extend(set.iter().cloned()),
@@ -263,7 +273,7 @@ fn into(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
         Value::List(list) => {
             let list = own_list(machine, list)?;
-            append(machine, list, source)?;
+            append(machine, list.grown(), source)?;
         }
         Value::Set(set) => {
             let members = collect(machine, source)?;

@@ -9,13 +9,12 @@ use super::argument::{self, hinted};
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Halt, Items, R, described, wrong};
 use crate::reasons::Reason;
-use crate::value::{Keyword, List, Map, Value};
+use crate::value::{Field, Keyword, List, Map, Value};
 
 /// A function of one item, looked at once.
-#[derive(Clone, Copy)]
 pub(super) enum Each<'v> {
     /// A field of the item, without a call.
-    Field(Keyword),
+    Field(Keyword, Field),
     /// Anything else that can be called.
     Call(Callee<'v>),
 }
@@ -24,7 +23,7 @@ impl<'v> Each<'v> {
     /// The function of `(name f coll)`; `call` shows how it is written, for when the two look swapped.
     pub(super) fn of(function: &'v Value, coll: &Value, call: &str) -> R<Self> {
         match function {
-            Value::Keyword(word) => Ok(Self::Field(*word)),
+            Value::Keyword(word) => Ok(Self::Field(*word, Field::new(*word))),
             _ => argument::callee(function, coll, call).map(Self::Call),
         }
     }
@@ -33,8 +32,17 @@ impl<'v> Each<'v> {
     #[inline]
     pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
         match self {
-            Self::Field(word) => field(machine, *word, item),
-            Self::Call(callee) => callee.call1(machine, item.clone()),
+            Self::Field(word, field) => under(*word, field, item).map(|found| found.cloned().unwrap_or_default()),
+            Self::Call(callee) => callee.call1_on(machine, item),
+        }
+    }
+
+    /// Does it give something that counts as true?
+    #[inline]
+    pub(super) fn test(&self, machine: &mut Machine<'_>, item: &Value) -> R<bool> {
+        match self {
+            Self::Field(word, field) => Ok(under(*word, field, item)?.is_some_and(Value::is_truthy)),
+            Self::Call(callee) => callee.test_on(machine, item),
         }
     }
 
@@ -42,7 +50,7 @@ impl<'v> Each<'v> {
     #[inline]
     pub(super) fn of_owned(&self, machine: &mut Machine<'_>, item: Value) -> R {
         match self {
-            Self::Field(word) => field(machine, *word, &item),
+            Self::Field(..) => self.of_item(machine, &item),
             Self::Call(callee) => callee.call1(machine, item),
         }
     }
@@ -50,10 +58,10 @@ impl<'v> Each<'v> {
 
 /// The field of an item. Unlike `(:key item)`, an item that cannot have fields is a `type_error` (as the suite shows).
 #[inline]
-fn field(machine: &mut Machine<'_>, word: Keyword, item: &Value) -> R {
+fn under<'i>(word: Keyword, field: &Field, item: &'i Value) -> R<Option<&'i Value>> {
     match item {
-        Value::Map(_) => Ok(machine.keyword_get(word, item)),
-        Value::Nil | Value::List(_) | Value::Set(_) | Value::Keyword(_) => Ok(Value::Nil),
+        Value::Map(map) => Ok(field.of(map)),
+        Value::Nil | Value::List(_) | Value::Set(_) | Value::Keyword(_) => Ok(None),
         other => Err(no_fields(word, other)),
     }
 }

@@ -181,6 +181,11 @@ fn fnil(_: &mut Machine<'_>, args: &mut [Value]) -> R {
                 *arg = default.clone();
             }
         }
-        Callee::of(1, function)?.call(machine, args)
+        let callee = Callee::of(1, function)?;
+        match args {
+            [one] => callee.call1(machine, std::mem::take(one)),
+            [one, two] => callee.call2(machine, std::mem::take(one), std::mem::take(two)),
+            _ => callee.call(machine, args),
+        }
     }))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::argument::{is_record, no_entries};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -51,6 +52,7 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let Some((last, firsts)) = args.split_last_mut() else { return Ok(Value::Nil) };
     let spread = match std::mem::take(last) {
         list @ (Value::List(_) | Value::Set(_) | Value::Map(_)) => collect(machine, list)?,
+        record if is_record(&record) => return Err(no_entries(position, "a list, set or map", &record)),
         other => return Err(wrong(position, "a list, set or map", &other)),
     };
     machine.ticks(spread.len())?;
@@ -132,6 +134,10 @@ fn pmap(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         let problem = "a keyword gets maps, but the items of a map are entries [key value]";
         return Error::new(Reason::TypeError, problem).hint("Write (pmap :key list-of-maps)").halt();
     }
+    if let Value::Map(_) = function {
+        let problem = "argument 1 must be a function, got a map";
+        return Error::new(Reason::PmapError, problem).hint("Write (pmap (fn [key] (m key)) coll)").halt();
+    }
     let count = lists.iter().map(Vec::len).min().unwrap_or(0);
     machine.reserve(count * size_of::<Value>())?;
     let ended = machine.fork(count, &|machine, branch| {
@@ -159,9 +165,12 @@ fn gathered(ended: Result<Vec<Value>, (usize, Box<Halt>)>, reason: Reason) -> R 
             format!("the branch failed: {}", value.brief(BRIEF))
         }
         Halt::Error(error) => match error.reason {
-            Reason::Timeout | Reason::Cancelled | Reason::MemoryExceeded | Reason::SymbolLimitExceeded => {
-                return Err(halt);
-            }
+            Reason::Timeout
+            | Reason::Cancelled
+            | Reason::MemoryExceeded
+            | Reason::SymbolLimitExceeded
+            | Reason::ToolCallLimitExceeded
+            | Reason::InternalError => return Err(halt),
             _ => error.message(),
         },
     };

@@ -73,7 +73,7 @@ fn filter(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         return Ok(Vec::new().into());
     }
     let pred = Each::of(pred, coll, "(filter pred coll)")?;
-    choose(machine, std::mem::take(coll), |machine, item| Ok(pred.of_item(machine, item)?.is_truthy()))
+    choose(machine, std::mem::take(coll), |machine, item| pred.test(machine, item))
 }
 
 fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -82,7 +82,7 @@ fn remove(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         return Ok(collect(machine, std::mem::take(coll))?.into());
     }
     let pred = Each::of(pred, coll, "(remove pred coll)")?;
-    choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.of_item(machine, item)?.is_truthy()))
+    choose(machine, std::mem::take(coll), |machine, item| Ok(!pred.test(machine, item)?))
 }
 
 /// The items that are wanted; a list that nobody else holds is thinned out in place.

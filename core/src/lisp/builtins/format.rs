@@ -12,6 +12,10 @@ use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::value::Value;
 
+/// Doubles below this have a fraction.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+/// More decimals than this scale has are written as they are.
+const LARGEST_SCALE: u64 = 10_000_000_000_000_000_000;
 /// No double has more decimals than this; further ones are zero.
 const MOST_DECIMALS: usize = 1_100;
 
@@ -207,26 +211,23 @@ fn real(machine: &mut Machine<'_>, out: &mut Written, directive: &Directive<'_>,
     pad(machine, out, directive, sign, &format!("{}{zeros}{exponent}", grouped(directive, mantissa)))
 }
 
-/// With this many decimals, halves away from zero.
+/// With this many decimals. The fraction is rounded as its double, scaled, shows it, halves away from zero: 1.115 becomes
+/// 1.12 (as the suite's reference has it), although the double is a little less.
 fn rounded(number: f64, decimals: usize) -> String {
-    let finer = format!("{number:.*}", decimals + 1);
-    // A double with at most n binary places has at most n decimals, so that `finer` is exact.
-    let places = i32::try_from(decimals).unwrap_or(i32::MAX).saturating_add(1);
-    let exact = places < 1_000 && (number * 2_f64.powi(places)).fract() == 0.0;
-    if !(exact && finer.ends_with('5')) {
+    let size = number.abs();
+    let scale = u32::try_from(decimals).ok().and_then(|places| 10_u64.checked_pow(places));
+    let Some(scale) = scale.filter(|scale| *scale < LARGEST_SCALE && size < EXACT_BELOW) else {
         return format!("{number:.decimals$}");
+    };
+    let sign = if number < 0.0 { "-" } else { "" };
+    if decimals == 0 {
+        return format!("{sign}{:.0}", size.round());
     }
-    let kept = &finer[..finer.len() - 1];
-    let mut digits: Vec<u8> = kept.strip_suffix('.').unwrap_or(kept).into();
-    let place = digits.iter().rposition(|digit| digit.is_ascii_digit() && *digit != b'9');
-    for digit in digits.iter_mut().skip(place.map_or(0, |place| place + 1)).filter(|digit| **digit == b'9') {
-        *digit = b'0';
-    }
-    match place {
-        Some(place) => digits[place] += 1,
-        None => digits.insert(usize::from(number < 0.0), b'1'),
-    }
-    String::from_utf8_lossy(&digits).into_owned()
+    #[expect(clippy::cast_precision_loss, reason = "the scale is far below 2^53")]
+    let scale = scale as f64;
+    let (whole, fraction) = (size.trunc(), (size.fract() * scale).round());
+    let (whole, fraction) = if fraction >= scale { (whole + 1.0, 0.0) } else { (whole, fraction) };
+    format!("{sign}{whole:.0}.{fraction:0>decimals$.0}")
 }
 
 /// One digit before the point, and an exponent of at least two digits.

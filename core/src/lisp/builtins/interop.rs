@@ -148,7 +148,10 @@ fn split(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Str(separator) if !separator.contains(|c: char| "\\[](){}.*+?^$|".contains(c)) => {
             split_text(machine, s, separator, usize::MAX)?
         }
-        other => regex::split(machine, &*regex::regex_or_text(2, other)?, s, usize::MAX)?,
+        other => {
+            let pattern = regex::regex_or_text(machine, 2, other)?;
+            regex::split(machine, &pattern, s, usize::MAX)?
+        }
     };
     let Value::List(list) = &parts else { return Ok(parts) };
     let kept = list.iter().rposition(|part| part.as_str() != Some("")).map_or(0, |last| last + 1);

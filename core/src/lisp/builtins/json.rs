@@ -8,7 +8,8 @@ use super::{Arity, Builtin, Clojure, Cost};
 use crate::limits::JSON_DEPTH;
 use crate::lisp::R;
 use crate::lisp::machine::Machine;
-use crate::value::json::{parse_value, write_float, write_string};
+use crate::value::json::{parse_value, write_string};
+use crate::value::number::compact;
 use crate::value::{Map, Value};
 
 /// The rows of this file.
@@ -88,7 +89,7 @@ impl Generator<'_, '_> {
         match value {
             Value::Nil => self.leaf.push_str("null"),
             Value::Bool(_) | Value::Int(_) | Value::Big(_) => _ = write!(self.leaf, "{value}"),
-            Value::Float(number) if number.is_finite() => write_float(&mut self.leaf, *number),
+            Value::Float(number) if number.is_finite() => self.leaf.push_str(&compact(*number)),
             Value::Str(text) => write_string(&mut self.leaf, text),
             Value::Keyword(word) => write_string(&mut self.leaf, word.name()),
             Value::List(items) => return self.items(items.iter(), depth + 1),

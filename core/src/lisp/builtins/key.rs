@@ -6,12 +6,13 @@
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
-use crate::value::Value;
+use crate::value::{Field, Value};
 
 /// A key as an argument of `sort-by`, `group-by`, `sum-by` and their like, looked at once.
-#[derive(Clone, Copy)]
 pub(super) enum Key<'v> {
-    /// A keyword or string, looked up flexibly (contract §13). nil is a field that nothing has.
+    /// A keyword, looked up flexibly (contract §13) in many items alike.
+    Word(Field),
+    /// A string, looked up flexibly. nil is a field that nothing has.
     Field(&'v Value),
     /// Fields and list indexes, one inside the other; the empty path is the item itself.
     Path(&'v [Value]),
@@ -23,7 +24,8 @@ impl<'v> Key<'v> {
     /// The key that is argument `position`; maps, numbers and the rest are a `type_error`.
     pub(super) fn of(position: usize, key: &'v Value) -> R<Self> {
         Ok(match key {
-            Value::Keyword(_) | Value::Str(_) | Value::Nil => Self::Field(key),
+            Value::Keyword(word) => Self::Word(Field::new(*word)),
+            Value::Str(_) | Value::Nil => Self::Field(key),
             Value::List(path) => Self::Path(path),
             Value::Function(_) | Value::Set(_) | Value::Var(_) => Self::Function(Callee::of(position, key)?),
             other => return Err(wrong(position, "a keyword, string, key path or function", other)),
@@ -34,8 +36,10 @@ impl<'v> Key<'v> {
     #[inline]
     pub(super) fn of_item(&self, machine: &mut Machine<'_>, item: &Value) -> R {
         match self {
-            // Many items alike are asked for one keyword: the machine remembers where it was found.
-            Self::Field(Value::Keyword(word)) => Ok(machine.keyword_get(*word, item)),
+            Self::Word(field) => Ok(match item {
+                Value::Map(map) => field.of(map).cloned().unwrap_or_default(),
+                _ => Value::Nil,
+            }),
             Self::Field(field) => match item {
                 Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil => {
                     Ok(under(item, field).cloned().unwrap_or_default())
@@ -47,7 +51,7 @@ impl<'v> Key<'v> {
                 machine.ticks(path.len())?;
                 Ok(path.iter().try_fold(item, |at, step| under(at, step)).cloned().unwrap_or_default())
             }
-            Self::Function(function) => function.call1(machine, item.clone()),
+            Self::Function(function) => function.call1_on(machine, item),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::argument::{no_entries, swapped};
+use super::argument::{is_record, no_entries, swapped};
 use super::view::{item, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::Machine;
@@ -128,7 +128,7 @@ fn get(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             None => along(machine, of, path)?,
             found => found.cloned(),
         },
-        (Value::Nil | Value::List(_) | Value::Set(_), Value::List(path)) => along(machine, of, path)?,
+        (Value::Nil, Value::List(path)) => along(machine, of, path)?,
         (Value::Nil | Value::List(_) | Value::Map(_) | Value::Set(_), _) => under(of, key).cloned(),
         (_, Value::Map(_)) => return Err(swapped(wrong(1, READ, of), "(get m key)")),
         (Value::Str(_) | Value::Int(_) | Value::Big(_) | Value::Float(_), _) => value_under(machine, of, key)?,
@@ -152,6 +152,7 @@ fn get_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Map(_) if matches!(root, Value::List(_)) => {
             return Err(swapped(wrong(2, "a list of keys", path), "(get-in m [key …])"));
         }
+        Value::Map(path) if path.is_empty() => None,
         Value::Map(path) => along(machine, root, &entries_of(path))?,
         other => return Err(wrong(2, "a list of keys", other)),
     };
@@ -177,7 +178,7 @@ fn find(_: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Nil => Ok(Value::Nil),
         Value::Map(_) | Value::List(_) => Ok(under(&args[0], &args[1])
             .cloned()
-            .map(|value| Value::from(vec![std::mem::take(&mut args[1]), value]))
+            .map(|value| Value::pair(std::mem::take(&mut args[1]), value))
             .unwrap_or_default()),
         other if matches!(args[1], Value::Map(_)) => Err(swapped(wrong(1, "a map or list", other), "(find m key)")),
         other => Err(wrong(1, "a map or list", other)),
@@ -214,9 +215,7 @@ fn vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn entries(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match &args[0] {
         // The suite tells these kinds from the others.
-        other @ (Value::Keyword(_) | Value::Date(_) | Value::Instant(_) | Value::Duration(_)) => {
-            return Err(no_entries(1, "a map", other));
-        }
+        other if is_record(other) => return Err(no_entries(1, "a map", other)),
         Value::Set(set) if set.is_empty() => return Ok(Vec::new().into()),
         _ => {}
     }

@@ -57,7 +57,7 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
         [function, coll] => {
             let each = Each::of(function, coll, "(map f coll)")?;
-            map_one(machine, each, std::mem::take(coll))
+            map_one(machine, &each, std::mem::take(coll))
         }
         [function, first, rest @ ..] => {
             let callee = callee(function, first, "(map f coll …)")?;
@@ -72,7 +72,7 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     .map_err(inside)
 }
 
-fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
+fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {
     // A shared list is only read.
     if let Value::List(list) = &coll
         && Arc::strong_count(list) > 1
@@ -87,7 +87,7 @@ fn map_one(machine: &mut Machine<'_>, each: Each<'_>, coll: Value) -> R {
     let mut list = owned(machine, coll)?;
     for item in &mut list {
         machine.tick()?;
-        if let Each::Call(callee) = &each
+        if let Each::Call(callee) = each
             && let Some(value) = callee.quick1(item)
         {
             item.put(value);

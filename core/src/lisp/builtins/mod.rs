@@ -57,6 +57,7 @@ use crate::value::Value;
 
 pub use reference::{card, reference};
 pub use row::{Arity, Builtin, Clojure, Cost, Run};
+pub(crate) use texts::joined;
 
 /// Rows that belong together.
 #[derive(Debug, Clone, Copy)]

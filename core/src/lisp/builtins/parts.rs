@@ -47,11 +47,12 @@ pub(super) const ROWS: &[Builtin] = &[
         .examples(&[
             ("(replace \"a.b.c\" \".\" \"-\")", "\"a-b-c\""),
             ("(replace \"a1b2\" #\"(\\d)\" \"<$1>\")", "\"a<1>b<2>\""),
+            ("(replace \"a1\" #\"\\d\" \"<&>\")", "\"a<1>\""),
             ("(replace \"a1\" #\"\\d\" (fn [m] (str m m)))", "\"a11\""),
             ("(replace {1 :one} [1 2])", "[:one 2]"),
         ])
         .cost(Cost::Output)
-        .clojure(Clojure::Differs("Both clojure.core/replace and clojure.string/replace; groups are \\1 or $1.")),
+        .clojure(Clojure::Differs("Both clojure.core/replace and clojure.string/replace; with a regex, groups are \\1 or $1, & is the match, and \\& is &.")),
     Builtin::new("replace-first", Arity::exactly(3), replace_first)
         .doc(
             &["(replace-first s pattern replacement)"],
@@ -133,7 +134,7 @@ fn replace_first(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 fn replace_items(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let coll = std::mem::take(&mut args[1]);
     let instead = |item: &Value| match (&args[0], item) {
-        (Value::Map(map), item) => map.get(item),
+        (Value::Map(map), item) => map.lookup_key(item),
         (Value::List(list), Value::Int(place)) => usize::try_from(*place).ok().and_then(|place| list.get(place)),
         _ => None,
     };
@@ -234,15 +235,17 @@ fn replace_matches(
     Ok(out.finish())
 }
 
-/// Writes a replacement: `\1`, `\g{1}`, `$1` and `${name}` are groups, and what stands after another backslash stands
-/// for itself. A `$` before anything that is no group of the regex is just that.
+/// Writes a replacement: `&` is the whole match (as the suite's reference has it), `\1`, `\g1`, `\g{1}`, `$1` and `${name}`
+/// are groups, and what stands after another backslash stands for itself. A `$` before anything that is no group of the
+/// regex is just that.
 fn expand(machine: &mut Machine<'_>, texts: &Texts<'_>, found: &Found, to: &str, out: &mut Written) -> R<()> {
     let mut rest = to;
-    while let Some(at) = rest.find(['\\', '$']) {
+    while let Some(at) = rest.find(['\\', '$', '&']) {
         out.push(machine, &rest[..at])?;
         let (sign, after) = rest[at..].split_at(1);
         let (group, used) = match sign {
             "$" => dollar(texts, found, after),
+            "&" => (Some(0), 0),
             _ => backslash(after),
         };
         match group {
@@ -277,6 +280,8 @@ fn backslash(after: &str) -> (Option<usize>, usize) {
     if let Some((number, _)) = after.strip_prefix("g{").and_then(|number| number.split_once('}')) {
         return (number.parse().ok(), number.len() + 3);
     }
-    let digits = after.bytes().take_while(u8::is_ascii_digit).count().min(2);
-    (after[..digits].parse().ok(), digits)
+    let number = after.strip_prefix('g').unwrap_or(after);
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count().min(2);
+    let group = number[..digits].parse().ok().filter(|group| *group > 0);
+    (group, after.len() - number.len() + digits)
 }

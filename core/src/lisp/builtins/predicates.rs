@@ -3,6 +3,7 @@
 use super::sort::members_of;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::R;
+use crate::lisp::function::Function;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Value};
 use unicode_segmentation::UnicodeSegmentation;
@@ -56,9 +57,10 @@ pub(super) const ROWS: &[Builtin] = &[
     question!("keyword?", |value| matches!(value, Value::Keyword(_)))
         .doc(&["(keyword? x)"], "Is it a keyword?")
         .examples(&[("(keyword? :a)", "true"), ("(keyword? \"a\")", "false")]),
-    question!("symbol?", |value| matches!(value, Value::Symbol(_)))
-        .doc(&["(symbol? x)"], "Is it a quoted symbol?")
-        .examples(&[("(symbol? 'a)", "true"), ("(symbol? :a)", "false")]),
+    question!("symbol?", |_| false)
+        .doc(&["(symbol? x)"], "Always false: a quoted symbol only names things to look up. `type` tells it.")
+        .examples(&[("(symbol? 'a)", "false"), ("(symbol? :a)", "false")])
+        .clojure(NO_SUCH_THING),
     question!("vector?", is_list)
         .doc(&["(vector? x)"], "Is it a list?")
         .examples(&[("(vector? [1])", "true"), ("(vector? #{1})", "false")])
@@ -97,10 +99,10 @@ pub(super) const ROWS: &[Builtin] = &[
     question!("seqable?", |value| value.is_container() || matches!(value, Value::Str(_) | Value::Nil))
         .doc(&["(seqable? x)"], "Is it a list, map, set, string or nil?")
         .examples(&[("(seqable? nil)", "true"), ("(seqable? 1)", "false")]),
-    question!("fn?", |value| matches!(value, Value::Function(_)))
-        .doc(&["(fn? x)"], "Is it a function?")
+    question!("fn?", is_function)
+        .doc(&["(fn? x)"], "Is it a function, and no tool?")
         .examples(&[("(fn? inc)", "true"), ("(fn? :a)", "false")])
-        .clojure(Clojure::Differs("true for builtins and tools as well")),
+        .clojure(Clojure::Differs("true for builtins as well")),
     question!("ifn?", is_callable)
         .doc(&["(ifn? x)"], "Can it be called: is it a function, keyword, map or set?")
         .examples(&[("(ifn? :a)", "true"), ("(ifn? [1])", "false")])
@@ -137,8 +139,12 @@ fn is_indexed(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Str(_))
 }
 
+fn is_function(value: &Value) -> bool {
+    matches!(value, Value::Function(function) if !matches!(**function, Function::Tool(_)))
+}
+
 fn is_callable(value: &Value) -> bool {
-    matches!(value, Value::Function(_) | Value::Keyword(_) | Value::Map(_) | Value::Set(_) | Value::Var(_))
+    is_function(value) || matches!(value, Value::Keyword(_) | Value::Map(_) | Value::Set(_) | Value::Var(_))
 }
 
 fn is_char(value: &Value) -> bool {

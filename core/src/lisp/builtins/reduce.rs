@@ -7,7 +7,7 @@ use crate::lisp::function::Function;
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Items, R, wrong};
 use crate::reasons::Reason;
-use crate::value::{Map, Table, Value};
+use crate::value::{List, Map, Table, Value};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
@@ -159,13 +159,13 @@ fn group_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         return Err(wrong(1, "a keyword, string, key path or function", key));
     }
     let key = Key::of(1, key)?;
-    let mut groups = Table::<Vec<Value>>::default();
+    let mut groups = Table::<List>::default();
     for item in each_record(2, std::mem::take(coll))? {
         machine.tick()?;
         let group = key.of_item(machine, &item)?;
-        groups.slot(group).push(item);
+        groups.group(group).push(item);
     }
-    Ok(Map::from(groups.map(Value::from)).into())
+    Ok(Map::from(groups.map(|group| Value::List(group.into()))).into())
 }
 
 fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
@@ -175,7 +175,7 @@ fn frequencies(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let mut groups = Table::<i64>::default();
     for item in each_item(1, std::mem::take(&mut args[0]))? {
         machine.tick()?;
-        *groups.slot(item) += 1;
+        *groups.group(item) += 1;
     }
     Ok(Map::from(groups.map(Value::Int)).into())
 }

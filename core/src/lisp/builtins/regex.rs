@@ -2,7 +2,6 @@
 //!
 //! Only the first part of a text is searched, and every search counts its steps.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::strings::text;
@@ -13,7 +12,7 @@ use crate::lisp::{Error, R, wrong};
 use crate::reasons::Reason;
 use crate::value::{BadPattern, Filled, Found, Pattern, Search, Stuck, Value};
 
-/// Patterns made while running that are kept, per thread.
+/// Patterns made while running that are kept.
 const KEPT: usize = 16;
 
 /// The rows of this file.
@@ -104,22 +103,17 @@ pub(crate) fn compile(source: &str) -> Result<Pattern, Error> {
 }
 
 /// As [`compile`], remembering the last ones: programs make the same pattern again for each row.
-fn compiled(source: &str) -> Result<Arc<Pattern>, Error> {
-    thread_local! {
-        static LATEST: RefCell<Vec<Arc<Pattern>>> = const { RefCell::new(Vec::new()) };
+fn compiled(machine: &mut Machine<'_>, source: &str) -> R<Arc<Pattern>> {
+    let latest = &mut machine.patterns;
+    if let Some(place) = latest.iter().position(|have| have.source() == source) {
+        latest[..=place].rotate_right(1);
+        return Ok(latest[0].clone());
     }
-    LATEST.with_borrow_mut(|latest| {
-        if let Some(place) = latest.iter().position(|have| have.source() == source) {
-            latest[..=place].rotate_right(1);
-            return Ok(latest[0].clone());
-        }
-        let pattern = Arc::new(compile(source)?);
-        if pattern.program().is_small() {
-            latest.truncate(KEPT - 1);
-            latest.insert(0, pattern.clone());
-        }
-        Ok(pattern)
-    })
+    let pattern = Arc::new(compile(source)?);
+    latest.truncate(KEPT - 1);
+    latest.insert(0, pattern.clone());
+    machine.ticks(pattern.program().work())?;
+    Ok(pattern)
 }
 
 /// A text with a regex to search it.
@@ -216,17 +210,17 @@ fn regex(value: &Value) -> R<&Pattern> {
 }
 
 /// The regex in argument `position`, which may be given as a string.
-pub(super) fn regex_or_text(position: usize, value: &Value) -> R<Arc<Pattern>> {
+pub(super) fn regex_or_text(machine: &mut Machine<'_>, position: usize, value: &Value) -> R<Arc<Pattern>> {
     match value {
         Value::Pattern(pattern) => Ok(pattern.clone()),
-        Value::Str(source) => Ok(compiled(source)?),
+        Value::Str(source) => compiled(machine, source),
         other => Err(wrong(position, "a regex", other)),
     }
 }
 
-fn re_pattern(_: &mut Machine<'_>, args: &mut [Value]) -> R {
+fn re_pattern(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     match std::mem::take(&mut args[0]) {
-        Value::Str(source) => Ok(Value::Pattern(compiled(&source)?)),
+        Value::Str(source) => Ok(Value::Pattern(compiled(machine, &source)?)),
         pattern @ Value::Pattern(_) => Ok(pattern),
         other => Err(wrong(1, "a string", &other)),
     }
@@ -293,16 +287,24 @@ fn extract_int(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn extracted<'a>(machine: &mut Machine<'_>, args: &'a [Value]) -> R<Option<&'a str>> {
-    let pattern = regex_or_text(1, &args[0])?;
+    let pattern = regex_or_text(machine, 1, &args[0])?;
     let whole = text(2, &args[1])?;
     let group = match args.get(2) {
         None => Some(1),
-        Some(Value::Int(group)) => usize::try_from(*group).ok(),
+        Some(Value::Int(group)) => Some(*group),
         Some(Value::Big(_)) => None,
         Some(other) => return Err(wrong(3, "an integer", other)),
     };
     let found = Texts::new(&pattern, whole).first(machine)?;
-    let place = found.zip(group).and_then(|(found, group)| found.get(group).copied().flatten());
+    let place = found.zip(group).and_then(|(found, group)| {
+        // A negative number counts from the last group, as `(take -1 coll)` counts from the last item.
+        let group = if group < 0 {
+            found.len().checked_add_signed(isize::try_from(group).ok()?)?
+        } else {
+            usize::try_from(group).ok()?
+        };
+        found.get(group).copied().flatten()
+    });
     Ok(place.and_then(|(from, to)| whole.get(from..to)))
 }
 

@@ -1,7 +1,7 @@
 //! Signs, whole numbers, floats, roots and powers.
 
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::arithmetic::failed;
+use crate::lisp::arithmetic::{self, failed};
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, R, described};
 use crate::reasons::Reason;
@@ -12,7 +12,7 @@ const MATH: Clojure = Clojure::Differs("also for integers, and gives an integer"
 
 /// The rows of this file.
 pub(super) const ROWS: &[Builtin] = &[
-    unary("abs", |_, args| computed(number::abs, &args[0]))
+    unary("abs", |machine, args| arithmetic::unary(machine, number::abs, &args[0], Reason::RuntimeError))
         .doc(&["(abs x)"], "The number without its sign.")
         .examples(&[("(abs -5)", "5"), ("(abs -1.5)", "1.5")]),
     unary("floor", |_, args| rounded(&args[0], Rounding::Floor))

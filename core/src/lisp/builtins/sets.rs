@@ -92,6 +92,9 @@ fn members(set: Arc<Set>) -> Vec<Value> {
 }
 
 fn union(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if let [one] = args {
+        return Ok(std::mem::take(one));
+    }
     let mut sets = take_sets(machine, args)?.into_iter();
     let Some(mut whole) = sets.next() else { return Ok(Value::Set(Arc::default())) };
     for set in sets {
@@ -124,6 +127,9 @@ fn difference(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 /// The members of the first set that are wanted, given the other sets.
 fn restrict(machine: &mut Machine<'_>, args: &mut [Value], wanted: fn(&Value, &[Arc<Set>]) -> bool) -> R {
+    if let [one] = args {
+        return Ok(std::mem::take(one));
+    }
     let mut sets = take_sets(machine, args)?;
     let first = sets.remove(0);
     let mut kept = Vec::new();

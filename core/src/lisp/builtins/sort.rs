@@ -83,10 +83,10 @@ impl<'v> Comparator<'v> {
             Self::Descending => Ok(order(machine, first, second)? == Ordering::Less),
             Self::Function(function) => {
                 machine.tick()?;
-                match function.call2(machine, first.clone(), second.clone()).map_err(inside)? {
+                match function.call2(machine, first.clone(), second.clone()).map_err(compared)? {
                     Value::Bool(true) => Ok(false),
                     // Only the other way round tells a tie.
-                    Value::Bool(false) | Value::Nil => {
+                    Value::Bool(false) => {
                         Ok(function.call2(machine, second.clone(), first.clone()).map_err(inside)?.is_truthy())
                     }
                     Value::Int(sign) => Ok(sign > 0),
@@ -102,7 +102,21 @@ impl<'v> Comparator<'v> {
 #[cold]
 fn no_answer(answer: &Value) -> Box<Halt> {
     let problem = format!("the comparator must give a boolean or a number, got {}", described(answer));
-    Error::new(Reason::TypeError, problem).hint("Sort by a key with (sort-by key coll)").into()
+    Error::new(Reason::RuntimeError, problem).hint("Sort by a key with (sort-by key coll)").into()
+}
+
+/// What a comparator failed with: one that does not take two items is the wrong kind of function.
+#[cold]
+fn compared(mut halt: Box<Halt>) -> Box<Halt> {
+    match &mut *halt {
+        Halt::Error(error)
+            if error.span.is_none() && matches!(error.reason, Reason::ArityMismatch | Reason::ArityError) =>
+        {
+            error.reason = Reason::TypeError;
+            halt
+        }
+        _ => inside(halt),
+    }
 }
 
 /// The language's order, counted as the work it is.
@@ -124,7 +138,16 @@ fn sort(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         Value::Set(_) => hinted(halt, "Use (sort (vec s)) or (sort-by identity s)"),
         _ => halt,
     })?;
-    let items = collect(machine, coll)?;
+    if let (2, Value::Map(_)) = (position, &coll) {
+        return Err(hinted(
+            wrong(2, "a list or string", &coll),
+            "Use (sort comparator (seq m)) or (sort-by key comparator m)",
+        ));
+    }
+    let mut items = collect(machine, coll)?;
+    if sort_integers(machine, &mut items, &comparator)? {
+        return Ok(items.into());
+    }
     Ok(sorted(machine, items, &comparator, |item| item)?.into())
 }
 
@@ -140,11 +163,12 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if key.is_nil() {
         return Err(wrong(1, "a keyword, string, key path or function", &key));
     }
-    let key = Key::of(1, &key)?;
+    let named = &key;
+    let key = Key::of(1, named)?;
     let comparator = Comparator::of(2, &comparator)?;
     Sources::All.check(position, &coll)?;
     // The characters of a string have no fields, and nothing is said about it.
-    let lenient = matches!((&coll, &key), (Value::Str(_), Key::Field(Value::Keyword(_))));
+    let lenient = matches!((&coll, &key), (Value::Str(_), Key::Word(_)));
     let mut items = collect(machine, coll)?;
     machine.reserve(items.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
     let mut keys = Vec::with_capacity(items.len());
@@ -152,8 +176,8 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         machine.tick()?;
         let fields =
             matches!(item, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Keyword(_) | Value::Nil) || lenient;
-        if let (Key::Field(field), false) = (&key, fields) {
-            return Err(no_fields(field, item));
+        if !fields && matches!(key, Key::Word(_) | Key::Field(_)) {
+            return Err(no_fields(named, item));
         }
         keys.push(key.of_item(machine, item).map_err(inside)?);
     }
@@ -232,6 +256,60 @@ fn integer_order(keys: &[Value], comparator: &Comparator<'_>) -> Option<Vec<(i64
     }
     Some(order)
 }
+
+/// Sorts items that are all small integers, and says whether they are.
+fn sort_integers(machine: &mut Machine<'_>, items: &mut [Value], comparator: &Comparator<'_>) -> R<bool> {
+    let integer = |item: &Value| if let Value::Int(int) = item { Some(*int) } else { None };
+    let descending = match comparator {
+        Comparator::Ascending => false,
+        Comparator::Descending => true,
+        Comparator::Function(_) => return Ok(false),
+    };
+    if items.first().and_then(integer).is_none() {
+        return Ok(false);
+    }
+    machine.reserve(items.len().saturating_mul(size_of::<i64>()))?;
+    let Some(mut sorted) = items.iter().map(integer).collect::<Option<Vec<i64>>>() else { return Ok(false) };
+    for run in sorted.chunks_mut(MOST_INTEGERS) {
+        machine.ticks(QUICK_STEPS * run.len())?;
+        run.sort_unstable();
+    }
+    let mut width = MOST_INTEGERS;
+    while width < sorted.len() {
+        sorted = merge_integers(machine, &sorted, width)?;
+        width = width.saturating_mul(2);
+    }
+    // Integers that are equal are one and the same, so the order of ties does not matter.
+    if descending {
+        sorted.reverse();
+    }
+    machine.ticks(items.len() / 4)?;
+    for (item, int) in items.iter_mut().zip(sorted) {
+        item.put(Value::Int(int));
+    }
+    Ok(true)
+}
+
+/// Merges neighbouring sorted runs of this width.
+fn merge_integers(machine: &mut Machine<'_>, runs: &[i64], width: usize) -> R<Vec<i64>> {
+    machine.reserve(size_of_val(runs))?;
+    let mut merged = Vec::with_capacity(runs.len());
+    for pair in runs.chunks(width.saturating_mul(2)) {
+        let (mut one, mut two) = pair.split_at(width.min(pair.len()));
+        while let ([first, ..], [second, ..]) = (one, two) {
+            if merged.len().is_multiple_of(QUICK_RUN) {
+                machine.ticks(QUICK_RUN / 2)?;
+            }
+            let (next, from) = if second < first { (*second, &mut two) } else { (*first, &mut one) };
+            merged.push(next);
+            *from = from.get(1..).unwrap_or_default();
+        }
+        merged.extend_from_slice(one);
+        merged.extend_from_slice(two);
+    }
+    Ok(merged)
+}
+
 /// Texts longer than this are not quick to compare, in bytes.
 const QUICK_TEXT: usize = 256;
 

@@ -93,7 +93,8 @@ pub(super) fn upper_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 pub(super) fn lower_case(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let s = text(1, &args[0])?;
     pass(machine, s)?;
-    Ok(s.to_lowercase().into())
+    // Character by character: the last sigma of a word is one like the others (as the suite's reference has it).
+    Ok(s.chars().flat_map(char::to_lowercase).collect::<String>().into())
 }
 
 fn capitalize(machine: &mut Machine<'_>, args: &mut [Value]) -> R {

@@ -46,9 +46,14 @@ fn str(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if let [Value::Str(_)] = args {
         return Ok(std::mem::take(&mut args[0]));
     }
-    let mut text = Written::of(args);
-    for arg in args {
-        text.plain(machine, arg)?;
+    joined(machine, args.iter())
+}
+
+/// `str` of several values, which stay where they are.
+pub(crate) fn joined<'v>(machine: &mut Machine<'_>, values: impl Iterator<Item = &'v Value> + Clone) -> R {
+    let mut text = Written::of(values.clone());
+    for value in values {
+        text.plain(machine, value)?;
     }
     Ok(text.finish())
 }

@@ -20,7 +20,7 @@ pub(super) fn view(value: &Value) -> Box<dyn DoubleEndedIterator<Item = Value> +
     match value {
         Value::List(list) => Box::new(list.iter().cloned()),
         Value::Set(set) => Box::new(set.iter().cloned()),
-        Value::Map(map) => Box::new(map.iter().map(|(key, value)| Value::from(vec![key.clone(), value.clone()]))),
+        Value::Map(map) => Box::new(map.iter().map(|(key, value)| Value::pair(key.clone(), value.clone()))),
         Value::Str(text) => Box::new(text.graphemes(true).map(Value::from)),
         _ => Box::new(std::iter::empty()),
     }
@@ -121,6 +121,7 @@ fn sublist(machine: &mut Machine<'_>, mut list: Arc<List>, range: Range<usize>) 
         return copy(machine, list.get(range).unwrap_or_default()).map(Value::from);
     };
     machine.ticks(own.len() / 4)?;
+    let own = own.grown();
     own.truncate(range.end);
     let start = range.start.min(own.len());
     own.drain(..start);
@@ -147,7 +148,7 @@ pub(super) fn split(machine: &mut Machine<'_>, mut value: Value, at: usize) -> R
         && let Some(own) = Arc::get_mut(list)
     {
         let at = at.min(own.len());
-        let rest = own.split_off(at);
+        let rest = own.grown().split_off(at);
         machine.ticks(rest.len())?;
         return Ok(vec![value, rest.into()].into());
     }

@@ -3,8 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::lisp::machine::Machine;
-use crate::lisp::{Error, Halt, R};
-use crate::reasons::Reason;
+use crate::lisp::{Halt, R};
 use crate::value::number::shortest;
 use crate::value::{Bounds, Value};
 
@@ -26,13 +25,14 @@ pub(super) struct Written {
 
 impl Written {
     /// An empty text with room for what [`Written::plain`] makes of these values, when that is small.
-    pub(super) fn of(values: &[Value]) -> Self {
+    pub(super) fn of<'v>(values: impl IntoIterator<Item = &'v Value>) -> Self {
         let length = |value: &Value| match value {
             Value::Nil => 0,
             Value::Str(text) => text.len(),
+            Value::Int(int) => digits(*int),
             _ => NUMBER,
         };
-        let room = values.iter().map(length).fold(0, usize::saturating_add);
+        let room = values.into_iter().map(length).fold(0, usize::saturating_add);
         Self { text: String::with_capacity(if room > SMALL { 0 } else { room }), reserved: 0 }
     }
 
@@ -55,7 +55,8 @@ impl Written {
             Value::Str(text) => self.push(machine, text),
             Value::Int(int) => {
                 machine.tick()?;
-                write!(self.text, "{int}").map_err(|_| Error::new(Reason::InternalError, "a number has no text").into())
+                push_integer(&mut self.text, *int);
+                Ok(())
             }
             Value::Float(float) => self.push(machine, &shortest(*float)),
             Value::Instant(at) => self.push(machine, &at.to_string()),
@@ -81,6 +82,25 @@ impl Written {
     /// The finished text.
     pub(super) fn finish(self) -> Value {
         self.text.into()
+    }
+}
+
+/// Length of an integer's text.
+fn digits(int: i64) -> usize {
+    1 + int.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + usize::from(int < 0)
+}
+
+/// Adds an integer; small ones without a formatter, which would take most of the time.
+fn push_integer(text: &mut String, int: i64) {
+    match u32::try_from(int) {
+        Ok(int) if int < 100_000 => {
+            let mut places = 10_u32.pow(int.checked_ilog10().unwrap_or(0));
+            while places > 0 {
+                text.push(char::from_digit(int / places % 10, 10).unwrap_or('0'));
+                places /= 10;
+            }
+        }
+        _ => text.push_str(&int.to_string()),
     }
 }
 

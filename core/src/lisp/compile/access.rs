@@ -1,18 +1,17 @@
 //! Reading what lies outside of the frame: names in memory, data, history, the budget, and entries of maps.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use super::Compiler;
 use super::call::global;
-use super::expression::{Ex, code, copy, field};
+use super::expression::{Ex, code, copy, field_of};
 use crate::lisp::builtins::Builtin;
 use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Expr, Node, Unbound};
 use crate::lisp::{AbsentData, Error};
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Map, Value};
+use crate::value::{Field, Map, Value};
 
 impl Compiler<'_> {
     /// An expression that only reads.
@@ -70,9 +69,9 @@ impl Compiler<'_> {
                 _ => None,
             });
         };
-        let (word, near) = (*word, AtomicU32::new(0));
+        let field = Field::new(*word);
         self.reaching(builtin, args, span, move |of, _| match of {
-            Value::Map(_) => Some(field(word, of, &near)),
+            Value::Map(_) => Some(copy(field_of(&field, of))),
             _ => None,
         })
     }

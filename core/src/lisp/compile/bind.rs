@@ -3,16 +3,15 @@
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Compiler;
 use super::expression::{Ex, copy};
 use crate::lisp::ir::{Entry, Pattern};
-use crate::lisp::machine::{Closed, Machine, Place};
+use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place};
 use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{List, Map, Value};
+use crate::value::{Field, List, Map, Value};
 
 /// A compiled pattern.
 pub(super) enum Bind {
@@ -25,7 +24,7 @@ pub(super) enum Bind {
         place: Place,
     },
     Map {
-        fields: Box<[Field]>,
+        parts: Box<[Part]>,
         whole: Option<u32>,
         place: Place,
     },
@@ -37,14 +36,43 @@ pub(super) enum Bind {
 }
 
 /// One entry of a map pattern.
-pub(super) struct Field {
-    key: Value,
-    near: AtomicU32,
+pub(super) struct Part {
+    key: Key,
     bind: Bind,
     default: Option<Ex>,
 }
 
+/// The key of an entry.
+enum Key {
+    Field(Field),
+    Other(Value),
+}
+
 impl Bind {
+    /// The slot, when that is all.
+    pub(super) fn slot(&self) -> Option<u32> {
+        if let Self::Slot(slot) = self { Some(*slot) } else { None }
+    }
+
+    /// Evaluates an expression and binds its value.
+    #[inline(always)]
+    pub(super) fn bind_to(
+        &self,
+        value: &Ex,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+    ) -> R<()> {
+        let mut held = Frame::<1>::new();
+        match (self, value.give(machine, slots, closed, &mut held[0])) {
+            (_, Flow::Halt(halt)) => return Err(halt),
+            (Self::Slot(slot), Flow::Int(int)) => slots[*slot as usize].put_int(int),
+            (Self::Slot(slot), flow) => slots[*slot as usize].put(flow.value(&mut held[0])),
+            (_, flow) => self.take_apart(machine, slots, closed, flow.value(&mut held[0]))?,
+        }
+        Ok(())
+    }
+
     #[inline(always)]
     pub(super) fn bind(
         &self,
@@ -77,7 +105,7 @@ impl Bind {
                 };
                 bind_items(items, rest.as_deref(), list, machine, slots, closed)?;
             }
-            Self::Map { fields, whole, place } => {
+            Self::Map { parts, whole, place } => {
                 if let Some(slot) = whole {
                     slots[*slot as usize] = value.clone();
                 }
@@ -86,14 +114,14 @@ impl Bind {
                     Value::Map(map) => map,
                     other => return Err(mismatch(machine, "a map", &other, place)),
                 };
-                for field in fields {
-                    let found = field.find(&map);
-                    let value = match (found, &field.default) {
+                for part in parts {
+                    let found = part.key.find(&map);
+                    let value = match (found, &part.default) {
                         (Some(value), _) => value,
                         (None, Some(default)) => default.eval(machine, slots, closed)?,
                         (None, None) => Value::Nil,
                     };
-                    field.bind.bind(machine, slots, closed, value)?;
+                    part.bind.bind(machine, slots, closed, value)?;
                 }
             }
             Self::Pairs { map, place } => {
@@ -125,7 +153,7 @@ fn bind_items(
         let skip = items.len().min(list.len());
         machine.ticks(list.len() - skip)?;
         let left: Vec<Value> = match Arc::get_mut(&mut list) {
-            Some(list) => list.drain(skip..).collect(),
+            Some(list) => list.grown().drain(skip..).collect(),
             None => list.iter().skip(skip).cloned().collect(),
         };
         bind.bind(machine, slots, closed, Value::from(left))?;
@@ -133,20 +161,20 @@ fn bind_items(
     Ok(())
 }
 
-impl Field {
+impl Key {
     #[inline]
     fn find(&self, map: &Map) -> Option<Value> {
-        let Value::Keyword(word) = &self.key else { return map.lookup_key(&self.key).cloned() };
-        let mut place = self.near.load(Ordering::Relaxed) as usize;
-        let found = map.lookup_near(*word, &mut place).map(copy);
-        self.near.store(u32::try_from(place).unwrap_or(0), Ordering::Relaxed);
-        found
+        match self {
+            Self::Field(field) => field.of(map),
+            Self::Other(key) => map.lookup_key(key),
+        }
+        .map(copy)
     }
 }
 
 fn pairs(rest: Value) -> R {
     let Value::List(list) = &rest else { return Ok(rest) };
-    match list.as_slice() {
+    match &***list {
         [] => Ok(Map::default().into()),
         [map @ Value::Map(_)] => Ok(map.clone()),
         items if items.len() % 2 == 0 => {
@@ -189,17 +217,19 @@ impl Compiler<'_> {
                 place: self.place(*span),
             },
             Pattern::Map { entries, whole, span } => Bind::Map {
-                fields: entries.iter().map(|entry| self.entry(entry)).collect(),
+                parts: entries.iter().map(|entry| self.entry(entry)).collect(),
                 whole: *whole,
                 place: self.place(*span),
             },
         }
     }
 
-    fn entry(&self, entry: &Entry) -> Field {
-        Field {
-            key: entry.key.clone(),
-            near: AtomicU32::new(0),
+    fn entry(&self, entry: &Entry) -> Part {
+        Part {
+            key: match &entry.key {
+                Value::Keyword(word) => Key::Field(Field::new(*word)),
+                other => Key::Other(other.clone()),
+            },
             bind: self.bind(&entry.pattern),
             default: entry.default.as_ref().map(|default| self.ex(default)),
         }

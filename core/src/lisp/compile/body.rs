@@ -1,50 +1,42 @@
-//! Bodies of functions and loops, and all control flow: a tree that is walked without recursion in tail position.
+//! Control flow: choices, bindings, sequences, loops, and the bodies of functions.
+//!
+//! What stands in tail position is called last and gives its [`Flow`] on as it is: so `recur` reaches the loop it belongs
+//! to as [`Flow::Again`], with its values bound already.
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
+
+use std::cell::RefCell;
 
 use super::Compiler;
 use super::bind::Bind;
 use super::condition::Cd;
-use super::expression::{Ex, code_into};
+use super::expression::{Ex, flow};
 use crate::lisp::ir::{Expr, Node, Pattern};
-use crate::lisp::machine::{Closed, Frame, Machine, Place};
+use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine, Place};
 use crate::lisp::{Error, Halt, R};
 use crate::reasons::Reason;
 use crate::value::Value;
 
 /// Most values of `recur` that are kept on the native stack.
 const FEW: usize = 4;
-
-/// A compiled body. `recur` in it begins it again.
-pub(crate) struct Body {
-    /// What arrived in a slot and has to be taken apart first.
-    prologue: Box<[(u32, Bind)]>,
-    tail: Tail,
-}
-
-/// What happens last.
-enum Tail {
-    Value(Ex),
-    If(Cd, Box<[Tail; 2]>),
-    Cond(Box<[(Cd, Tail)]>),
-    And(Box<[Ex]>, Box<Tail>),
-    Or(Box<[Ex]>, Box<Tail>),
-    Case(Box<Case>),
-    Do(Box<[Ex]>, Box<Tail>),
-    Let(Box<[(Bind, Ex)]>, Box<Tail>),
-    Recur1(u32, Ex, Place),
-    Recur2([u32; 2], Box<[Ex; 2]>, Place),
-    Recur(Box<[Bind]>, Box<[Ex]>, Place),
-}
+/// Most clauses of `cond` that become choices within choices.
+const FEW_CLAUSES: usize = 16;
 
 struct Case {
     subject: Ex,
-    clauses: Vec<(Vec<Value>, Tail)>,
-    default: Tail,
+    clauses: Vec<(Vec<Value>, Ex)>,
+    default: Ex,
+}
+
+/// What `recur` jumps to.
+struct Target<'p> {
+    binds: Binds<'p>,
+    /// Where the jumps stand.
+    jumps: RefCell<Vec<Place>>,
 }
 
 /// Where `recur` puts its values.
-enum Targets<'p> {
+enum Binds<'p> {
     /// Nowhere: there is none.
     None,
     /// Into the patterns of a loop.
@@ -53,139 +45,29 @@ enum Targets<'p> {
     Arguments,
 }
 
-impl Body {
-    /// Runs it on a frame and puts its value there.
-    pub(crate) fn run(
-        &self,
-        machine: &mut Machine<'_>,
-        slots: &mut [Value],
-        closed: Closed<'_>,
-        out: &mut Value,
-    ) -> R<()> {
-        let mut jumps = 0;
-        loop {
-            for (slot, bind) in &self.prologue {
-                let value = std::mem::take(&mut slots[*slot as usize]);
-                bind.bind(machine, slots, closed, value)?;
-            }
-            let Some(place) = self.tail.run(machine, slots, closed, out)? else { return Ok(()) };
-            jumps += 1;
-            if jumps > machine.limits().loop_jumps {
-                return Err(too_many_jumps(machine, place));
-            }
-            machine.tick()?;
-        }
-    }
-}
-
-impl Tail {
-    /// Puts the value there; or where it jumps from, when it is to begin again.
-    #[inline(always)]
-    fn run<'t>(
-        &'t self,
-        machine: &mut Machine<'_>,
-        slots: &mut [Value],
-        closed: Closed<'_>,
-        out: &mut Value,
-    ) -> R<Option<&'t Place>> {
-        let mut at = self;
-        loop {
-            match at {
-                Self::Value(ex) => {
-                    ex.eval_into(machine, slots, closed, out)?;
-                    return Ok(None);
-                }
-                Self::If(condition, branches) => {
-                    let [then, other] = &**branches;
-                    at = if condition.test(machine, slots, closed)? { then } else { other };
-                }
-                Self::Recur1(target, value, place) => {
-                    if let Some(int) = value.int(slots, closed) {
-                        slots[*target as usize].put(Value::Int(int));
-                    } else {
-                        let value = value.eval(machine, slots, closed)?;
-                        slots[*target as usize].put(value);
-                    }
-                    return Ok(Some(place));
-                }
-                Self::Recur2([a, b], values, place) => {
-                    let [one, two] = &**values;
-                    if let (Some(one), Some(two)) = (one.int(slots, closed), two.int(slots, closed)) {
-                        slots[*a as usize].put(Value::Int(one));
-                        slots[*b as usize].put(Value::Int(two));
-                    } else {
-                        let one = one.eval(machine, slots, closed)?;
-                        let two = two.eval(machine, slots, closed)?;
-                        slots[*a as usize].put(one);
-                        slots[*b as usize].put(two);
-                    }
-                    return Ok(Some(place));
-                }
-                Self::Let(binds, then) => {
-                    for (bind, value) in binds {
-                        let value = value.eval(machine, slots, closed)?;
-                        bind.bind(machine, slots, closed, value)?;
-                    }
-                    at = then;
-                }
-                Self::Do(parts, then) => {
-                    for part in parts {
-                        part.eval(machine, slots, closed)?;
-                    }
-                    at = then;
-                }
-                Self::Cond(clauses) => {
-                    let mut chosen = None;
-                    for (condition, then) in clauses {
-                        if condition.test(machine, slots, closed)? {
-                            chosen = Some(then);
-                            break;
-                        }
-                    }
-                    let Some(then) = chosen else {
-                        out.put(Value::Nil);
-                        return Ok(None);
-                    };
-                    at = then;
-                }
-                Self::And(parts, then) => {
-                    for part in parts {
-                        part.eval_into(machine, slots, closed, out)?;
-                        if !out.is_truthy() {
-                            return Ok(None);
-                        }
-                        // What comes next may want to change the value in place.
-                        out.put(Value::Nil);
-                    }
-                    at = then;
-                }
-                Self::Or(parts, then) => {
-                    for part in parts {
-                        part.eval_into(machine, slots, closed, out)?;
-                        if out.is_truthy() {
-                            return Ok(None);
-                        }
-                    }
-                    at = then;
-                }
-                Self::Case(case) => at = case.choose(machine, slots, closed)?,
-                Self::Recur(targets, values, place) => {
-                    again(targets, values, machine, slots, closed)?;
-                    return Ok(Some(place));
-                }
-            }
-        }
+impl<'p> Target<'p> {
+    fn new(binds: Binds<'p>) -> Self {
+        Self { binds, jumps: RefCell::default() }
     }
 }
 
 impl Case {
     #[inline(never)]
-    fn choose(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<&Tail> {
+    fn choose(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<&Ex> {
         let subject = self.subject.eval(machine, slots, closed)?;
         let is_it = |constants: &[Value]| constants.iter().any(|constant| constant.same(&subject));
         let found = self.clauses.iter().find(|(constants, _)| is_it(constants));
         Ok(found.map_or(&self.default, |(_, then)| then))
     }
+}
+
+/// Evaluates and binds one after the other.
+#[inline(always)]
+fn bind_all(binds: &[(Bind, Ex)], machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<()> {
+    for (bind, value) in binds {
+        bind.bind_to(value, machine, slots, closed)?;
+    }
+    Ok(())
 }
 
 /// Binds the values of `recur`, after all of them are there.
@@ -208,35 +90,83 @@ fn again(targets: &[Bind], values: &[Ex], machine: &mut Machine<'_>, slots: &mut
     Ok(())
 }
 
+/// Runs a body until it does not jump back.
+#[inline(always)]
+fn repeat(
+    body: &Code,
+    jumps: &[Place],
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: Closed<'_>,
+    out: &mut Value,
+) -> Flow {
+    let mut count = 0;
+    loop {
+        let from = match body(machine, slots, closed, out) {
+            Flow::Again(from) => from,
+            done => return done,
+        };
+        count += 1;
+        if count > machine.limits().loop_jumps {
+            return Flow::Halt(too_many_jumps(machine, jumps, from));
+        }
+        if let Err(halt) = machine.tick() {
+            return Flow::Halt(halt);
+        }
+    }
+}
+
 #[cold]
-fn too_many_jumps(machine: &Machine<'_>, place: &Place) -> Box<Halt> {
+#[inline(never)]
+fn too_many_jumps(machine: &Machine<'_>, jumps: &[Place], from: i64) -> Box<Halt> {
     let limit = machine.limits().loop_jumps;
     let error = Error::new(Reason::LoopLimitExceeded, format!("recur jumped more than {limit} times"));
-    machine.blame(error.hint("Use reduce, map, filter or for over a collection").into(), place)
+    let halt = error.hint("Use reduce, map, filter or for over a collection").into();
+    match usize::try_from(from).ok().and_then(|from| jumps.get(from)) {
+        Some(place) => machine.blame(halt, place),
+        None => halt,
+    }
 }
 
 impl Compiler<'_> {
-    /// A body without `recur` of its own.
-    pub(super) fn body(&self, node: &Node) -> Body {
-        Body { prologue: Box::default(), tail: self.tail(node, &Targets::None) }
+    /// Control flow that is not in the tail of a loop or function.
+    pub(super) fn control(&self, node: &Node) -> Ex {
+        self.tail(node, &Target::new(Binds::None))
     }
 
     /// The body of a function.
-    pub(super) fn function(&self, prologue: Box<[(u32, Bind)]>, node: &Node) -> Body {
-        Body { prologue, tail: self.tail(node, &Targets::Arguments) }
+    pub(super) fn function(&self, prologue: Box<[(u32, Bind)]>, node: &Node) -> Code {
+        let target = Target::new(Binds::Arguments);
+        let mut body = self.tail(node, &target).into_code();
+        if !prologue.is_empty() {
+            body = Box::new(move |machine, slots, closed, out| {
+                for (slot, bind) in &prologue {
+                    let value = std::mem::take(&mut slots[*slot as usize]);
+                    if let Err(halt) = bind.bind(machine, slots, closed, value) {
+                        return Flow::Halt(halt);
+                    }
+                }
+                body(machine, slots, closed, out)
+            });
+        }
+        let jumps = target.jumps.into_inner();
+        if jumps.is_empty() {
+            return body;
+        }
+        Box::new(move |machine, slots, closed, out| repeat(&body, &jumps, machine, slots, closed, out))
     }
 
     /// `loop`
     pub(super) fn repeated(&self, binds: &[(Pattern, Node)], body: &Node) -> Ex {
         let first: Box<[(Bind, Ex)]> = self.binds(binds);
-        let targets = Targets::Patterns(binds.iter().map(|(pattern, _)| pattern).collect());
-        let body = Body { prologue: Box::default(), tail: self.tail(body, &targets) };
-        code_into(move |machine, slots, closed, out| {
-            for (bind, value) in &first {
-                let value = value.eval(machine, slots, closed)?;
-                bind.bind(machine, slots, closed, value)?;
+        let target = Target::new(Binds::Patterns(binds.iter().map(|(pattern, _)| pattern).collect()));
+        let body = self.tail(body, &target).into_code();
+        let jumps = target.jumps.into_inner();
+        flow(move |machine, slots, closed, out| {
+            if let Err(halt) = bind_all(&first, machine, slots, closed) {
+                return Flow::Halt(halt);
             }
-            body.run(machine, slots, closed, out)
+            repeat(&body, &jumps, machine, slots, closed, out)
         })
     }
 
@@ -244,55 +174,197 @@ impl Compiler<'_> {
         binds.iter().map(|(pattern, value)| (self.bind(pattern), self.ex(value))).collect()
     }
 
-    fn tail(&self, node: &Node, targets: &Targets<'_>) -> Tail {
+    fn tail(&self, node: &Node, target: &Target<'_>) -> Ex {
         match &node.expr {
             Expr::If(parts) => {
                 let [test, then, other] = &**parts;
-                Tail::If(self.condition(test), Box::new([self.tail(then, targets), self.tail(other, targets)]))
+                self.condition(test).choice(self.tail(then, target).into_code(), self.tail(other, target).into_code())
             }
             Expr::Cond(clauses) => {
-                let clause = |(test, then): &(Node, Node)| (self.condition(test), self.tail(then, targets));
-                Tail::Cond(clauses.iter().map(clause).collect())
+                let clause = |(test, then): &(Node, Node)| (self.condition(test), self.tail(then, target).into_code());
+                clause_chain(clauses.iter().map(clause).collect())
             }
             Expr::Do(parts) => match parts.split_last() {
-                None => Tail::Value(Ex::Const(Value::Nil)),
-                Some((last, [])) => self.tail(last, targets),
-                Some((last, parts)) => Tail::Do(self.all(parts), Box::new(self.tail(last, targets))),
+                None => Ex::Const(Value::Nil),
+                Some((last, [])) => self.tail(last, target),
+                Some((last, parts)) => in_order(self.all(parts), self.tail(last, target).into_code()),
             },
             Expr::And(parts) => match parts.split_last() {
-                None => Tail::Value(Ex::Const(Value::Bool(true))),
-                Some((last, parts)) => Tail::And(self.all(parts), Box::new(self.tail(last, targets))),
+                None => Ex::Const(Value::Bool(true)),
+                Some((last, parts)) => all(self.all(parts), self.tail(last, target).into_code()),
             },
             Expr::Or(parts) => match parts.split_last() {
-                None => Tail::Value(Ex::Const(Value::Nil)),
-                Some((last, parts)) => Tail::Or(self.all(parts), Box::new(self.tail(last, targets))),
+                None => Ex::Const(Value::Nil),
+                Some((last, parts)) => any(self.all(parts), self.tail(last, target).into_code()),
             },
             Expr::Case { subject, clauses, default } => {
-                let clause = |(constants, then): &(Vec<Value>, Node)| (constants.clone(), self.tail(then, targets));
-                Tail::Case(Box::new(Case {
+                let clause = |(constants, then): &(Vec<Value>, Node)| (constants.clone(), self.tail(then, target));
+                let case = Case {
                     subject: self.ex(subject),
                     clauses: clauses.iter().map(clause).collect(),
-                    default: self.tail(default, targets),
-                }))
+                    default: self.tail(default, target),
+                };
+                flow(move |machine, slots, closed, out| match case.choose(machine, slots, closed) {
+                    Ok(then) => then.give(machine, slots, closed, out),
+                    Err(halt) => Flow::Halt(halt),
+                })
             }
-            Expr::Let { binds, body } => Tail::Let(self.binds(binds), Box::new(self.tail(body, targets))),
-            Expr::Recur(values) => self.recur(values, targets, self.place(node.span)),
-            _ => Tail::Value(self.ex(node)),
+            Expr::Let { binds, body } => {
+                let (binds, body) = (self.binds(binds), self.tail(body, target).into_code());
+                flow(move |machine, slots, closed, out| match bind_all(&binds, machine, slots, closed) {
+                    Ok(()) => body(machine, slots, closed, out),
+                    Err(halt) => Flow::Halt(halt),
+                })
+            }
+            Expr::Recur(values) => self.recur(values, target, self.place(node.span)),
+            _ => self.ex(node),
         }
     }
 
-    fn recur(&self, values: &[Node], targets: &Targets<'_>, place: Place) -> Tail {
-        let binds: Vec<Bind> = match targets {
-            Targets::None => Vec::new(),
-            Targets::Patterns(patterns) => patterns.iter().map(|pattern| self.bind(pattern)).collect(),
-            Targets::Arguments => (0_u32..).zip(values).map(|(slot, _)| Bind::Slot(slot)).collect(),
+    fn recur(&self, values: &[Node], target: &Target<'_>, place: Place) -> Ex {
+        let binds: Vec<Bind> = match &target.binds {
+            Binds::None => Vec::new(),
+            Binds::Patterns(patterns) => patterns.iter().map(|pattern| self.bind(pattern)).collect(),
+            Binds::Arguments => (0_u32..).zip(values).map(|(slot, _)| Bind::Slot(slot)).collect(),
         };
-        match (&binds[..], values) {
-            ([Bind::Slot(slot)], [value]) => Tail::Recur1(*slot, self.ex(value), place),
-            ([Bind::Slot(a), Bind::Slot(b)], [one, two]) => {
-                Tail::Recur2([*a, *b], Box::new([self.ex(one), self.ex(two)]), place)
-            }
-            _ => Tail::Recur(binds.into(), self.all(values), place),
-        }
+        let mut jumps = target.jumps.borrow_mut();
+        let from = i64::try_from(jumps.len()).unwrap_or(i64::MAX);
+        jumps.push(place);
+        drop(jumps);
+        let slots: Option<Vec<u32>> = binds.iter().map(Bind::slot).collect();
+        let values = self.all(values).into_vec();
+        let slots = slots.unwrap_or_default();
+        let values = match Jump::<1>::new(&slots, values, from) {
+            Ok(jump) => return jump.into_ex(),
+            Err(values) => values,
+        };
+        let values = match Jump::<2>::new(&slots, values, from) {
+            Ok(jump) => return jump.into_ex(),
+            Err(values) => values,
+        };
+        let values = match Jump::<3>::new(&slots, values, from) {
+            Ok(jump) => return jump.into_ex(),
+            Err(values) => values,
+        };
+        flow(move |machine, slots, closed, _| match again(&binds, &values, machine, slots, closed) {
+            Ok(()) => Flow::Again(from),
+            Err(halt) => Flow::Halt(halt),
+        })
     }
+}
+
+/// `recur` with new values for slots.
+struct Jump<const N: usize> {
+    slots: [u32; N],
+    values: [Ex; N],
+    from: i64,
+}
+
+impl<const N: usize> Jump<N> {
+    /// Gives the values back when they are more or fewer.
+    fn new(slots: &[u32], values: Vec<Ex>, from: i64) -> Result<Self, Vec<Ex>> {
+        let Ok(slots) = slots.try_into() else { return Err(values) };
+        Ok(Self { slots, values: values.try_into()?, from })
+    }
+
+    fn into_ex(self) -> Ex {
+        if self.values.iter().any(|value| matches!(value, Ex::Code(_))) {
+            return flow(move |machine, slots, closed, _| self.slowly(machine, slots, closed));
+        }
+        flow(
+            move |machine, slots, closed, _| {
+                if self.quickly(slots, closed) { Flow::Again(self.from) } else { self.slowly(machine, slots, closed) }
+            },
+        )
+    }
+
+    /// Does it when all values are integers that are there.
+    #[inline(always)]
+    fn quickly(&self, slots: &mut [Value], closed: Closed<'_>) -> bool {
+        let mut ints = [0; N];
+        for (int, value) in ints.iter_mut().zip(&self.values) {
+            let Some(found) = value.int(slots, closed) else { return false };
+            *int = found;
+        }
+        for (slot, int) in self.slots.iter().zip(ints) {
+            slots[*slot as usize].put_int(int);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn slowly(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> Flow {
+        let mut ready = Frame::<N>::new();
+        for (place, value) in ready.iter_mut().zip(&self.values) {
+            if let Err(halt) = value.eval_into(machine, slots, closed, place) {
+                return Flow::Halt(halt);
+            }
+        }
+        for (slot, value) in self.slots.iter().zip(ready.iter_mut()) {
+            slots[*slot as usize].put(std::mem::take(value));
+        }
+        Flow::Again(self.from)
+    }
+}
+
+/// `cond`
+fn clause_chain(clauses: Vec<(Cd, Code)>) -> Ex {
+    if clauses.len() <= FEW_CLAUSES {
+        return clauses
+            .into_iter()
+            .rev()
+            .fold(Ex::Const(Value::Nil), |other, (condition, then)| condition.choice(then, other.into_code()));
+    }
+    flow(move |machine, slots, closed, out| {
+        for (condition, then) in &clauses {
+            match condition.test(machine, slots, closed) {
+                Ok(true) => return then(machine, slots, closed, out),
+                Ok(false) => {}
+                Err(halt) => return Flow::Halt(halt),
+            }
+        }
+        out.put(Value::Nil);
+        Flow::Out
+    })
+}
+
+/// `do`
+fn in_order(parts: Box<[Ex]>, last: Code) -> Ex {
+    flow(move |machine, slots, closed, out| {
+        for part in &parts {
+            if let Err(halt) = part.eval(machine, slots, closed) {
+                return Flow::Halt(halt);
+            }
+        }
+        last(machine, slots, closed, out)
+    })
+}
+
+/// `and`
+fn all(parts: Box<[Ex]>, last: Code) -> Ex {
+    flow(move |machine, slots, closed, out| {
+        for part in &parts {
+            match part.give(machine, slots, closed, out) {
+                Flow::Int(_) | Flow::True => {}
+                // What comes next may want to change the value in place.
+                Flow::Out if out.is_truthy() => out.put(Value::Nil),
+                done => return done,
+            }
+        }
+        last(machine, slots, closed, out)
+    })
+}
+
+/// `or`
+fn any(parts: Box<[Ex]>, last: Code) -> Ex {
+    flow(move |machine, slots, closed, out| {
+        for part in &parts {
+            match part.give(machine, slots, closed, out) {
+                Flow::False => {}
+                Flow::Out if !out.is_truthy() => {}
+                done => return done,
+            }
+        }
+        last(machine, slots, closed, out)
+    })
 }

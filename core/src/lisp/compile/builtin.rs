@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 
 use super::Compiler;
-use super::expression::{Ex, code, code_into, copy};
-use crate::lisp::R;
-use crate::lisp::builtins::{Builtin, Run};
+use super::expression::{Ex, code, copy, flow};
+use crate::lisp::builtins::{Builtin, Run, joined};
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Code, Frame, Machine, Place};
+use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine, Place};
+use crate::lisp::{Halt, R};
 use crate::text::Span;
 use crate::value::Value;
 
@@ -31,7 +31,21 @@ impl Site {
         };
         match result {
             Ok(value) => Ok(value),
-            Err(halt) => Err(machine.complain(halt, self.builtin, &self.place)),
+            Err(halt) => Err(self.complain(halt, machine)),
+        }
+    }
+
+    #[cold]
+    fn complain(&self, halt: Box<Halt>, machine: &Machine<'_>) -> Box<Halt> {
+        machine.complain(halt, self.builtin, &self.place)
+    }
+
+    /// The same as code.
+    #[inline]
+    fn give(&self, machine: &mut Machine<'_>, args: &mut [Value], out: &mut Value) -> Flow {
+        match self.run(machine, args) {
+            Ok(value) => Flow::give(value, out),
+            Err(halt) => Flow::Halt(halt),
         }
     }
 }
@@ -48,11 +62,43 @@ impl Compiler<'_> {
         if MAKERS.contains(&builtin.name) && args.iter().all(|arg| matches!(arg.expr, Expr::Const(_))) {
             return self.once(builtin, args, span);
         }
+        if builtin.name == "str" {
+            return match args.len() {
+                2 => self.text::<2>(builtin, args, span),
+                3 => self.text::<3>(builtin, args, span),
+                4 => self.text::<4>(builtin, args, span),
+                _ => self.plain(builtin, args, span),
+            };
+        }
         match args {
             [arg] => self.unary(builtin, arg, span),
             [a, b] => self.binary(builtin, [a, b], span),
             _ => self.plain(builtin, args, span),
         }
+    }
+
+    /// `str`: parts that lie somewhere are read there when nothing is computed after them that could move them.
+    fn text<const N: usize>(&self, builtin: &'static Builtin, args: &[Node], span: Span) -> Ex {
+        let site = self.site(builtin, span);
+        let Ok(args) = <[Ex; N]>::try_from(self.all(args).into_vec()) else { return self.plain(builtin, args, span) };
+        let computed = args.iter().rposition(|arg| !arg.lies());
+        let read: [bool; N] = std::array::from_fn(|at| {
+            matches!(args[at], Ex::Const(_)) || (args[at].lies() && computed.is_none_or(|last| last < at))
+        });
+        flow(move |machine, slots, closed, out| {
+            let mut values = Frame::<N>::new();
+            for ((value, arg), read) in values.iter_mut().zip(&args).zip(&read) {
+                if !read && let Err(halt) = arg.eval_into(machine, slots, closed, value) {
+                    return Flow::Halt(halt);
+                }
+            }
+            let parts: [&Value; N] =
+                std::array::from_fn(|at| if read[at] { args[at].look(slots, closed) } else { &values[at] });
+            match joined(machine, parts.into_iter()) {
+                Ok(text) => Flow::give(text, out),
+                Err(halt) => Flow::Halt(site.complain(halt, machine)),
+            }
+        })
     }
 
     /// A call that always gives the same: its first value is kept.
@@ -101,12 +147,7 @@ impl Compiler<'_> {
     pub(super) fn plain_code(&self, builtin: &'static Builtin, args: [&Node; 2], span: Span) -> Code {
         let site = self.site(builtin, span);
         let (a, b) = (self.ex(args[0]), self.ex(args[1]));
-        Box::new(move |machine, slots, closed, out| {
-            let a = a.eval(machine, slots, closed)?;
-            let b = b.eval(machine, slots, closed)?;
-            out.put(site.run(machine, &mut [a, b])?);
-            Ok(())
-        })
+        fixed(site, [a, b]).into_code()
     }
 
     fn unary(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Ex {
@@ -136,19 +177,13 @@ impl Compiler<'_> {
         match self.ex(arg) {
             Ex::Local(local) | Ex::Take(local) => {
                 let arg = self.ex(arg);
-                let slow: Code = Box::new(move |machine, slots, closed, out| {
-                    let value = arg.eval(machine, slots, closed)?;
-                    out.put(site.run(machine, &mut [value])?);
-                    Ok(())
-                });
+                let slow = fixed(site, [arg]).into_code();
                 Ex::AddConst { local, add: step, slow: Box::new(slow) }
             }
-            arg => code(move |machine, slots, closed| {
-                let value = arg.eval(machine, slots, closed)?;
-                match value {
-                    Value::Int(int) if int.checked_add(step).is_some() => Ok(Value::Int(int + step)),
-                    value => site.run(machine, &mut [value]),
-                }
+            arg => flow(move |machine, slots, closed, out| match arg.give(machine, slots, closed, out) {
+                Flow::Int(int) if let Some(sum) = int.checked_add(step) => Flow::Int(sum),
+                Flow::Halt(halt) => Flow::Halt(halt),
+                other => site.give(machine, &mut [other.value(out)], out),
             }),
         }
     }
@@ -234,33 +269,16 @@ impl Compiler<'_> {
     ) -> Ex {
         let site = self.site(builtin, span);
         let [a, b] = args.map(|arg| self.ex(arg));
-        code_into(move |machine, slots, closed, out| {
-            if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed))
-                && let Some(int) = int(a, b)
-            {
-                out.put(Value::Int(int));
-                return Ok(());
+        let pair = Pair { site, a, b, int, float };
+        flow(move |machine, slots, closed, out| {
+            let one = match pair.a.give(machine, slots, closed, out) {
+                Flow::Int(one) => one,
+                other => return pair.with_first(other, machine, slots, closed, out),
+            };
+            match pair.b.give(machine, slots, closed, out) {
+                Flow::Int(two) if let Some(int) = (pair.int)(one, two) => Flow::Int(int),
+                other => pair.with_both(Value::Int(one), other, machine, out),
             }
-            let mut pair = Frame::<2>::new();
-            a.eval_into(machine, slots, closed, &mut pair[0])?;
-            b.eval_into(machine, slots, closed, &mut pair[1])?;
-            match *pair {
-                [Value::Int(a), Value::Int(b)] => {
-                    if let Some(int) = int(a, b) {
-                        out.put(Value::Int(int));
-                        return Ok(());
-                    }
-                }
-                [Value::Float(a), Value::Float(b)] => {
-                    if let Some(float) = float(a, b) {
-                        out.put(Value::Float(float));
-                        return Ok(());
-                    }
-                }
-                _ => {}
-            }
-            out.put(site.run(machine, &mut *pair)?);
-            Ok(())
         })
     }
 
@@ -302,14 +320,60 @@ impl Compiler<'_> {
     }
 }
 
+/// A builtin of two numbers.
+struct Pair<I, F> {
+    site: Site,
+    a: Ex,
+    b: Ex,
+    int: I,
+    float: F,
+}
+
+impl<I: Fn(i64, i64) -> Option<i64>, F: Fn(f64, f64) -> Option<f64>> Pair<I, F> {
+    /// Goes on when the first argument is no integer.
+    #[inline(never)]
+    fn with_first(
+        &self,
+        first: Flow,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        out: &mut Value,
+    ) -> Flow {
+        if let Flow::Halt(halt) = first {
+            return Flow::Halt(halt);
+        }
+        let a = first.value(out);
+        let b = self.b.give(machine, slots, closed, out);
+        self.with_both(a, b, machine, out)
+    }
+
+    /// Ends it when not both are integers, or their result is none.
+    #[inline(never)]
+    fn with_both(&self, a: Value, second: Flow, machine: &mut Machine<'_>, out: &mut Value) -> Flow {
+        if let Flow::Halt(halt) = second {
+            return Flow::Halt(halt);
+        }
+        let b = second.value(out);
+        if let (Value::Float(a), Value::Float(b)) = (&a, &b)
+            && let Some(float) = (self.float)(*a, *b)
+        {
+            out.put(Value::Float(float));
+            return Flow::Out;
+        }
+        self.site.give(machine, &mut [a, b], out)
+    }
+}
+
 /// A call with its arguments in an array.
 fn fixed<const N: usize>(site: Site, args: [Ex; N]) -> Ex {
-    code_into(move |machine, slots, closed, out| {
+    flow(move |machine, slots, closed, out| {
         let mut values = Frame::<N>::new();
         for (value, arg) in values.iter_mut().zip(&args) {
-            arg.eval_into(machine, slots, closed, value)?;
+            if let Err(halt) = arg.eval_into(machine, slots, closed, value) {
+                return Flow::Halt(halt);
+            }
         }
-        out.put(site.run(machine, &mut *values)?);
-        Ok(())
+        site.give(machine, &mut *values, out)
     })
 }

@@ -3,16 +3,15 @@
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use super::Compiler;
-use super::expression::{Ex, code, code_into, field};
+use super::expression::{Ex, code, copy, field_of, flow};
 use crate::lisp::R;
 use crate::lisp::function::{Closure, Function};
 use crate::lisp::ir::{Capture, Expr, Lambda, Local, Node, Unbound};
-use crate::lisp::machine::{Closed, Frame, Machine, Place, not_callable, unbound};
+use crate::lisp::machine::{Closed, Flow, Frame, Machine, Place, not_callable, unbound};
 use crate::text::Span;
-use crate::value::{Keyword, Value};
+use crate::value::{Field, Keyword, Value};
 
 /// Where the called value comes from.
 enum Who {
@@ -76,13 +75,13 @@ impl Compiler<'_> {
 
     /// `(:word of)`
     fn field(&self, word: Keyword, of: &Node) -> Ex {
-        let near = AtomicU32::new(0);
+        let field = Field::new(word);
         match self.ex(of) {
-            Ex::Local(local) => Ex::Field { word, local, near, last: false },
-            Ex::Take(local) => Ex::Field { word, local, near, last: true },
+            Ex::Local(local) => Ex::Field { field: Box::new(field), local, last: false },
+            Ex::Take(local) => Ex::Field { field: Box::new(field), local, last: true },
             of => code(move |machine, slots, closed| match of.peek(slots, closed) {
-                Some(of) => Ok(field(word, of, &near)),
-                None => Ok(field(word, &of.eval(machine, slots, closed)?, &near)),
+                Some(of) => Ok(copy(field_of(&field, of))),
+                None => Ok(copy(field_of(&field, &of.eval(machine, slots, closed)?))),
             }),
         }
     }
@@ -119,85 +118,148 @@ fn sized<const A: usize>(who: Who, args: [Ex; A], frame: u32, place: Place) -> E
     }
 }
 
+/// Calls of callees that are looked at after the arguments are code of their own for each kind, so that each is small.
 fn site<const A: usize, const N: usize>(who: Who, args: [Ex; A], place: Place) -> Ex {
-    code_into(move |machine, slots, closed, out| {
-        let computed = match &who {
-            Who::Computed(ex) => ex.eval(machine, slots, closed)?,
-            _ => Value::Nil,
-        };
-        let mut frame = Frame::<N>::new();
-        for (slot, arg) in frame.iter_mut().zip(&args) {
-            arg.eval_into(machine, slots, closed, slot)?;
-        }
-        let result = match &who {
-            Who::Global { at, name, unit } => {
-                match (*unit == machine.world.unit).then(|| machine.globals.target(*at)).flatten() {
-                    Some(function) => enter::<N>(machine, function, &mut frame, A, out),
-                    None => match global(machine, *at, *name, *unit) {
-                        Ok(value) => machine.apply(&value, &mut frame[..A]).map(|value| out.put(value)),
-                        Err(halt) => Err(halt),
-                    },
-                }
+    match who {
+        Who::Global { at, name, unit } => flow(move |machine, slots, closed, out| {
+            let mut frame = Frame::<N>::new();
+            if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
+                return Flow::Halt(halt);
             }
-            Who::Local(at) => enter_value::<N>(machine, &slots[*at as usize], &mut frame, A, out),
-            Who::Capture(at) => match closed.and_then(|closure| closure.captures.get(*at as usize)) {
-                Some(value) => enter_value::<N>(machine, value, &mut frame, A, out),
-                None => Err(not_callable(&Value::Nil)),
-            },
-            Who::Myself => match closed {
-                Some(closure) => enter_closure::<N>(machine, closure, &mut frame, A, out),
-                None => Err(not_callable(&Value::Nil)),
-            },
-            Who::Computed(_) => enter_value::<N>(machine, &computed, &mut frame, A, out),
-        };
-        match result {
-            Ok(()) => Ok(()),
-            Err(halt) => Err(machine.blame(halt, &place)),
-        }
-    })
+            let known = if unit == machine.world.unit { machine.globals.closure(at) } else { None };
+            let flow = match known {
+                Some(closure) => enter_closure::<A, N>(machine, closure, &mut frame, out),
+                None => apply_global(machine, (at, name, unit), &mut frame[..A], out),
+            };
+            blamed(flow, machine, &place)
+        }),
+        Who::Local(at) => flow(move |machine, slots, closed, out| {
+            let mut frame = Frame::<N>::new();
+            if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
+                return Flow::Halt(halt);
+            }
+            let flow = enter_value::<A, N>(machine, &slots[at as usize], &mut frame, out);
+            blamed(flow, machine, &place)
+        }),
+        Who::Capture(at) => flow(move |machine, slots, closed, out| {
+            let mut frame = Frame::<N>::new();
+            if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
+                return Flow::Halt(halt);
+            }
+            let flow = match closed.and_then(|closure| closure.captures.get(at as usize)) {
+                Some(value) => enter_value::<A, N>(machine, value, &mut frame, out),
+                None => Flow::Halt(not_callable(&Value::Nil)),
+            };
+            blamed(flow, machine, &place)
+        }),
+        Who::Myself => flow(move |machine, slots, closed, out| {
+            let mut frame = Frame::<N>::new();
+            if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
+                return Flow::Halt(halt);
+            }
+            let flow = match closed {
+                Some(closure) => enter_closure::<A, N>(machine, closure, &mut frame, out),
+                None => Flow::Halt(not_callable(&Value::Nil)),
+            };
+            blamed(flow, machine, &place)
+        }),
+        Who::Computed(callee) => flow(move |machine, slots, closed, out| {
+            let callee = match callee.eval(machine, slots, closed) {
+                Ok(callee) => callee,
+                Err(halt) => return Flow::Halt(halt),
+            };
+            let mut frame = Frame::<N>::new();
+            if let Err(halt) = fill(&args, machine, slots, closed, &mut frame) {
+                return Flow::Halt(halt);
+            }
+            let flow = enter_value::<A, N>(machine, &callee, &mut frame, out);
+            blamed(flow, machine, &place)
+        }),
+    }
+}
+
+/// Evaluates arguments into the frame of the callee. Of such calls few have more than three.
+#[inline(always)]
+fn fill<const A: usize, const N: usize>(
+    args: &[Ex; A],
+    machine: &mut Machine<'_>,
+    slots: &mut [Value],
+    closed: Closed<'_>,
+    frame: &mut [Value; N],
+) -> R<()> {
+    if A > 0 {
+        args[0].eval_into(machine, slots, closed, &mut frame[0])?;
+    }
+    if A > 1 {
+        args[1].eval_into(machine, slots, closed, &mut frame[1])?;
+    }
+    if A > 2 {
+        args[2].eval_into(machine, slots, closed, &mut frame[2])?;
+    }
+    Ok(())
 }
 
 #[inline(always)]
-fn enter_closure<const N: usize>(
+fn blamed(flow: Flow, machine: &Machine<'_>, place: &Place) -> Flow {
+    match flow {
+        Flow::Halt(halt) => Flow::Halt(machine.blame(halt, place)),
+        flow => flow,
+    }
+}
+
+#[inline(always)]
+fn enter_closure<const A: usize, const N: usize>(
     machine: &mut Machine<'_>,
     closure: &Closure,
     frame: &mut [Value; N],
-    count: usize,
     out: &mut Value,
-) -> R<()> {
+) -> Flow {
     let lambda = &*closure.lambda;
-    if lambda.takes(count) && lambda.slots as usize <= N {
+    if lambda.takes(A) && lambda.slots as usize <= N {
         machine.run(closure, frame, out)
     } else {
-        machine.call_closure(closure, &mut frame[..count]).map(|value| out.put(value))
+        given(machine.call_closure(closure, &mut frame[..A]), out)
     }
 }
 
 #[inline(always)]
-fn enter<const N: usize>(
-    machine: &mut Machine<'_>,
-    function: &Function,
-    frame: &mut [Value; N],
-    count: usize,
-    out: &mut Value,
-) -> R<()> {
-    match function {
-        Function::Closure(closure) => enter_closure::<N>(machine, closure, frame, count, out),
-        other => machine.call_function(other, &mut frame[..count]).map(|value| out.put(value)),
-    }
-}
-
-#[inline(always)]
-fn enter_value<const N: usize>(
+fn enter_value<const A: usize, const N: usize>(
     machine: &mut Machine<'_>,
     value: &Value,
     frame: &mut [Value; N],
-    count: usize,
     out: &mut Value,
-) -> R<()> {
-    match value {
-        Value::Function(function) => enter::<N>(machine, function, frame, count, out),
-        other => machine.apply(other, &mut frame[..count]).map(|value| out.put(value)),
+) -> Flow {
+    if let Value::Function(function) = value
+        && let Function::Closure(closure) = &**function
+    {
+        return enter_closure::<A, N>(machine, closure, frame, out);
+    }
+    apply(machine, value, &mut frame[..A], out)
+}
+
+#[inline(never)]
+fn apply(machine: &mut Machine<'_>, value: &Value, args: &mut [Value], out: &mut Value) -> Flow {
+    given(machine.apply(value, args), out)
+}
+
+#[inline(never)]
+fn apply_global(
+    machine: &mut Machine<'_>,
+    (at, name, unit): (usize, Keyword, u64),
+    args: &mut [Value],
+    out: &mut Value,
+) -> Flow {
+    match global(machine, at, name, unit) {
+        Ok(value) => given(machine.apply(&value, args), out),
+        Err(halt) => Flow::Halt(halt),
+    }
+}
+
+#[inline(always)]
+fn given(result: R, out: &mut Value) -> Flow {
+    match result {
+        Ok(value) => Flow::give(value, out),
+        Err(halt) => Flow::Halt(halt),
     }
 }
 

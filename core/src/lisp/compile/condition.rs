@@ -5,11 +5,11 @@
 use std::cmp::Ordering;
 
 use super::Compiler;
-use super::expression::Ex;
+use super::expression::{Ex, flow};
 use crate::lisp::R;
 use crate::lisp::builtins::Builtin;
 use crate::lisp::ir::{Expr, Node};
-use crate::lisp::machine::{Closed, Code, Machine};
+use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
 use crate::text::Span;
 use crate::value::Value;
 
@@ -36,7 +36,7 @@ pub(super) enum Cd {
 
 /// The orderings for which a comparison holds: bit 0 less, bit 1 equal, bit 2 greater.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct When(u8);
+pub(crate) struct When(u8);
 
 impl When {
     const LESS: Self = Self(0b001);
@@ -47,7 +47,7 @@ impl When {
     const GREATER_OR_EQUAL: Self = Self(0b110);
 
     /// The comparison of this name.
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "<" => Self::LESS,
             "<=" => Self::LESS_OR_EQUAL,
@@ -76,7 +76,7 @@ impl When {
 
     /// Answers what needs no knowledge of the builtin: integers, floats, and whether names are equal.
     #[inline(always)]
-    fn quick(self, a: &Value, b: &Value) -> Option<bool> {
+    pub(super) fn quick(self, a: &Value, b: &Value) -> Option<bool> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => Some(self.holds(a.cmp(b))),
             (Value::Float(a), Value::Float(b)) => match a.partial_cmp(b) {
@@ -106,17 +106,17 @@ impl Cd {
                 if let Value::Int(int) = slots[*local as usize] {
                     return Ok(when.holds(int.cmp(with)));
                 }
-                Ok(truth(slow, machine, slots, closed)? != 0)
+                Ok(slowly(slow, machine, slots, closed)? != 0)
             }
             Self::Truth(ex) => match ex.peek(slots, closed) {
                 Some(value) => Ok(value.is_truthy()),
-                None => Ok(ex.eval(machine, slots, closed)?.is_truthy()),
+                None => truth(ex, machine, slots, closed),
             },
             Self::Locals { when, locals: [a, b], slow } => {
                 if let (Value::Int(a), Value::Int(b)) = (&slots[*a as usize], &slots[*b as usize]) {
                     return Ok(when.holds(a.cmp(b)));
                 }
-                Ok(truth(slow, machine, slots, closed)? != 0)
+                Ok(slowly(slow, machine, slots, closed)? != 0)
             }
             Self::Test(test) => Ok(test(machine, slots, closed)? != 0),
             Self::Not(_) | Self::All(_) | Self::Any(_) => Ok(self.test_parts(machine, slots, closed)? != 0),
@@ -147,11 +147,95 @@ impl Cd {
     }
 }
 
+/// The truth of an expression's value.
+#[inline(always)]
+fn truth(ex: &Ex, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<bool> {
+    let mut held = Frame::<1>::new();
+    match ex.give(machine, slots, closed, &mut held[0]) {
+        Flow::Out | Flow::Again(_) => Ok(held[0].is_truthy()),
+        Flow::Int(_) | Flow::True => Ok(true),
+        Flow::False => Ok(false),
+        Flow::Halt(halt) => Err(halt),
+    }
+}
+
 #[cold]
-fn truth(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
+#[inline(never)]
+fn slowly(code: &Code, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R<usize> {
     let mut value = Value::Nil;
-    code(machine, slots, closed, &mut value)?;
+    code(machine, slots, closed, &mut value).settle(&mut value)?;
     Ok(usize::from(value.is_truthy()))
+}
+
+/// A choice, once its condition is known to be what it most often is.
+struct Choice {
+    slow: Code,
+    then: Code,
+    other: Code,
+}
+
+impl Choice {
+    #[cold]
+    #[inline(never)]
+    fn decide(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) -> Flow {
+        match slowly(&self.slow, machine, slots, closed) {
+            Ok(0) => (self.other)(machine, slots, closed, out),
+            Ok(_) => (self.then)(machine, slots, closed, out),
+            Err(halt) => Flow::Halt(halt),
+        }
+    }
+}
+
+fn choose_const(choice: Choice, local: u32, with: i64, holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static) -> Ex {
+    flow(move |machine, slots, closed, out| match slots[local as usize] {
+        Value::Int(int) if holds(int, with) => (choice.then)(machine, slots, closed, out),
+        Value::Int(_) => (choice.other)(machine, slots, closed, out),
+        _ => choice.decide(machine, slots, closed, out),
+    })
+}
+
+fn choose_locals(choice: Choice, [a, b]: [u32; 2], holds: impl Fn(i64, i64) -> bool + Send + Sync + 'static) -> Ex {
+    flow(move |machine, slots, closed, out| match (&slots[a as usize], &slots[b as usize]) {
+        (Value::Int(a), Value::Int(b)) if holds(*a, *b) => (choice.then)(machine, slots, closed, out),
+        (Value::Int(_), Value::Int(_)) => (choice.other)(machine, slots, closed, out),
+        _ => choice.decide(machine, slots, closed, out),
+    })
+}
+
+impl Cd {
+    /// `if`
+    pub(super) fn choice(self, then: Code, other: Code) -> Ex {
+        match self {
+            Self::Const { when, local, with, slow } => {
+                let choice = Choice { slow: *slow, then, other };
+                match when {
+                    When::LESS => choose_const(choice, local, with, |a, b| a < b),
+                    When::LESS_OR_EQUAL => choose_const(choice, local, with, |a, b| a <= b),
+                    When::GREATER => choose_const(choice, local, with, |a, b| a > b),
+                    When::GREATER_OR_EQUAL => choose_const(choice, local, with, |a, b| a >= b),
+                    When::EQUAL => choose_const(choice, local, with, |a, b| a == b),
+                    _ => choose_const(choice, local, with, |a, b| a != b),
+                }
+            }
+            Self::Locals { when, locals, slow } => {
+                let choice = Choice { slow: *slow, then, other };
+                match when {
+                    When::LESS => choose_locals(choice, locals, |a, b| a < b),
+                    When::LESS_OR_EQUAL => choose_locals(choice, locals, |a, b| a <= b),
+                    When::GREATER => choose_locals(choice, locals, |a, b| a > b),
+                    When::GREATER_OR_EQUAL => choose_locals(choice, locals, |a, b| a >= b),
+                    When::EQUAL => choose_locals(choice, locals, |a, b| a == b),
+                    _ => choose_locals(choice, locals, |a, b| a != b),
+                }
+            }
+            Self::Not(condition) => condition.choice(other, then),
+            condition => flow(move |machine, slots, closed, out| match condition.test(machine, slots, closed) {
+                Ok(true) => then(machine, slots, closed, out),
+                Ok(false) => other(machine, slots, closed, out),
+                Err(halt) => Flow::Halt(halt),
+            }),
+        }
+    }
 }
 
 fn test(run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R<bool> + Send + Sync + 'static) -> Cd {
@@ -192,41 +276,48 @@ impl Compiler<'_> {
             (Ex::Local(a) | Ex::Take(a), Ex::Local(b) | Ex::Take(b)) => {
                 Cd::Locals { when, locals: [a, b], slow: slow() }
             }
-            (a, Ex::Const(with)) => {
-                let call = self.site(builtin, span);
-                test(move |machine, slots, closed| {
-                    let a = a.eval(machine, slots, closed)?;
-                    match when.quick(&a, &with) {
-                        Some(holds) => Ok(holds),
-                        None => Ok(call.run(machine, &mut [a, with.clone()])?.is_truthy()),
-                    }
-                })
-            }
-            (Ex::Const(with), b) => {
-                let call = self.site(builtin, span);
-                test(move |machine, slots, closed| {
-                    let b = b.eval(machine, slots, closed)?;
-                    match when.quick(&with, &b) {
-                        Some(holds) => Ok(holds),
-                        None => Ok(call.run(machine, &mut [with.clone(), b])?.is_truthy()),
-                    }
-                })
+            (a, Ex::Const(Value::Int(with))) => self.comparison_const(when, builtin, a, with, span),
+            (Ex::Const(Value::Int(with)), b) if when.is_equality() => {
+                self.comparison_const(when, builtin, b, with, span)
             }
             (a, b) => {
                 let call = self.site(builtin, span);
                 test(move |machine, slots, closed| {
-                    if let (Some(a), Some(b)) = (a.int(slots, closed), b.int(slots, closed)) {
-                        return Ok(when.holds(a.cmp(&b)));
+                    let mut pair = Frame::<2>::new();
+                    let one = a.give(machine, slots, closed, &mut pair[0]);
+                    if let Flow::Halt(halt) = one {
+                        return Err(halt);
                     }
-                    let a = a.eval(machine, slots, closed)?;
-                    let b = b.eval(machine, slots, closed)?;
-                    match when.quick(&a, &b) {
+                    let two = b.give(machine, slots, closed, &mut pair[1]);
+                    if let (Flow::Int(one), Flow::Int(two)) = (&one, &two) {
+                        return Ok(when.holds(one.cmp(two)));
+                    }
+                    one.settle(&mut pair[0])?;
+                    two.settle(&mut pair[1])?;
+                    match when.quick(&pair[0], &pair[1]) {
                         Some(holds) => Ok(holds),
-                        None => Ok(call.run(machine, &mut [a, b])?.is_truthy()),
+                        None => Ok(call.run(machine, &mut *pair)?.is_truthy()),
                     }
                 })
             }
         }
+    }
+
+    /// A comparison with an integer on the right, or on either side when they are asked to be equal.
+    fn comparison_const(&self, when: When, builtin: &'static Builtin, side: Ex, with: i64, span: Span) -> Cd {
+        let call = self.site(builtin, span);
+        test(move |machine, slots, closed| {
+            let mut pair = Frame::<2>::new();
+            match side.give(machine, slots, closed, &mut pair[0]) {
+                Flow::Int(int) => return Ok(when.holds(int.cmp(&with))),
+                other => other.settle(&mut pair[0])?,
+            }
+            pair[1].put_int(with);
+            match when.quick(&pair[0], &pair[1]) {
+                Some(holds) => Ok(holds),
+                None => Ok(call.run(machine, &mut *pair)?.is_truthy()),
+            }
+        })
     }
 
     fn predicate_of_one(&self, builtin: &'static Builtin, arg: &Node, span: Span) -> Option<Cd> {

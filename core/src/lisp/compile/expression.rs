@@ -2,14 +2,12 @@
 
 #![expect(clippy::inline_always, reason = "measured: a leaf must not cost a call")]
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use super::Compiler;
 use super::condition::Cd;
 use crate::lisp::R;
 use crate::lisp::ir::{Expr, Local, Node};
-use crate::lisp::machine::{Closed, Code, Machine};
-use crate::value::{Keyword, Value};
+use crate::lisp::machine::{Closed, Code, Flow, Frame, Machine};
+use crate::value::{Field, Value};
 
 /// A compiled expression.
 pub(super) enum Ex {
@@ -25,8 +23,8 @@ pub(super) enum Ex {
     AddConst { local: u32, add: i64, slow: Box<Code> },
     /// The sum of two locals that are integers.
     AddLocals { locals: [u32; 2], slow: Box<Code> },
-    /// `(:word local)`, with the place in the map where it was found last.
-    Field { word: Keyword, local: u32, near: AtomicU32, last: bool },
+    /// A field of a local, which nobody reads again when this is the `last` time.
+    Field { field: Box<Field>, local: u32, last: bool },
     /// Everything else.
     Code(Code),
 }
@@ -35,9 +33,11 @@ impl Ex {
     /// Its value.
     #[inline]
     pub(super) fn eval(&self, machine: &mut Machine<'_>, slots: &mut [Value], closed: Closed<'_>) -> R {
-        let mut value = Value::Nil;
-        self.eval_into(machine, slots, closed, &mut value)?;
-        Ok(value)
+        let mut held = Frame::<1>::new();
+        match self.give(machine, slots, closed, &mut held[0]) {
+            Flow::Halt(halt) => Err(halt),
+            flow => Ok(flow.value(&mut held[0])),
+        }
     }
 
     /// Puts its value there.
@@ -49,25 +49,41 @@ impl Ex {
         closed: Closed<'_>,
         out: &mut Value,
     ) -> R<()> {
+        self.give(machine, slots, closed, out).settle(out)
+    }
+
+    /// Gives its value as code does: only what does not fit the registers is put there.
+    #[inline(always)]
+    pub(super) fn give(
+        &self,
+        machine: &mut Machine<'_>,
+        slots: &mut [Value],
+        closed: Closed<'_>,
+        out: &mut Value,
+    ) -> Flow {
         match self {
-            Self::Code(code) => return code(machine, slots, closed, out),
-            Self::Local(at) => out.put(copy(&slots[*at as usize])),
-            Self::Take(at) => out.put(std::mem::take(&mut slots[*at as usize])),
-            Self::Const(value) => out.put(copy(value)),
+            Self::Code(code) => code(machine, slots, closed, out),
             Self::AddConst { slow, .. } | Self::AddLocals { slow, .. } => match self.int(slots, closed) {
-                Some(sum) => out.put(Value::Int(sum)),
-                None => return slow(machine, slots, closed, out),
+                Some(sum) => Flow::Int(sum),
+                None => slow(machine, slots, closed, out),
             },
-            Self::Field { .. } | Self::Capture(_) => self.eval_held(slots, closed, out),
+            Self::Local(at) | Self::Take(at) => match slots[*at as usize] {
+                Value::Int(int) => Flow::Int(int),
+                _ => self.give_held(slots, closed, out),
+            },
+            _ => self.give_held(slots, closed, out),
         }
-        Ok(())
     }
 
     #[inline(never)]
-    fn eval_held(&self, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) {
+    fn give_held(&self, slots: &mut [Value], closed: Closed<'_>, out: &mut Value) -> Flow {
         match self {
-            Self::Field { word, local, near, last } => {
-                out.put(field(*word, &slots[*local as usize], near));
+            Self::Const(Value::Int(int)) => return Flow::Int(*int),
+            Self::Const(value) => out.put(copy(value)),
+            Self::Local(at) => out.put(copy(&slots[*at as usize])),
+            Self::Take(at) => out.put(std::mem::take(&mut slots[*at as usize])),
+            Self::Field { field, local, last } => {
+                out.put(copy(field_of(field, &slots[*local as usize])));
                 if *last {
                     slots[*local as usize].put(Value::Nil);
                 }
@@ -76,6 +92,20 @@ impl Ex {
                 out.put(closed.and_then(|closure| closure.captures.get(*at as usize)).map_or(Value::Nil, copy));
             }
             _ => {}
+        }
+        Flow::Out
+    }
+
+    /// As code of its own, for where it is called last.
+    pub(super) fn into_code(self) -> Code {
+        match self {
+            Self::Code(code) => code,
+            Self::Const(Value::Int(int)) => Box::new(move |_, _, _, _| Flow::Int(int)),
+            Self::Local(at) | Self::Take(at) => Box::new(move |_, slots, closed, out| match slots[at as usize] {
+                Value::Int(int) => Flow::Int(int),
+                _ => self.give_held(slots, closed, out),
+            }),
+            leaf => Box::new(move |machine, slots, closed, out| leaf.give(machine, slots, closed, out)),
         }
     }
 
@@ -100,6 +130,19 @@ impl Ex {
                 Some(Value::Int(int)) => Some(*int),
                 _ => None,
             },
+            Self::Field { .. } => match self.seen(slots)? {
+                Value::Int(int) => Some(*int),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value of a field where it lies, when its map is read again.
+    #[inline(never)]
+    fn seen<'a>(&self, slots: &'a [Value]) -> Option<&'a Value> {
+        match self {
+            Self::Field { field, local, last: false } => Some(field_of(field, slots.get(*local as usize)?)),
             _ => None,
         }
     }
@@ -111,8 +154,27 @@ impl Ex {
             Self::Local(at) => slots.get(*at as usize),
             Self::Const(value) => Some(value),
             Self::Capture(at) => closed?.captures.get(*at as usize),
+            Self::Field { .. } => self.seen(slots),
             _ => None,
         }
+    }
+
+    /// The same for everything that lies somewhere, and whose reading changes nothing: entries of maps, and locals that
+    /// nobody reads again. nil when it is not there.
+    #[inline(always)]
+    pub(super) fn look<'a>(&'a self, slots: &'a [Value], closed: Closed<'a>) -> &'a Value {
+        const NIL: &Value = &Value::Nil;
+        let found = match self {
+            Self::Take(at) => slots.get(*at as usize),
+            Self::Field { field, local, .. } => Some(field_of(field, &slots[*local as usize])),
+            other => other.peek(slots, closed),
+        };
+        found.unwrap_or(NIL)
+    }
+
+    /// Does [`Ex::look`] find its value?
+    pub(super) fn lies(&self) -> bool {
+        matches!(self, Self::Const(_) | Self::Local(_) | Self::Take(_) | Self::Capture(_) | Self::Field { .. })
     }
 
     /// Can it be evaluated later than it is written? It reads at most locals and moves none.
@@ -142,17 +204,14 @@ pub(super) fn copy(value: &Value) -> Value {
     if let Value::Int(int) = value { Value::Int(*int) } else { value.clone() }
 }
 
-/// `(:word of)`
+/// A field of a value: nil of everything but a map.
 #[inline(always)]
-pub(super) fn field(word: Keyword, of: &Value, near: &AtomicU32) -> Value {
-    let Value::Map(map) = of else { return Value::Nil };
-    let before = near.load(Ordering::Relaxed);
-    let mut place = before as usize;
-    let found = map.lookup_near(word, &mut place).map_or(Value::Nil, copy);
-    if place != before as usize {
-        near.store(u32::try_from(place).unwrap_or(0), Ordering::Relaxed);
+pub(super) fn field_of<'v>(field: &Field, of: &'v Value) -> &'v Value {
+    static NIL: Value = Value::Nil;
+    match of {
+        Value::Map(map) => field.of(map).unwrap_or(&NIL),
+        _ => &NIL,
     }
-    found
 }
 
 impl Compiler<'_> {
@@ -174,10 +233,7 @@ impl Compiler<'_> {
             | Expr::Or(_)
             | Expr::Case { .. }
             | Expr::Let { .. }
-            | Expr::Recur(_) => {
-                let body = self.body(node);
-                code_into(move |machine, slots, closed, out| body.run(machine, slots, closed, out))
-            }
+            | Expr::Recur(_) => self.control(node),
             Expr::Loop { binds, body } => self.repeated(binds, body),
             Expr::For { levels, body, gives } => self.iteration(levels, body, *gives),
             Expr::Builtin { builtin, args } => self.builtin(builtin, args, node.span),
@@ -197,7 +253,10 @@ impl Compiler<'_> {
 
     /// The value of a condition.
     pub(super) fn truth(condition: Cd) -> Ex {
-        code(move |machine, slots, closed| Ok(Value::Bool(condition.test(machine, slots, closed)?)))
+        flow(move |machine, slots, closed, _| match condition.test(machine, slots, closed) {
+            Ok(holds) => Flow::truth(holds),
+            Err(halt) => Flow::Halt(halt),
+        })
     }
 }
 
@@ -205,19 +264,19 @@ pub(super) fn leaf(local: Local) -> Ex {
     if local.last { Ex::Take(local.slot) } else { Ex::Local(local.slot) }
 }
 
-/// Code as an expression.
+/// Code that has a value, as an expression.
 pub(super) fn code(
     run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>) -> R + Send + Sync + 'static,
 ) -> Ex {
-    code_into(move |machine, slots, closed, out| {
-        out.put(run(machine, slots, closed)?);
-        Ok(())
+    flow(move |machine, slots, closed, out| match run(machine, slots, closed) {
+        Ok(value) => Flow::give(value, out),
+        Err(halt) => Flow::Halt(halt),
     })
 }
 
-/// Code that puts its value where it is needed, as an expression.
-pub(super) fn code_into(
-    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> R<()> + Send + Sync + 'static,
+/// Code as an expression.
+pub(super) fn flow(
+    run: impl for<'h, 'f> Fn(&mut Machine<'h>, &mut [Value], Closed<'f>, &mut Value) -> Flow + Send + Sync + 'static,
 ) -> Ex {
     Ex::Code(Box::new(run))
 }

@@ -3,7 +3,7 @@
 use super::Compiler;
 use super::expression::{Ex, code};
 use crate::lisp::ir::Node;
-use crate::value::{Map, Set, Value};
+use crate::value::{List, Map, Set, Value};
 
 impl Compiler<'_> {
     pub(super) fn vector(&self, items: &[Node]) -> Ex {
@@ -12,12 +12,11 @@ impl Compiler<'_> {
             return Ex::Const(Value::from(values));
         }
         code(move |machine, slots, closed| {
-            let mut values = Vec::with_capacity(items.len());
-            values.resize_with(items.len(), Value::default);
-            for (value, item) in values.iter_mut().zip(&items) {
+            let mut list = List::nils(items.len());
+            for (value, item) in list.iter_mut().zip(&items) {
                 item.eval_into(machine, slots, closed, value)?;
             }
-            Ok(Value::from(values))
+            Ok(Value::List(list.into()))
         })
     }
 

@@ -1,8 +1,8 @@
 //! Compiling: `ir::Program` → closures over what is known beforehand.
 //!
 //! Leaves are held inline in [`Ex`] and [`Cd`], so that locals, constants and small sums of integers cost no call;
-//! control flow in tail position is a tree that [`Body::run`] walks, so that a loop is one native loop; everything else
-//! is a closure ([`Code`]). Frames lie on the native stack. Compiling cannot fail.
+//! everything else is a closure ([`Code`]). Code in tail position is the last thing its surroundings call, which costs a
+//! jump and no frame; a loop is one native loop around its body. Frames lie on the native stack. Compiling cannot fail.
 
 #![expect(clippy::unnecessary_box_returns, reason = "errors travel boxed, so that a result is as small as a value")]
 
@@ -16,16 +16,17 @@ mod effect;
 mod expression;
 mod iterate;
 mod literal;
+mod reading;
 
 use hashbrown::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(crate) use body::Body;
 use expression::Ex;
+pub(crate) use reading::Reading;
 
 use super::ir::{self, Expr, Node, Pattern};
-use super::machine::{Lambda, Place};
+use super::machine::{Code, Lambda, Place};
 use crate::text::Span;
 use crate::value::Keyword;
 
@@ -38,7 +39,7 @@ pub(crate) struct Unit {
     /// Size of the frame.
     pub(crate) slots: u32,
     /// The code.
-    pub(crate) body: Body,
+    pub(crate) body: Code,
 }
 
 /// Compiles an analysed program; `source` is its text.
@@ -47,7 +48,7 @@ pub(crate) fn compile(program: &ir::Program, source: &str) -> Unit {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let mut compiler = Compiler { unit: number, source, globals: &program.globals, frames: HashMap::new() };
     compiler.measure(&program.body);
-    let body = compiler.body(&program.body);
+    let body = compiler.ex(&program.body).into_code();
     Unit { number, globals: program.globals.clone(), slots: program.slots, body }
 }
 
@@ -99,6 +100,7 @@ impl Compiler<'_> {
             fixed: u32::try_from(lambda.params.len()).unwrap_or(u32::MAX),
             rest: lambda.rest.is_some(),
             slots: lambda.slots.max(u32::try_from(arguments).unwrap_or(u32::MAX)),
+            reading: Reading::of(lambda),
             body: self.function(prologue, &lambda.body),
         }
     }

@@ -11,11 +11,11 @@ mod tests;
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Dialect, Error, Form, Shape, ToolInfo};
+use super::{Error, Form, Shape, ToolInfo};
 use crate::reasons::Reason;
 use crate::signature;
 use crate::text::Span;
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// What names mean outside of the program.
 #[derive(Clone, Copy)]
@@ -56,19 +56,21 @@ pub fn uses(forms: &[Form]) -> bool {
     forms.iter().any(|form| match &form.shape {
         Shape::Symbol(name) => {
             let heads = ["call", "where", "all-of", "any-of", "none-of", "pluck"];
-            name.starts_with(MEMORY) || name.starts_with(CONTEXT) || heads.contains(&&**name)
+            let name = name.name();
+            name.starts_with(MEMORY) || name.starts_with(CONTEXT) || heads.contains(&name)
         }
         _ => !is_comment(form) && uses(parts(form)),
     })
 }
 
-/// Translates a program. Bare calls of tools and bare names of inputs are understood only in [`Dialect::Legacy`].
+/// Translates a program; without a hint there was nothing to translate. Bare calls of tools and bare names of inputs count when
+/// the name means nothing else.
 ///
 /// Fails with `type_error` when `call` names its tool by something else than a literal string, and with `invalid_form`
 /// or `invalid_arity` when a predicate is not written as it was.
-pub fn translate(forms: Vec<Form>, names: LegacyNames<'_>, dialect: Dialect) -> Result<Translation, Error> {
-    let bound = names::bound(&forms);
-    let mut translator = Translator { names, dialect, bound, hints: Vec::new(), hinted: BTreeSet::new() };
+pub fn translate(forms: &[Form], names: LegacyNames<'_>) -> Result<Translation, Error> {
+    let bound = names::bound(forms);
+    let mut translator = Translator { names, bound, hints: Vec::new(), hinted: BTreeSet::new() };
     let forms = translator.all(forms)?;
     Ok(Translation { forms, hints: translator.hints })
 }
@@ -88,70 +90,70 @@ fn is_comment(form: &Form) -> bool {
     matches!(head, Some("comment" | "quote"))
 }
 
-fn symbol(name: impl Into<Box<str>>, span: Span) -> Form {
-    Form { shape: Shape::Symbol(name.into()), span }
+fn symbol(name: &str, span: Span) -> Form {
+    Form { shape: Shape::Symbol(Keyword::intern(name)), span }
 }
 
 fn list(parts: Vec<Form>, span: Span) -> Form {
-    Form { shape: Shape::List(parts), span }
+    Form { shape: Shape::List(parts.into()), span }
 }
 
 struct Translator<'a> {
     names: LegacyNames<'a>,
-    dialect: Dialect,
     /// The names that the program binds anywhere; they mean what the program says.
-    bound: HashSet<Box<str>>,
+    bound: HashSet<Keyword>,
     hints: Vec<Hint>,
     hinted: BTreeSet<String>,
 }
 
 impl Translator<'_> {
-    fn all(&mut self, forms: Vec<Form>) -> Result<Vec<Form>, Error> {
-        forms.into_iter().map(|form| self.form(form)).collect()
+    fn all<T: FromIterator<Form>>(&mut self, forms: &[Form]) -> Result<T, Error> {
+        forms.iter().map(|form| self.form(form)).collect()
     }
 
-    fn form(&mut self, form: Form) -> Result<Form, Error> {
+    fn form(&mut self, form: &Form) -> Result<Form, Error> {
         let span = form.span;
-        let shape = match form.shape {
-            Shape::Symbol(name) => return Ok(self.value(name, span)),
-            Shape::List(_) if is_comment(&form) => return Ok(form),
-            Shape::List(parts) => return self.list(parts, span),
-            Shape::Short(parts) => match self.list(parts, span)?.shape {
+        let shape = match &form.shape {
+            Shape::Symbol(name) => return Ok(self.value(*name, span)),
+            Shape::List(_) if is_comment(form) => return Ok(form.clone()),
+            Shape::List(parts) => return self.list(parts.to_vec(), span),
+            Shape::Short(parts) => match self.list(parts.to_vec(), span)?.shape {
                 Shape::List(parts) => Shape::Short(parts),
                 other => other,
             },
             Shape::Vector(parts) => Shape::Vector(self.all(parts)?),
             Shape::Map(parts) => Shape::Map(self.all(parts)?),
             Shape::Set(parts) => Shape::Set(self.all(parts)?),
-            other => other,
+            other => other.clone(),
         };
         Ok(Form { shape, span })
     }
 
     /// A symbol that is not called.
-    fn value(&mut self, name: Box<str>, span: Span) -> Form {
+    fn value(&mut self, word: Keyword, span: Span) -> Form {
+        let name = word.name();
         if let Some(key) = name.strip_prefix(CONTEXT) {
-            return symbol(self.context(key, span), span);
+            return symbol(&self.context(key, span), span);
         }
         if let Some(key) = name.strip_prefix(MEMORY).filter(|key| !matches!(*key, "put" | "get")) {
             self.hint(span, format!("`{name}` is written `{key}` now, or `(or {key} nil)` when it may be unbound"));
             return self.stored(key, span);
         }
-        if self.is_free(&name) {
-            if name.as_ref() == "pluck" {
+        if self.is_free(word) {
+            if name == "pluck" {
                 self.hint(span, "`(pluck :key coll)` is written `(map :key coll)` now".into());
                 return symbol("map", span);
             }
-            if let Some(combined) = predicate::combined(&name, span) {
+            if let Some(combined) = predicate::combined(name, span) {
                 self.hint(span, format!("`{name}` is gone; combine tests with `and`, `or` and `not` in one function"));
                 return combined;
             }
-            if self.dialect == Dialect::Legacy && (self.names.input)(&name) {
+            if (self.names.input)(name) {
                 self.hint(span, format!("`{name}` is written `data/{name}` now"));
-                return symbol(format!("data/{name}"), span);
+                return symbol(&format!("data/{name}"), span);
             }
         }
-        symbol(name, span)
+        Form { shape: Shape::Symbol(word), span }
     }
 
     /// The modern name of `ctx/key` where it is not called.
@@ -170,24 +172,23 @@ impl Translator<'_> {
         let is_stored = (self.names.memory)(key);
         if is_stored {
             // Locals of the same name do not come in between.
-            return Form { shape: Shape::Var(key.into()), span };
+            return Form { shape: Shape::Var(Keyword::intern(key)), span };
         }
         let nil = Form { shape: Shape::Literal(Value::Nil), span };
-        if (self.names.language)(key) && !self.bound.contains(key) {
+        if (self.names.language)(key) && !self.bound.contains(&Keyword::intern(key)) {
             return nil;
         }
         list(vec![symbol("or", span), symbol(key, span), nil], span)
     }
 
     fn list(&mut self, mut parts: Vec<Form>, span: Span) -> Result<Form, Error> {
-        let head = parts.first().and_then(Form::symbol).map(Box::<str>::from);
-        let Some(head) = head else { return Ok(list(self.all(parts)?, span)) };
+        let Some(word) = parts.first().and_then(Form::name) else { return Ok(list(self.all(&parts)?, span)) };
         let head_span = parts[0].span;
-        let is_free = self.is_free(&head);
-        match &*head {
-            "call" if is_free => return self.call(parts, span),
+        let is_free = self.is_free(word);
+        match word.name() {
+            "call" if is_free => return self.call(&parts, span),
             "where" if is_free => {
-                let arguments = self.all(parts.split_off(1))?;
+                let arguments = self.all(&parts[1..])?;
                 self.hint(span, "`(where :key = value)` is written `(fn [row] (= (:key row) value))` now".into());
                 return predicate::filter(arguments, span);
             }
@@ -197,33 +198,33 @@ impl Translator<'_> {
                     "`(pluck \"key\" coll)` is written `(map (fn [row] (get row \"key\")) coll)` now".into(),
                 );
                 let key = parts.remove(1);
-                let rest = self.all(parts.split_off(1))?;
+                let rest: Vec<Form> = self.all(&parts[1..])?;
                 let getter = predicate::getter(&key, span)?;
                 return Ok(list([symbol("map", head_span), getter].into_iter().chain(rest).collect(), span));
             }
-            "memory/put" | "memory/get" => {
-                if let Some(form) = self.memory(&head, &mut parts, span)? {
+            head @ ("memory/put" | "memory/get") => {
+                if let Some(form) = self.memory(head, &parts, span)? {
                     return Ok(form);
                 }
             }
             name => {
                 if let Some(key) = name.strip_prefix(CONTEXT).filter(|key| *key != "last-result") {
                     self.hint(span, format!("`(ctx/{key} …)` is written `(tool/{key} …)` now"));
-                    parts[0] = symbol(format!("tool/{key}"), head_span);
-                } else if is_free && self.dialect == Dialect::Legacy && self.is_tool(name) {
+                    parts[0] = symbol(&format!("tool/{key}"), head_span);
+                } else if is_free && self.is_tool(name) {
                     self.hint(span, format!("`({name} …)` is written `(tool/{name} …)` now"));
-                    let arguments = self.named(name, parts.split_off(1), span)?;
-                    parts[0] = symbol(format!("tool/{name}"), head_span);
+                    let arguments = self.named(name, &parts.split_off(1), span)?;
+                    parts[0] = symbol(&format!("tool/{name}"), head_span);
                     parts.extend(arguments);
                     return Ok(list(parts, span));
                 }
             }
         }
-        Ok(list(self.all(parts)?, span))
+        Ok(list(self.all(&parts)?, span))
     }
 
     /// `(call "tool" …)`
-    fn call(&mut self, mut parts: Vec<Form>, span: Span) -> Result<Form, Error> {
+    fn call(&mut self, parts: &[Form], span: Span) -> Result<Form, Error> {
         let name = match parts.get(1).map(|name| &name.shape) {
             Some(Shape::Literal(Value::Str(name))) => name.to_string(),
             _ => {
@@ -234,13 +235,13 @@ impl Translator<'_> {
             }
         };
         self.hint(span, format!("`(call \"{name}\" …)` is written `(tool/{name} …)` now"));
-        let mut modern = vec![symbol(format!("tool/{name}"), parts[1].span)];
-        modern.extend(self.all(parts.split_off(2))?);
+        let mut modern = vec![symbol(&format!("tool/{name}"), parts[1].span)];
+        modern.extend(self.all::<Vec<Form>>(&parts[2..])?);
         Ok(list(modern, span))
     }
 
     /// `(memory/put :k v)` and `(memory/get :k)`; `None` when it is not written so.
-    fn memory(&mut self, head: &str, parts: &mut Vec<Form>, span: Span) -> Result<Option<Form>, Error> {
+    fn memory(&mut self, head: &str, parts: &[Form], span: Span) -> Result<Option<Form>, Error> {
         let key: Box<str> = match parts.get(1).map(|key| &key.shape) {
             Some(Shape::Literal(Value::Keyword(key))) => key.name().into(),
             Some(Shape::Literal(Value::Str(key))) => key.as_ref().clone(),
@@ -253,10 +254,8 @@ impl Translator<'_> {
             }
             ("memory/put", 3) => {
                 self.hint(span, format!("`(memory/put :{key} …)` is written `(def {key} …)` now"));
-                let value = parts.pop().into_iter().collect();
-                let mut define = vec![symbol("def", span), symbol(key.clone(), span)];
-                define.extend(self.all(value)?);
-                let stored = Form { shape: Shape::Var(key), span };
+                let define = vec![symbol("def", span), symbol(&key, span), self.form(&parts[2])?];
+                let stored = Form { shape: Shape::Var(Keyword::intern(&key)), span };
                 Ok(Some(list(vec![symbol("do", span), list(define, span), stored], span)))
             }
             _ => Ok(None),
@@ -264,7 +263,7 @@ impl Translator<'_> {
     }
 
     /// The arguments of a bare tool call, named: each by the tool's parameter in its place, or by its own name.
-    fn named(&mut self, tool: &str, arguments: Vec<Form>, span: Span) -> Result<Vec<Form>, Error> {
+    fn named(&mut self, tool: &str, arguments: &[Form], span: Span) -> Result<Vec<Form>, Error> {
         let is_named = |form: &Form| matches!(form.shape, Shape::Map(_) | Shape::Literal(Value::Keyword(_)));
         if arguments.first().is_none_or(is_named) {
             return self.all(arguments);
@@ -283,7 +282,7 @@ impl Translator<'_> {
             pairs.push(Form { shape: Shape::Literal(Value::keyword(key)), span: argument.span });
             pairs.push(argument.clone());
         }
-        let pairs = self.all(pairs)?;
+        let pairs = self.all(&pairs)?;
         Ok(vec![Form { shape: Shape::Map(pairs), span }])
     }
 
@@ -300,8 +299,8 @@ impl Translator<'_> {
     }
 
     /// Does neither the program nor memory nor the language give the name a meaning?
-    fn is_free(&self, name: &str) -> bool {
-        !self.bound.contains(name) && !(self.names.memory)(name) && !(self.names.language)(name)
+    fn is_free(&self, name: Keyword) -> bool {
+        !self.bound.contains(&name) && !(self.names.memory)(name.name()) && !(self.names.language)(name.name())
     }
 
     fn hint(&mut self, span: Span, text: String) {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::parts;
 use crate::lisp::{Form, Shape};
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// All names bound by definitions, functions and binding vectors, wherever they stand.
-pub(super) fn bound(forms: &[Form]) -> HashSet<Box<str>> {
+pub(super) fn bound(forms: &[Form]) -> HashSet<Keyword> {
     let mut names = HashSet::new();
     let mut left: Vec<&Form> = forms.iter().collect();
     while let Some(form) = left.pop() {
@@ -21,14 +21,14 @@ pub(super) fn bound(forms: &[Form]) -> HashSet<Box<str>> {
     names
 }
 
-fn of_form(head: &str, rest: &[Form], names: &mut HashSet<Box<str>>) {
+fn of_form(head: &str, rest: &[Form], names: &mut HashSet<Keyword>) {
     let vector = rest.iter().find_map(|form| match &form.shape {
-        Shape::Vector(items) => Some(items.as_slice()),
+        Shape::Vector(items) => Some(&**items),
         _ => None,
     });
     match head {
         "def" | "defonce" | "defn" | "fn" => {
-            names.extend(rest.first().and_then(Form::symbol).map(Into::into));
+            names.extend(rest.first().and_then(Form::name));
             if matches!(head, "defn" | "fn") {
                 vector.unwrap_or_default().iter().for_each(|pattern| of_pattern(pattern, names));
             }
@@ -36,17 +36,17 @@ fn of_form(head: &str, rest: &[Form], names: &mut HashSet<Box<str>>) {
         "let" | "loop" | "for" | "doseq" | "if-let" | "if-some" | "when-let" | "when-some" | "when-first" => {
             of_bindings(vector.unwrap_or_default(), names);
         }
-        "as->" => names.extend(rest.get(1).and_then(Form::symbol).map(Into::into)),
+        "as->" => names.extend(rest.get(1).and_then(Form::name)),
         "memory/put" => {
             if let Some(Shape::Literal(Value::Keyword(key))) = rest.first().map(|key| &key.shape) {
-                names.insert(key.name().into());
+                names.insert(*key);
             }
         }
         _ => {}
     }
 }
 
-fn of_bindings(bindings: &[Form], names: &mut HashSet<Box<str>>) {
+fn of_bindings(bindings: &[Form], names: &mut HashSet<Keyword>) {
     for pair in bindings.chunks(2) {
         match pair {
             [Form { shape: Shape::Literal(_), .. }, Form { shape: Shape::Vector(inner), .. }] => {
@@ -59,12 +59,11 @@ fn of_bindings(bindings: &[Form], names: &mut HashSet<Box<str>>) {
 }
 
 /// Every symbol of a pattern, and every keyword of `:keys [:a]`.
-fn of_pattern(pattern: &Form, names: &mut HashSet<Box<str>>) {
+fn of_pattern(pattern: &Form, names: &mut HashSet<Keyword>) {
     let mut left = vec![pattern];
     while let Some(form) = left.pop() {
         match &form.shape {
-            Shape::Symbol(name) => _ = names.insert(name.clone()),
-            Shape::Literal(Value::Keyword(name)) => _ = names.insert(name.name().into()),
+            Shape::Symbol(name) | Shape::Literal(Value::Keyword(name)) => _ = names.insert(*name),
             _ => left.extend(parts(form)),
         }
     }

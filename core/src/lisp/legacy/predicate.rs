@@ -7,6 +7,7 @@ use crate::lisp::read::{Budget, read};
 use crate::lisp::{Error, Form, Shape};
 use crate::reasons::Reason;
 use crate::text::Span;
+use crate::value::Keyword;
 
 /// Keywords become their names, so that `:open` equals `"open"`.
 const PLAIN: &str = "(fn [x] (if (core/keyword? x) (core/name x) x))";
@@ -80,21 +81,21 @@ pub(super) fn combined(name: &str, span: Span) -> Option<Form> {
 /// The form that a template makes, all of it at one place. Its own names get a mark that the reader knows nothing of.
 fn made(template: &str, arguments: &[(&str, &Form)], span: Span) -> Result<Form, Error> {
     let form = read(template, Budget::default())?.into_iter().next();
-    form.map(|form| filled(form, arguments, span))
+    form.map(|form| filled(&form, arguments, span))
         .ok_or_else(|| Error::new(Reason::InvalidForm, "this form cannot be translated").at(span))
 }
 
-fn filled(form: Form, arguments: &[(&str, &Form)], span: Span) -> Form {
-    let all = |forms: Vec<Form>| forms.into_iter().map(|form| filled(form, arguments, span)).collect();
-    let shape = match form.shape {
-        Shape::Symbol(name) => match arguments.iter().find(|(place, _)| *place == &*name) {
+fn filled(form: &Form, arguments: &[(&str, &Form)], span: Span) -> Form {
+    let all = |forms: &[Form]| forms.iter().map(|form| filled(form, arguments, span)).collect();
+    let shape = match &form.shape {
+        Shape::Symbol(name) => match arguments.iter().find(|(place, _)| *place == name.name()) {
             Some((_, argument)) => return (*argument).clone(),
-            None if LOCALS.contains(&&*name) => Shape::Symbol(format!("{name}′").into()),
-            None => Shape::Symbol(name),
+            None if LOCALS.contains(&name.name()) => Shape::Symbol(Keyword::intern(&format!("{}′", name.name()))),
+            None => Shape::Symbol(*name),
         },
         Shape::List(forms) => Shape::List(all(forms)),
         Shape::Vector(forms) => Shape::Vector(all(forms)),
-        other => other,
+        other => other.clone(),
     };
     Form { shape, span }
 }

@@ -1,18 +1,19 @@
 //! Branches of parallel forms: machines of their own, on threads while some are free, on the caller's otherwise.
 //!
-//! What a branch gives does not depend on the thread that runs it: results stand in the order of the branches, and of
-//! several errors that of the first branch counts.
+//! What a branch gives does not depend on the thread that runs it, or on what other branches do at the same time: each is
+//! held to the limits alone, together with what its parent held and had done; results stand in the order of the branches,
+//! of several errors that of the first branch counts, and limits break at the first branch that is too much in that order.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{self, ThreadId};
+use std::thread;
 
 use super::globals::Snapshot;
 use super::{Globals, Limits, Machine, Target, World};
 use crate::heap;
-use crate::lisp::run::Stack;
+use crate::lisp::run::{Stack, contained};
 use crate::lisp::{Call, Halt, R};
 use crate::value::{Keyword, Map, Value, take_owed};
 
@@ -21,13 +22,11 @@ type Work<'w> = &'w (dyn Fn(&mut Machine<'_>, usize) -> R + Sync);
 
 /// What all branches of one form share.
 struct Fork<'f> {
-    /// The thread of the form itself.
-    caller: ThreadId,
     work: Work<'f>,
     count: usize,
     world: &'f World<'f>,
     limits: &'f Limits,
-    globals: Snapshot,
+    globals: Snapshot<'f>,
     journal: Option<Map>,
     keywords: BTreeSet<Keyword>,
     /// Which parallel form of the parent this is, and where the parent is.
@@ -35,6 +34,7 @@ struct Fork<'f> {
     branches: Vec<(u32, u32)>,
     serial: u64,
     steps: u64,
+    held: i64,
     depth: u64,
     deadline_ms: u64,
     /// The next branch that nobody has begun.
@@ -42,8 +42,9 @@ struct Fork<'f> {
     /// The first branch known to have ended with an error; later ones need not begin.
     failed: AtomicUsize,
     ended: Mutex<Vec<Ended>>,
-    /// Bytes that branches on the caller's thread left.
-    own: AtomicI64,
+    /// Steps and bytes of all branches that have ended.
+    spent: AtomicU64,
+    kept: AtomicI64,
 }
 
 /// What came of a branch.
@@ -55,9 +56,7 @@ struct Ended {
     keywords: BTreeSet<Keyword>,
     steps: u64,
     peak: i64,
-    /// Bytes that the other branches know of; they are the parent's now.
-    reported: i64,
-    /// Bytes that its thread counted and that live on.
+    /// Bytes that live on.
     bytes: i64,
 }
 
@@ -68,13 +67,14 @@ impl Machine<'_> {
     /// Does `count` pieces of work side by side and gives their values in order, or the number and error of the first
     /// that failed. Definitions and printed entries of branches are dropped; their tool calls are recorded.
     pub(crate) fn fork(&mut self, count: usize, work: Work<'_>) -> R<Joined> {
-        self.hold(0)?;
-        // What was compared so far is not the branches'.
-        self.ticks(0)?;
+        self.reserve(count.saturating_mul(size_of::<Ended>()))?;
+        // Branches are only left out because of what others took.
+        let held = self.held();
+        self.within_steps()?;
+        self.within_bytes(held, 0)?;
         self.forms += 1;
         let ends = self.world.host.elapsed_ms().saturating_add(self.limits.parallel_timeout_ms);
         let fork = Fork {
-            caller: thread::current().id(),
             work,
             count,
             world: &self.world,
@@ -86,13 +86,15 @@ impl Machine<'_> {
             branches: self.branches.clone(),
             serial: self.serial,
             steps: self.steps(),
+            held,
             depth: self.depth,
             deadline_ms: self.deadline_ms.map_or(ends, |deadline| deadline.min(ends)),
             next: AtomicUsize::new(0),
             failed: AtomicUsize::new(usize::MAX),
             // Made at its full size here: what grows on another thread is counted there.
             ended: Mutex::new(Vec::with_capacity(count)),
-            own: AtomicI64::new(0),
+            spent: AtomicU64::new(0),
+            kept: AtomicI64::new(0),
         };
         let here = Stack::until(self.stack_end);
         let before = heap::live();
@@ -113,19 +115,21 @@ impl Machine<'_> {
             }
             fork.help(&here);
         });
-        // What threads need for themselves is made on one thread and freed on another: it is not the program's.
-        heap::adopt(before + fork.own.load(Ordering::Relaxed) - heap::live());
+        // What branches left is taken over one by one. What threads need for themselves is made on one thread and freed on
+        // another: it is not the program's.
+        heap::adopt(before - heap::live());
         let mut ended = fork.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.sort_by_key(|ended| ended.branch);
-        self.join(ended)
+        self.join(ended, held)
     }
 
-    /// Takes over what branches made, up to the first that failed.
-    fn join(&mut self, ended: Vec<Ended>) -> R<Joined> {
+    /// Takes over what branches made, up to the first that failed or that makes it too much. `held` is what the machine
+    /// held before.
+    fn join(&mut self, ended: Vec<Ended>, mut held: i64) -> R<Joined> {
         let (mut values, mut failed) = (Vec::with_capacity(ended.len()), None);
         for branch in ended {
             heap::adopt(branch.bytes);
-            self.world.shared.hold(-branch.reported);
+            held = held.saturating_add(branch.bytes.max(0));
             if failed.is_some() {
                 continue;
             }
@@ -134,13 +138,12 @@ impl Machine<'_> {
             self.keywords.extend(branch.keywords);
             self.steps = self.steps.saturating_add(branch.steps);
             self.peak = self.peak.max(branch.peak);
-            match branch.result {
+            match self.within_steps().and_then(|()| self.within_bytes(held, 0)).and(branch.result) {
                 Ok(value) => values.push(value),
                 Err(halt) => failed = Some((branch.branch, halt)),
             }
         }
-        // The branches' steps are all counted only now.
-        self.look(1)?;
+        self.tick()?;
         Ok(failed.map_or(Ok(values), Err))
     }
 }
@@ -148,23 +151,28 @@ impl Machine<'_> {
 impl Fork<'_> {
     /// Does branches until none is left.
     fn help(&self, stack: &Stack) {
-        let helper = thread::current().id() != self.caller;
         let targets = self.globals.targets();
-        loop {
+        while !self.is_spent() {
             let branch = self.next.fetch_add(1, Ordering::Relaxed);
             if branch >= self.count || branch > self.failed.load(Ordering::Relaxed) {
                 return;
             }
-            let mut ended = self.run(branch, stack, &targets);
-            if !helper {
-                // Counted on the caller's thread already.
-                self.own.fetch_add(std::mem::take(&mut ended.bytes), Ordering::Relaxed);
-            }
+            let ended = self.run(branch, stack, &targets);
             if ended.result.is_err() {
                 self.failed.fetch_min(branch, Ordering::Relaxed);
             }
+            self.spent.fetch_add(ended.steps, Ordering::Relaxed);
+            self.kept.fetch_add(ended.bytes.max(0), Ordering::Relaxed);
             self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
         }
+    }
+
+    /// Have branches that ended broken a limit together? All before them were begun, so that it breaks when they are
+    /// taken over in order, if nothing else is wrong before.
+    fn is_spent(&self) -> bool {
+        let steps = self.steps.saturating_add(self.spent.load(Ordering::Relaxed));
+        let held = self.held.saturating_add(self.kept.load(Ordering::Relaxed));
+        steps > self.limits.steps || u64::try_from(held).unwrap_or(0) > self.limits.memory_bytes
     }
 
     fn run(&self, branch: usize, stack: &Stack, targets: &[Target]) -> Ended {
@@ -178,10 +186,11 @@ impl Fork<'_> {
         machine.branches.push((self.form, number));
         machine.steps = self.steps;
         machine.depth = self.depth;
+        machine.baseline -= self.held;
         machine.deadline_ms = Some(self.deadline_ms);
-        let result = (self.work)(&mut machine, branch);
+        let result = contained(|| (self.work)(&mut machine, branch));
         let steps = (machine.steps() - self.steps).saturating_add(take_owed() as u64);
-        let (peak, reported) = (machine.peak, machine.reported);
+        let peak = machine.peak;
         let (calls, warnings, keywords) = (
             std::mem::take(&mut machine.calls),
             std::mem::take(&mut machine.warnings),
@@ -189,7 +198,7 @@ impl Fork<'_> {
         );
         drop(machine);
         let bytes = heap::live() - before;
-        Ended { branch, result, calls, warnings, keywords, steps, peak, reported, bytes }
+        Ended { branch, result, calls, warnings, keywords, steps, peak, bytes }
     }
 
     /// Where the numbers of a branch's closures begin: far from the parent's and from those of other branches.

@@ -1,8 +1,10 @@
 //! Calling values: what each kind of value does in call position, frames, and the guards against calling too deep.
 
-use super::{Frame, Machine, Place};
+#![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
+
+use super::{Flow, Frame, Machine, Place};
 use crate::lisp::builtins::{Builtin, Run};
-use crate::lisp::function::{Closure, Function};
+use crate::lisp::function::{Bound, Closure, Function};
 use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
 use crate::value::{Keyword, Map, Value};
@@ -98,13 +100,17 @@ impl Machine<'_> {
                 let named = super::tool::gather(name, args)?;
                 self.call_tool(name, &named)
             }
-            Function::Bound(bound) => {
-                self.enter()?;
-                let value = (bound.run)(self, &bound.parts, args).map_err(|halt| within(halt, bound.name))?;
-                self.exit();
-                Ok(value)
-            }
+            Function::Bound(bound) => self.call_bound(bound, args),
         }
+    }
+
+    /// Calls a function made of others.
+    #[inline]
+    pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> R {
+        self.enter()?;
+        let value = (bound.run)(self, &bound.parts, args).map_err(|halt| within(halt, bound.name))?;
+        self.exit();
+        Ok(value)
     }
 
     /// Calls a builtin with any number of arguments.
@@ -158,26 +164,36 @@ impl Machine<'_> {
             }
         }
         let mut value = Value::Nil;
-        self.run(closure, frame, &mut value)?;
+        self.enter()?;
+        (closure.lambda.body)(self, frame, Some(closure), &mut value).settle(&mut value)?;
+        self.exit();
         Ok(value)
     }
 
-    /// Runs a closure on its frame: the arguments are in their slots, their number has been checked.
-    #[inline]
-    pub(crate) fn run(&mut self, closure: &Closure, frame: &mut [Value], out: &mut Value) -> R<()> {
-        self.enter()?;
-        closure.lambda.body.run(self, frame, Some(closure), out)?;
+    /// Runs a closure on its frame on the native stack: the arguments are in their slots, their number has been checked.
+    #[inline(always)]
+    pub(crate) fn run<const N: usize>(&mut self, closure: &Closure, frame: &mut [Value; N], out: &mut Value) -> Flow {
+        if let Err(halt) = self.enter_at(std::ptr::from_ref(frame).addr()) {
+            return Flow::Halt(halt);
+        }
+        let flow = (closure.lambda.body)(self, frame, Some(closure), out);
         self.exit();
-        Ok(())
+        flow
     }
 
-    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so only
-    /// the way without one comes back with [`Machine::exit`].
+    /// Counts a call and checks that it is not too deep. After an error nothing runs on this machine any more, so the
+    /// way back from one need not come by [`Machine::exit`].
     #[inline]
     pub(crate) fn enter(&mut self) -> R<()> {
         let here = 0_u8;
+        self.enter_at(std::ptr::from_ref(&here).addr())
+    }
+
+    /// The same with an address on the native stack that is near its end.
+    #[inline(always)]
+    fn enter_at(&mut self, here: usize) -> R<()> {
         self.depth += 1;
-        if self.depth > self.limits.depth || std::ptr::from_ref(&here).addr() < self.stack_end {
+        if self.depth > self.limits.depth || here < self.stack_end {
             return Err(self.too_deep());
         }
         self.tick()
@@ -244,7 +260,7 @@ fn framed1<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, arg: Va
     let mut frame = Frame::<N>::new();
     frame[0].put(arg);
     let mut value = Value::Nil;
-    machine.run(closure, &mut *frame, &mut value)?;
+    machine.run(closure, &mut frame, &mut value).settle(&mut value)?;
     Ok(value)
 }
 
@@ -254,7 +270,7 @@ fn framed2<const N: usize>(machine: &mut Machine<'_>, closure: &Closure, one: Va
     frame[0].put(one);
     frame[1].put(two);
     let mut value = Value::Nil;
-    machine.run(closure, &mut *frame, &mut value)?;
+    machine.run(closure, &mut frame, &mut value).settle(&mut value)?;
     Ok(value)
 }
 

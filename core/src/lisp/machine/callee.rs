@@ -4,7 +4,7 @@
 
 use super::Machine;
 use crate::lisp::builtins::Builtin;
-use crate::lisp::function::{Closure, Function};
+use crate::lisp::function::{Bound, Closure, Function};
 use crate::lisp::{R, wrong};
 use crate::value::{Keyword, Value};
 
@@ -23,16 +23,18 @@ enum Target<'v> {
     Product(&'static Builtin),
     Builtin(&'static Builtin),
     Keyword(Keyword),
+    /// Made of other functions; it calls them as they must be called.
+    Bound(&'v Bound),
     Other(&'v Value),
 }
 
 impl Target<'_> {
     fn of(builtin: &'static Builtin) -> Self {
-        match builtin.name {
-            "+" => Self::Sum(builtin),
-            "*" => Self::Product(builtin),
-            "inc" => Self::Step(1, builtin),
-            "dec" => Self::Step(-1, builtin),
+        match builtin.name.as_bytes() {
+            [b'+'] => Self::Sum(builtin),
+            [b'*'] => Self::Product(builtin),
+            [b'i', b'n', b'c'] => Self::Step(1, builtin),
+            [b'd', b'e', b'c'] => Self::Step(-1, builtin),
             _ => Self::Builtin(builtin),
         }
     }
@@ -46,7 +48,8 @@ impl<'v> Callee<'v> {
             Value::Function(shared) => Ok(Self(match &**shared {
                 Function::Closure(closure) => Target::Closure(closure),
                 Function::Builtin(builtin) => Target::of(builtin),
-                Function::Tool(_) | Function::Bound(_) => Target::Other(function),
+                Function::Bound(bound) => Target::Bound(bound),
+                Function::Tool(_) => Target::Other(function),
             })),
             Value::Keyword(word) => Ok(Self(Target::Keyword(*word))),
             Value::Set(_) | Value::Var(_) => Ok(Self(Target::Other(function))),
@@ -57,11 +60,47 @@ impl<'v> Callee<'v> {
     /// Calls it with one argument.
     #[inline]
     pub fn call1(&self, machine: &mut Machine<'_>, arg: Value) -> R {
+        if let Some(value) = self.quick1(&arg) {
+            return Ok(value);
+        }
         match self.0 {
             Target::Keyword(word) => Ok(machine.keyword_get(word, &arg)),
-            Target::Closure(closure) => machine.call_fleeting1(closure, arg),
+            Target::Closure(closure) => match self.seen(machine, &arg)? {
+                Some(value) => Ok(value.clone()),
+                None => machine.call_fleeting1(closure, arg),
+            },
             _ => self.call(machine, &mut [arg]),
         }
+    }
+
+    /// Calls it with one argument that stays where it is.
+    #[inline]
+    pub(crate) fn call1_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R {
+        match self.seen(machine, arg)? {
+            Some(value) => Ok(value.clone()),
+            None => self.call1(machine, arg.clone()),
+        }
+    }
+
+    /// Calls it with one argument that stays where it is, and asks for the truth of the result.
+    #[inline]
+    pub(crate) fn test_on(&self, machine: &mut Machine<'_>, arg: &Value) -> R<bool> {
+        match self.seen(machine, arg)? {
+            Some(value) => Ok(value.is_truthy()),
+            None => self.test(machine, arg.clone()),
+        }
+    }
+
+    /// What it gives for the argument, when it is a function that only reads: a call like any other, without a frame.
+    #[inline]
+    fn seen<'a>(&'a self, machine: &mut Machine<'_>, arg: &'a Value) -> R<Option<&'a Value>> {
+        let Target::Closure(Closure { lambda, captures, .. }) = self.0 else { return Ok(None) };
+        let Some(value) = lambda.reading.as_ref().and_then(|reading| reading.see(arg, captures)) else {
+            return Ok(None);
+        };
+        machine.enter()?;
+        machine.exit();
+        Ok(Some(value))
     }
 
     /// Calls it with two arguments.
@@ -105,6 +144,7 @@ impl<'v> Callee<'v> {
                 machine.call_builtin(builtin, args)
             }
             Target::Keyword(word) => machine.call_keyword(word, args),
+            Target::Bound(bound) => machine.call_bound(bound, args),
             Target::Other(function) => machine.call(function, args),
         }
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::World;
+use crate::lisp::function::Closure;
 use crate::lisp::run::{Binding, Memory};
 use crate::value::{Function, Keyword, Value};
 
@@ -17,33 +18,33 @@ pub(crate) type Target = OnceCell<Arc<Function>>;
 
 /// The names in memory as a machine sees them.
 pub(crate) struct Globals<'h> {
-    slots: Vec<Global>,
+    slots: Vec<Global<'h>>,
     targets: &'h [Target],
     /// Names that only functions from earlier programs mention.
-    others: BTreeMap<Keyword, Global>,
+    others: BTreeMap<Keyword, Global<'h>>,
     /// What to put back, newest last.
-    undo: Vec<(Key, Global)>,
+    undo: Vec<(Key, Global<'h>)>,
     /// Functions that builtins are running.
     fleeting: u32,
 }
 
 #[derive(Clone, Default)]
-struct Global {
+struct Global<'h> {
     value: Option<Value>,
     doc: Option<Arc<str>>,
     /// Defined by this run.
     changed: bool,
-    /// The value is the function in the target.
-    first: bool,
+    /// The value, when it is a closure and the function in the target.
+    closure: Option<&'h Closure>,
 }
 
 /// Names and values at one moment.
-pub(super) struct Snapshot {
-    slots: Vec<Global>,
-    others: BTreeMap<Keyword, Global>,
+pub(super) struct Snapshot<'h> {
+    slots: Vec<Global<'h>>,
+    others: BTreeMap<Keyword, Global<'h>>,
 }
 
-impl Snapshot {
+impl Snapshot<'_> {
     /// One empty target for each slot.
     pub(super) fn targets(&self) -> Vec<Target> {
         self.slots.iter().map(|_| Target::new()).collect()
@@ -58,8 +59,8 @@ enum Key {
 
 impl<'h> Globals<'h> {
     pub(super) fn new(world: &World<'h>, targets: &'h [Target]) -> Self {
-        let slot = |(name, target): (&Keyword, &Target)| match world.memory.get(name) {
-            Some(binding) => Global { first: first(target, &binding.value), ..Global::of(binding) },
+        let slot = |(name, target): (&Keyword, &'h Target)| match world.memory.get(name) {
+            Some(binding) => Global { closure: first(target, &binding.value), ..Global::of(binding) },
             None => Global::default(),
         };
         let slots = world.names.iter().zip(targets).map(slot).collect();
@@ -67,14 +68,14 @@ impl<'h> Globals<'h> {
     }
 
     /// The names and values as they are now, for branches.
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot<'h> {
         Snapshot { slots: self.slots.clone(), others: self.others.clone() }
     }
 
     /// The names and values of a snapshot; writing to them changes nothing else.
-    pub(super) fn restored(snapshot: &Snapshot, targets: &'h [Target]) -> Self {
-        let slot = |(global, target): (&Global, &Target)| Global {
-            first: global.value.as_ref().is_some_and(|value| first(target, value)),
+    pub(super) fn restored(snapshot: &Snapshot<'h>, targets: &'h [Target]) -> Self {
+        let slot = |(global, target): (&Global<'h>, &'h Target)| Global {
+            closure: global.value.as_ref().and_then(|value| first(target, value)),
             ..global.clone()
         };
         let slots = snapshot.slots.iter().zip(targets).map(slot).collect();
@@ -87,10 +88,10 @@ impl<'h> Globals<'h> {
         self.slots.get(global)?.value.as_ref()
     }
 
-    /// The function of the global with this number, when it is the one to borrow.
+    /// The closure of the global with this number, when it may be borrowed until the run ends.
     #[inline]
-    pub(crate) fn target(&self, global: usize) -> Option<&'h Function> {
-        if self.slots.get(global)?.first { self.targets.get(global)?.get().map(|function| &**function) } else { None }
+    pub(crate) fn closure(&self, global: usize) -> Option<&'h Closure> {
+        self.slots.get(global)?.closure
     }
 
     /// The value under a name, for code of earlier programs.
@@ -119,17 +120,17 @@ impl<'h> Globals<'h> {
     }
 
     fn set(&mut self, key: Key, value: Value, doc: Option<Arc<str>>) {
-        let first = match key {
-            Key::Slot(at) => self.targets.get(at).is_some_and(|target| first(target, &value)),
-            Key::Name(_) => false,
+        let closure = match key {
+            Key::Slot(at) => self.targets.get(at).and_then(|target| first(target, &value)),
+            Key::Name(_) => None,
         };
-        let old = self.replace(key, Global { value: Some(value), doc, changed: true, first });
+        let old = self.replace(key, Global { value: Some(value), doc, changed: true, closure });
         if self.fleeting > 0 {
             self.undo.push((key, old));
         }
     }
 
-    fn replace(&mut self, key: Key, global: Global) -> Global {
+    fn replace(&mut self, key: Key, global: Global<'h>) -> Global<'h> {
         match key {
             Key::Slot(at) => match self.slots.get_mut(at) {
                 Some(slot) => std::mem::replace(slot, global),
@@ -192,7 +193,7 @@ impl<'h> Globals<'h> {
     }
 
     /// The names this run has defined.
-    fn changed<'g>(&'g self, world: &'g World<'_>) -> impl Iterator<Item = (Keyword, &'g Global)> {
+    fn changed<'g>(&'g self, world: &'g World<'_>) -> impl Iterator<Item = (Keyword, &'g Global<'h>)> {
         let slots = world.names.iter().copied().zip(&self.slots);
         slots.chain(self.others.iter().map(|(name, global)| (*name, global))).filter(|(_, global)| global.changed)
     }
@@ -210,9 +211,9 @@ impl<'h> Globals<'h> {
     }
 }
 
-impl Global {
+impl Global<'_> {
     fn of(binding: &Binding) -> Self {
-        Self { value: Some(binding.value.clone()), doc: binding.doc.clone(), changed: false, first: false }
+        Self { value: Some(binding.value.clone()), doc: binding.doc.clone(), changed: false, closure: None }
     }
 
     fn binding(&self) -> Option<Binding> {
@@ -220,10 +221,14 @@ impl Global {
     }
 }
 
-/// Keeps the function in the target when it is the first one; true when the target holds this function.
-fn first(target: &Target, value: &Value) -> bool {
-    match value {
-        Value::Function(function) => Arc::ptr_eq(target.get_or_init(|| Arc::clone(function)), function),
-        _ => false,
+/// Keeps the function in the target when it is the first one; the closure there when the target holds this function.
+fn first<'h>(target: &'h Target, value: &Value) -> Option<&'h Closure> {
+    let Value::Function(function) = value else { return None };
+    match target.get_or_init(|| Arc::clone(function)) {
+        kept if Arc::ptr_eq(kept, function) => match &**kept {
+            Function::Closure(closure) => Some(closure),
+            _ => None,
+        },
+        _ => None,
     }
 }

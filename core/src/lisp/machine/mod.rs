@@ -18,11 +18,12 @@ mod world;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 pub(crate) use call::{STACK_MARGIN, not_callable, unbound};
 pub use callee::Callee;
 pub(crate) use code::Frame;
-pub use code::{Closed, Code, Lambda};
+pub use code::{Closed, Code, Flow, Lambda};
 pub(crate) use globals::{Globals, Target};
 pub use limits::Limits;
 pub(crate) use world::World;
@@ -32,12 +33,10 @@ use super::{Call, Error, Halt, Host, R, ToolInfo};
 use crate::heap;
 use crate::reasons::Reason;
 use crate::text::Span;
-use crate::value::{Keyword, Map, Value, is_owed, take_owed};
+use crate::value::{Keyword, Map, Pattern, Value, is_owed, take_owed};
 
 /// Steps between two looks at the clock, the memory and the stop sign.
 const STEPS_PER_LOOK: u64 = 1_024;
-/// Bytes that a branch may hold without telling the others.
-const UNREPORTED_BYTES: i64 = 4_096;
 /// Bytes whose making counts as one step.
 const BYTES_PER_STEP: usize = 256;
 
@@ -51,10 +50,8 @@ pub struct Machine<'h> {
     depth: u64,
     /// Where the native stack must not grow beyond; it grows downwards.
     stack_end: usize,
-    /// Live bytes of this thread that are not the program's.
+    /// Live bytes of this thread that are not the program's, less what the machines hold that this one is a branch of.
     baseline: i64,
-    /// Bytes above the baseline that other branches know of.
-    reported: i64,
     /// Most bytes seen.
     peak: i64,
     pub(crate) world: World<'h>,
@@ -73,6 +70,8 @@ pub struct Machine<'h> {
     /// Where the last keyword was found in a map: the next map is often like the last one.
     hint: usize,
     keywords: BTreeSet<Keyword>,
+    /// Regexes that the program made of texts last, newest first.
+    pub(crate) patterns: Vec<Arc<Pattern>>,
     pub(crate) prints: Vec<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) summaries: Vec<(String, String)>,
@@ -101,7 +100,6 @@ impl<'h> Machine<'h> {
             depth: 0,
             stack_end: 0,
             baseline: heap::live(),
-            reported: 0,
             peak: 0,
             globals: Globals::new(&world, targets),
             world,
@@ -113,6 +111,7 @@ impl<'h> Machine<'h> {
             deadline_ms: None,
             hint: 0,
             keywords: BTreeSet::new(),
+            patterns: Vec::new(),
             prints: Vec::new(),
             calls: Vec::new(),
             summaries: Vec::new(),
@@ -173,11 +172,7 @@ impl<'h> Machine<'h> {
                 .hint("Do less in each branch")
                 .halt();
         }
-        if self.steps > self.limits.steps {
-            return Error::new(Reason::Timeout, format!("the program took more than {} steps", self.limits.steps))
-                .hint("Do less work")
-                .halt();
-        }
+        self.within_steps()?;
         self.hold(0)
     }
 
@@ -188,22 +183,39 @@ impl<'h> Machine<'h> {
         self.ticks(1 + bytes / BYTES_PER_STEP)
     }
 
-    /// Fails when what all branches of the program hold, and `more`, is beyond the limit.
-    fn hold(&mut self, more: i64) -> R<()> {
-        let held = heap::live() - self.baseline;
-        let change = held - self.reported;
-        if change.abs() > UNREPORTED_BYTES {
-            self.reported = held;
-            self.world.shared.hold(change);
-        }
-        let held = self.world.shared.held();
-        self.peak = self.peak.max(held);
-        let needed = held.saturating_add(more);
-        if needed <= i64::try_from(self.limits.memory_bytes).unwrap_or(i64::MAX) {
+    /// Fails when the steps counted so far are too many.
+    fn within_steps(&self) -> R<()> {
+        if self.steps() <= self.limits.steps {
             return Ok(());
         }
+        Error::new(Reason::Timeout, format!("the program took more than {} steps", self.limits.steps))
+            .hint("Do less work")
+            .halt()
+    }
+
+    /// Bytes that this branch holds, and those that it is a branch of. What other branches hold does not count: it
+    /// depends on chance which of them run at the same time.
+    fn held(&self) -> i64 {
+        heap::live() - self.baseline
+    }
+
+    /// Fails when what the program holds, and `more`, is beyond the limit.
+    fn hold(&mut self, more: i64) -> R<()> {
+        let held = self.held();
+        self.peak = self.peak.max(held);
+        self.within_bytes(held, more)
+    }
+
+    /// Fails when so many bytes are beyond the limit. How many are held is not told: it is not the same to the byte in
+    /// each run.
+    fn within_bytes(&self, held: i64, more: i64) -> R<()> {
         let limit = self.limits.memory_bytes;
-        Error::new(Reason::MemoryExceeded, format!("the program needs {needed} bytes, and may hold {limit}"))
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        if held.saturating_add(more) <= most {
+            return Ok(());
+        }
+        let needed = if more > most { format!("{more} at once") } else { "more".to_owned() };
+        Error::new(Reason::MemoryExceeded, format!("the program may hold {limit} bytes, and needs {needed}"))
             .hint("Keep less at a time: filter, count or sum instead of collecting")
             .halt()
     }
@@ -298,7 +310,7 @@ impl<'h> Machine<'h> {
 
     /// Most bytes seen so far.
     pub(crate) fn peak(&self) -> u64 {
-        u64::try_from(self.peak.max(heap::live() - self.baseline)).unwrap_or(0)
+        u64::try_from(self.peak.max(self.held())).unwrap_or(0)
     }
 
     /// The number of a new closure.

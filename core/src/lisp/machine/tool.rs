@@ -1,5 +1,7 @@
 //! Calling tools: which arguments they get (language contract §11) and what is recorded.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::Machine;
 use crate::lisp::boundary::tool_args;
 use crate::lisp::{Call, CallAddress, Error, Failure, Halt, R, described};
@@ -15,12 +17,15 @@ impl Machine<'_> {
         if !self.world.shared.begin_call(self.limits().tool_calls) {
             let limit = self.limits().tool_calls.unwrap_or_default();
             return Error::new(Reason::ToolCallLimitExceeded, format!("a program may call tools {limit} times"))
+                .hint("Call fewer tools, or return what is known and go on in the next program")
                 .within(format!("tool/{tool}"))
                 .halt();
         }
         let at = CallAddress { branches: self.branches.clone(), call: self.made };
         self.made += 1;
-        let answer = self.world.host.call(&at, tool, &args);
+        let host = self.world.host;
+        let answer = catch_unwind(AssertUnwindSafe(|| host.call(&at, tool, &args)))
+            .unwrap_or_else(|_| Err(Failure::Tool("it broke off".to_owned())));
         let record = |result| self.calls.push(Call { at, tool: tool.to_owned(), args, result });
         match answer {
             Ok(value) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lisp::run::Memory;
 use crate::lisp::{AbsentData, Host, ToolInfo};
@@ -37,24 +37,12 @@ pub(crate) struct Shared {
     workers: AtomicU64,
     /// Tool calls begun.
     tool_calls: AtomicU64,
-    /// Bytes held.
-    held: AtomicI64,
 }
 
 impl Shared {
     /// Begins a tool call; false when the limit is reached.
     pub(crate) fn begin_call(&self, limit: Option<u64>) -> bool {
         self.tool_calls.fetch_add(1, Ordering::Relaxed) < limit.unwrap_or(u64::MAX)
-    }
-
-    /// A branch holds so many bytes more.
-    pub(crate) fn hold(&self, change: i64) {
-        self.held.fetch_add(change, Ordering::Relaxed);
-    }
-
-    /// Bytes that all branches hold.
-    pub(crate) fn held(&self) -> i64 {
-        self.held.load(Ordering::Relaxed)
     }
 
     /// Takes a thread if one is free.

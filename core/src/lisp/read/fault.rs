@@ -26,6 +26,7 @@ pub(super) fn too_deep(most: usize, span: Span) -> Error {
 
 pub(super) fn too_many_digits(digits: usize, most: usize, span: Span) -> Error {
     parse_error(format!("an integer of {digits} digits; at most {most} can be written"), span)
+        .hint("Write it as a string, or compute it")
 }
 
 pub(super) fn number(span: Span) -> Error {

@@ -8,13 +8,16 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
-use hashbrown::HashSet;
+use std::rc::Rc;
 
+use hashbrown::HashMap;
+
+use super::watch::Watch;
 use super::{Error, Form, Shape};
 use crate::limits::{PROGRAM_BYTES, PROGRAM_NESTING, PROGRAM_SYMBOLS};
 use crate::text::Span;
 use crate::text::lex::lisp::{Bracket, Ending, Lexeme, Lexemes, Opener};
-use crate::value::Value;
+use crate::value::{Keyword, Value};
 
 /// What a program's text may be at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +38,17 @@ impl Default for Budget {
 ///
 /// Fails with `program_too_large`, `parse_error` or `symbol_limit_exceeded`, in this order.
 pub fn read(source: &str, budget: Budget) -> Result<Vec<Form>, Error> {
+    read_watched(source, budget, &Watch::none())
+}
+
+/// The same, unless it is stopped.
+pub(super) fn read_watched(source: &str, budget: Budget, watch: &Watch<'_>) -> Result<Vec<Form>, Error> {
     if source.len() > budget.bytes {
         return Err(fault::too_large(source.len(), budget.bytes));
     }
     let mut reader = Reader::new(source, budget);
     for (span, lexeme) in Lexemes::new(source) {
+        watch.step()?;
         reader.take(span, lexeme)?;
     }
     reader.finish()
@@ -60,32 +69,31 @@ struct Reader<'a> {
     /// Finished forms of all open levels, outermost first.
     forms: Vec<Form>,
     names: Names<'a>,
-    /// Where the last token ends, when it ends in a quote and is no character.
-    quote: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
     fn new(source: &'a str, budget: Budget) -> Self {
-        Self { source, levels: Vec::new(), forms: Vec::new(), names: Names::new(source, budget.symbols), quote: None }
+        Self { source, levels: Vec::new(), forms: Vec::new(), names: Names::new(budget.symbols) }
     }
 
     fn take(&mut self, span: Span, lexeme: Lexeme) -> Result<(), Error> {
-        let text = span.text(self.source);
-        let quote = self.quote.take();
+        match lexeme {
+            Lexeme::Space | Lexeme::Comment => return Ok(()),
+            Lexeme::Close(bracket) => return self.close(bracket, span),
+            _ => {}
+        }
         // As the reference has it: an empty bracket one level deeper than allowed is fine, for nothing is inside of it.
         let most = PROGRAM_NESTING.usual() as usize;
-        if self.levels.len() > most && !matches!(lexeme, Lexeme::Close(_) | Lexeme::Space | Lexeme::Comment) {
+        if self.levels.len() > most {
             return Err(fault::too_deep(most, span));
         }
+        if let Lexeme::Open(opener) = lexeme {
+            return self.open(opener, span);
+        }
+        let text = span.text(self.source);
         let shape = match lexeme {
-            Lexeme::Space | Lexeme::Comment => return Ok(()),
-            Lexeme::Open(opener) => return self.open(opener, span, quote),
-            Lexeme::Close(bracket) => return self.close(bracket, span),
-            Lexeme::Symbol | Lexeme::Placeholder => {
-                self.names.symbol(text);
-                Shape::Symbol(text.into())
-            }
-            Lexeme::Keyword => Shape::Literal(self.names.keyword(text)),
+            Lexeme::Symbol | Lexeme::Placeholder => Shape::Symbol(self.names.symbol(text)),
+            Lexeme::Keyword => Shape::Literal(Value::Keyword(self.names.keyword(text))),
             Lexeme::Integer => Shape::Literal(literal::integer(text, span)?),
             Lexeme::Float => Shape::Literal(literal::float(text, span)?),
             Lexeme::SpecialFloat => Shape::Literal(literal::special_float(text)),
@@ -96,24 +104,22 @@ impl<'a> Reader<'a> {
                 return Err(fault::open_text(lexeme, span));
             }
             Lexeme::Char => Shape::Literal(literal::character(&text[1..])),
-            Lexeme::Quoted => {
-                self.names.symbol(&text[1..]);
-                Shape::Quoted(text[1..].into())
-            }
-            Lexeme::Var => {
-                self.names.symbol(&text[2..]);
-                Shape::Var(text[2..].into())
-            }
+            Lexeme::Quoted => Shape::Quoted(self.names.symbol(&text[1..])),
+            Lexeme::Var => Shape::Var(self.names.symbol(&text[2..])),
             Lexeme::Discard => return Err(fault::discard(span)),
             Lexeme::Unknown => return Err(fault::unknown(self.source, span)),
+            Lexeme::Space | Lexeme::Comment | Lexeme::Open(_) | Lexeme::Close(_) => return Ok(()),
         };
-        self.quote = (lexeme != Lexeme::Char && text.ends_with('\'')).then_some(span.end);
         self.forms.push(Form { shape, span });
         Ok(())
     }
 
-    fn open(&mut self, opener: Opener, span: Span, quote: Option<usize>) -> Result<(), Error> {
-        if quote == Some(span.start) && !matches!(opener, Opener::Set | Opener::Short) {
+    fn open(&mut self, opener: Opener, span: Span) -> Result<(), Error> {
+        let byte_before = span.start.checked_sub(1).and_then(|before| self.source.as_bytes().get(before));
+        let after_quote = byte_before == Some(&b'\'') && !matches!(opener, Opener::Set | Opener::Short);
+        // A name may end in a quote, and so may a character, which is fine.
+        let is_name = |form: &Form| form.span.end == span.start && !matches!(form.shape, Shape::Literal(_));
+        if after_quote && self.forms.last().is_some_and(is_name) {
             return Err(fault::quoted_bracket(Span::new(span.start - 1, span.end)));
         }
         self.levels.push(Level { opener, span, before: self.forms.len() });
@@ -126,7 +132,7 @@ impl<'a> Reader<'a> {
             return Err(fault::mismatch(self.source, level.opener, level.span, bracket, span));
         }
         let whole = Span::new(level.span.start, span.end);
-        let forms: Vec<Form> = self.forms.drain(level.before..).collect();
+        let forms: Rc<[Form]> = self.forms.drain(level.before..).collect();
         let shape = match level.opener {
             Opener::List => Shape::List(forms),
             Opener::Vector => Shape::Vector(forms),
@@ -151,36 +157,38 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Counts the different names of a program. Keywords beyond the limit are not interned, for interned names stay until
-/// the process ends.
+/// The different names of a program, each interned once. Names beyond the limit are not interned, for interned names stay
+/// until the process ends.
 struct Names<'a> {
     most: usize,
-    /// `None` when the text is too short to hold too many.
-    seen: Option<HashSet<&'a str>>,
+    /// By their text; keywords are told apart from symbols by their colon.
+    seen: HashMap<&'a str, Keyword>,
 }
 
 impl<'a> Names<'a> {
-    fn new(source: &str, most: usize) -> Self {
-        // Between two names stands at least one byte, or one begins with a colon.
-        let possible = source.len().div_ceil(2);
-        Self { most, seen: (possible > most).then(HashSet::new) }
+    fn new(most: usize) -> Self {
+        Self { most, seen: HashMap::new() }
     }
 
     fn too_many(&self) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.len() > self.most)
+        self.seen.len() > self.most
     }
 
-    /// Keywords are counted apart from symbols by their colon.
-    fn symbol(&mut self, text: &'a str) {
-        if let Some(seen) = &mut self.seen
-            && seen.len() <= self.most
-        {
-            seen.insert(text);
+    fn symbol(&mut self, text: &'a str) -> Keyword {
+        self.name(text, text)
+    }
+
+    fn keyword(&mut self, text: &'a str) -> Keyword {
+        self.name(text, &text[1..])
+    }
+
+    /// With too many names the program is refused at its end, so that it does not matter what they are.
+    fn name(&mut self, text: &'a str, name: &str) -> Keyword {
+        let room = self.seen.len() < self.most;
+        match self.seen.get(text) {
+            Some(known) => *known,
+            None if self.too_many() => Keyword::intern(""),
+            None => *self.seen.entry(text).or_insert_with(|| Keyword::intern(if room { name } else { "" })),
         }
-    }
-
-    fn keyword(&mut self, text: &'a str) -> Value {
-        self.symbol(text);
-        if self.too_many() { Value::Nil } else { Value::keyword(&text[1..]) }
     }
 }

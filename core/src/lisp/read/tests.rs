@@ -22,9 +22,9 @@ fn one(form: &Form) -> String {
             format!("{kind}{value}")
         }
         Shape::Regex(source) => format!("#/{source}/"),
-        Shape::Symbol(name) => name.to_string(),
-        Shape::Quoted(name) => format!("'{name}"),
-        Shape::Var(name) => format!("#'{name}"),
+        Shape::Symbol(name) => name.name().to_owned(),
+        Shape::Quoted(name) => format!("'{}", name.name()),
+        Shape::Var(name) => format!("#'{}", name.name()),
         Shape::List(forms) => format!("({})", shown(forms)),
         Shape::Vector(forms) => format!("[{}]", shown(forms)),
         Shape::Map(forms) => format!("{{{}}}", shown(forms)),

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::texts::Texts;
 use super::{Json, Node};
 use crate::limits::JSON_DEPTH;
 use crate::value::{Map, Value};
@@ -13,24 +14,24 @@ use crate::value::{Map, Value};
 pub const TOO_DEEP: &str = "…";
 
 impl Json {
-    /// The same as a value: keys become strings, maps sorted. Equal keys share one string, so that rows of a table take
-    /// little room and their fields are found quickly.
+    /// The same as a value: keys become strings, maps sorted. Equal short texts share one string, so that rows of a table
+    /// take little room, and their fields and groups are found quickly.
     pub fn to_value(&self) -> Value {
-        self.with_keys(&mut HashMap::new())
+        self.with_texts(&mut Texts::default())
     }
 
-    fn with_keys<'a>(&'a self, keys: &mut HashMap<&'a str, Value>) -> Value {
+    fn with_texts<'a>(&'a self, texts: &mut Texts<'a>) -> Value {
         match &self.node {
             Node::Null => Value::Nil,
             Node::Bool(value) => Value::Bool(*value),
             Node::Int(value) => Value::Int(*value),
             Node::Big(value) => Value::integer((**value).clone()),
             Node::Float(value) => Value::Float(*value),
-            Node::Str(text) => Value::str(text.as_str()),
-            Node::List(items) => Value::list(items.iter().map(|item| item.with_keys(keys))),
+            Node::Str(text) => texts.value(text),
+            Node::List(items) => Value::list(items.iter().map(|item| item.with_texts(texts))),
             Node::Object(members) => Value::map(members.iter().map(|member| {
-                let key = keys.entry(&member.key).or_insert_with(|| Value::str(member.key.as_str())).clone();
-                (key, member.value.with_keys(keys))
+                let key = texts.key(&member.key);
+                (key, member.value.with_texts(texts))
             })),
         }
     }

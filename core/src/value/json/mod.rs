@@ -7,6 +7,7 @@ mod convert;
 mod members;
 mod path;
 mod read;
+mod texts;
 mod values;
 mod write;
 
@@ -17,7 +18,7 @@ pub use members::Members;
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};
 pub(crate) use values::parse_value;
-pub(crate) use write::{write_float, write_string};
+pub(crate) use write::write_string;
 
 use crate::text::Span;
 

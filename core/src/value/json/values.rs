@@ -1,17 +1,11 @@
-//! JSON text straight to values, for programs: no tree in between, and equal keys of one text share their strings.
+//! JSON text straight to values, for programs: no tree in between, and equal short texts share their strings.
 //!
 //! The work is reported to the caller as it is done, who may end it.
 
-use std::collections::HashMap;
-
 use super::JsonError;
 use super::read::Reader;
+use super::texts::Texts;
 use crate::value::{Map, Value};
-
-/// Most different keys of one text that are shared.
-const MOST_KEYS: usize = 1_024;
-/// Longest key that is shared, in bytes.
-const LONGEST_KEY: usize = 64;
 
 /// Reads one JSON value, as [`super::parse`] does. `report` gets the number of parts and bytes worth reporting; its error
 /// ends the reading and is the outer error.
@@ -19,7 +13,7 @@ pub(crate) fn parse_value<E>(
     source: &str,
     report: impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Result<Value, JsonError>, E> {
-    let mut values = Values { reader: Reader::new(source), keys: HashMap::new(), report };
+    let mut values = Values { reader: Reader::new(source), texts: Texts::default(), report };
     match values.whole() {
         Ok(value) => Ok(Ok(value)),
         Err(Ended::Invalid(error)) => Ok(Err(error)),
@@ -40,7 +34,7 @@ impl<E> From<JsonError> for Ended<E> {
 
 struct Values<'a, F> {
     reader: Reader<'a>,
-    keys: HashMap<&'a str, Value>,
+    texts: Texts<'a>,
     report: F,
 }
 
@@ -72,7 +66,7 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
             }
             _ => {
                 let value = match self.reader.plain_string() {
-                    Some(text) => Value::from(text),
+                    Some(text) => self.texts.value(text),
                     None => self.reader.value()?.to_value(),
                 };
                 (self.report)((self.reader.at - start) / 16).map_err(Ended::Stopped)?;
@@ -87,15 +81,10 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Values<'_, F> {
         if self.reader.peek() != Some(b'"') {
             return Err(self.reader.error("expected a key in double quotes").into());
         }
-        let Some(key) = self.reader.plain_string() else { return Ok(self.reader.string()?.into()) };
-        if let Some(known) = self.keys.get(key) {
-            return Ok(known.clone());
+        match self.reader.plain_string() {
+            Some(key) => Ok(self.texts.key(key)),
+            None => Ok(self.reader.string()?.into()),
         }
-        let value = Value::from(key);
-        if key.len() <= LONGEST_KEY && self.keys.len() < MOST_KEYS {
-            self.keys.insert(key, value.clone());
-        }
-        Ok(value)
     }
 
     fn list(&mut self) -> Result<Value, Ended<E>> {

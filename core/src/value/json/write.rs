@@ -68,7 +68,7 @@ fn close(out: &mut String, empty: bool, indent: Option<&str>, level: usize, brac
 }
 
 /// Shortest text that reads back as the same double, always with a point or an exponent.
-pub(crate) fn write_float(out: &mut String, value: f64) {
+fn write_float(out: &mut String, value: f64) {
     if !value.is_finite() {
         out.push_str("null");
         return;

@@ -29,7 +29,7 @@ pub fn parse_double(text: &str) -> Option<Value> {
     };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits(whole) && fraction.is_none_or(digits) && exponent.is_none_or(digits) {
-        text.parse().ok().map(Value::Float)
+        text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
     } else {
         None
     }
@@ -44,7 +44,20 @@ pub fn shortest(float: f64) -> String {
     if float.is_infinite() {
         return if float > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
-    // `{:e}` gives the shortest digits that read back: `1.5e10`, `1e-7`.
+    let (plain, scientific) = forms(float);
+    let is_plain = float.abs() < PLAIN_BELOW && (float.fract() == 0.0 || plain.len() <= scientific.len());
+    if is_plain { plain } else { scientific }
+}
+
+/// The shortest text that reads back as this finite float, as JSON that programs write has it: `0.1`, `1.0e3`.
+pub fn compact(float: f64) -> String {
+    let (plain, scientific) = forms(float);
+    if plain.len() <= scientific.len() { plain } else { scientific }
+}
+
+/// A finite float with the fewest digits that read back, without and with an exponent.
+fn forms(float: f64) -> (String, String) {
+    // `{:e}` gives those digits: `1.5e10`, `1e-7`.
     let text = format!("{float:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -56,6 +69,5 @@ pub fn shortest(float: f64) -> String {
         let text = format!("{float}");
         if text.contains('.') { text } else { text + ".0" }
     };
-    let is_plain = float.abs() < PLAIN_BELOW && (float.fract() == 0.0 || plain.len() <= scientific.len());
-    if is_plain { plain } else { scientific }
+    (plain, scientific)
 }

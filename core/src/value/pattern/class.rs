@@ -42,6 +42,11 @@ impl Class {
         Self { ascii, rest: ranges.into_iter().filter(|(_, last)| !last.is_ascii()).collect() }
     }
 
+    /// How many ranges beyond ASCII it has.
+    pub(super) fn ranges(&self) -> usize {
+        self.rest.len()
+    }
+
     /// Is the character in the set?
     #[inline]
     pub(super) fn contains(&self, c: char) -> bool {

@@ -3,10 +3,19 @@
 //! In: trees as `fancy_regex` reads them. Out: instructions. Groups keep the numbers of their order in the source, also
 //! where a counted repetition writes their part out more than once.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use fancy_regex::{Absent, Assertion, BacktrackingControlVerb, Expr, LookAround};
 
 use super::class::Class;
 use super::program::{BadPattern, Insn, MOST_INSNS, Place, Test};
+
+/// Steps that making a set takes, and each range of it. One with the letters of all languages has about 700.
+const STEPS_PER_CLASS: usize = 200;
+const STEPS_PER_RANGE: usize = 50;
+/// Ranges after which no more sets are made.
+const MOST_RANGES: usize = 10_000;
 
 /// The compiler's state.
 pub(super) struct Emitter {
@@ -17,18 +26,75 @@ pub(super) struct Emitter {
     slots: usize,
     /// What `$` stands for: `\z` in the source makes it strict, since both are the same in the tree.
     text_end: Place,
+    /// The sets so far by how they are written: one that a counted repetition writes out many times is made once.
+    classes: HashMap<String, Option<Arc<Class>>>,
+    /// Ranges of all sets.
+    ranges: usize,
 }
 
 impl Emitter {
     pub(super) fn new(source: &str, tree: &Expr) -> Self {
         let groups = 1 + count_groups(tree);
         let text_end = if source.contains("\\z") { Place::TextEnd } else { Place::LastLineEnd };
-        Self { insns: Vec::new(), next_group: 1, groups, slots: groups * 2, text_end }
+        Self {
+            insns: Vec::new(),
+            next_group: 1,
+            groups,
+            slots: groups * 2,
+            text_end,
+            classes: HashMap::new(),
+            ranges: 0,
+        }
     }
 
-    /// The instructions, the number of groups and that of slots.
-    pub(super) fn finish(self) -> (Vec<Insn>, usize, usize) {
-        (self.insns, self.groups, self.slots)
+    /// The instructions, the number of groups and that of slots, and what it has cost.
+    pub(super) fn finish(self) -> (Vec<Insn>, usize, usize, usize) {
+        let work = self.insns.len() + self.classes.len() * STEPS_PER_CLASS + self.ranges * STEPS_PER_RANGE;
+        (self.insns, self.groups, self.slots, work)
+    }
+
+    /// The set that is written like this; `None` when it is none.
+    fn class(&mut self, expression: &str) -> Result<Option<Arc<Class>>, BadPattern> {
+        if let Some(known) = self.classes.get(expression) {
+            return Ok(known.clone());
+        }
+        if self.ranges > MOST_RANGES {
+            return Err(BadPattern::new("its sets hold too many ranges of characters"));
+        }
+        let class = Class::of(expression).map(Arc::new);
+        self.ranges += class.as_ref().map_or(0, |class| class.ranges());
+        self.classes.insert(expression.to_owned(), class.clone());
+        Ok(class)
+    }
+
+    fn literal(&mut self, c: char, casei: bool) -> Result<Test, BadPattern> {
+        if !casei {
+            return Ok(Test::Char(c));
+        }
+        let mut text = String::from("(?i)");
+        text.push_str(&fancy_regex::escape(c.encode_utf8(&mut [0; 4])));
+        Ok(self.class(&text)?.map_or(Test::Char(c), Test::Class))
+    }
+
+    /// The test that an expression for exactly one character is; `None` for others.
+    fn single(&mut self, expr: &Expr) -> Result<Option<Test>, BadPattern> {
+        Ok(match expr {
+            Expr::Any { newline: true, .. } => Some(Test::Any),
+            Expr::Any { newline: false, .. } => Some(Test::Line),
+            Expr::Literal { val, casei } => {
+                let mut chars = val.chars();
+                match (chars.next(), chars.next()) {
+                    (Some(only), None) => Some(self.literal(only, *casei)?),
+                    _ => None,
+                }
+            }
+            Expr::Delegate { inner, casei } => {
+                let class = if *casei { self.class(&format!("(?i){inner}"))? } else { self.class(inner)? };
+                let class = class.ok_or_else(|| BadPattern::new(format!("the set {inner} is not valid")))?;
+                Some(Test::Class(class))
+            }
+            _ => None,
+        })
     }
 
     fn add(&mut self, insn: Insn) -> Result<usize, BadPattern> {
@@ -44,11 +110,12 @@ impl Emitter {
             Expr::Empty | Expr::Absent(Absent::Clear) => {}
             Expr::Literal { val, casei } => {
                 for c in val.chars() {
-                    self.add(Insn::One(literal(c, *casei)))?;
+                    let test = self.literal(c, *casei)?;
+                    self.add(Insn::One(test))?;
                 }
             }
             Expr::Any { .. } | Expr::Delegate { .. } => {
-                let test = single(expr)?.ok_or_else(unsupported)?;
+                let test = self.single(expr)?.ok_or_else(unsupported)?;
                 self.add(Insn::One(test))?;
             }
             Expr::Assertion(assertion) => _ = self.add(Insn::At(self.place(*assertion)))?,
@@ -96,13 +163,13 @@ impl Emitter {
 
     /// `\R`: `\r\n` as one, or any character that ends a line, for good.
     fn newline(&mut self) -> Result<(), BadPattern> {
-        let class = Class::of(r"[\n\x0b\x0c\r\u{85}\u{2028}\u{2029}]").ok_or_else(unsupported)?;
+        let class = self.class(r"[\n\x0b\x0c\r\u{85}\u{2028}\u{2029}]")?.ok_or_else(unsupported)?;
         let atomic = self.add(Insn::Fail)?;
         let split = self.add(Insn::Fail)?;
         self.add(Insn::One(Test::Char('\r')))?;
         self.add(Insn::One(Test::Char('\n')))?;
         self.add(Insn::Accept)?;
-        let second = self.add(Insn::One(Test::Class(Box::new(class))))?;
+        let second = self.add(Insn::One(Test::Class(class)))?;
         self.add(Insn::Accept)?;
         self.insns[split] = Insn::Split { first: split + 1, second };
         self.insns[atomic] = Insn::Atomic { end: self.insns.len() };
@@ -150,7 +217,7 @@ impl Emitter {
         if max < min {
             return Err(BadPattern::new("a repetition's largest count is below its smallest"));
         }
-        if let Some(test) = single(child)? {
+        if let Some(test) = self.single(child)? {
             self.add(Insn::Run { test, min, max, greedy })?;
             return Ok(());
         }
@@ -224,36 +291,6 @@ impl Emitter {
 
 fn unsupported() -> BadPattern {
     BadPattern::new("recursion, absent operators and most control verbs are not supported")
-}
-
-fn literal(c: char, casei: bool) -> Test {
-    if !casei {
-        return Test::Char(c);
-    }
-    let mut text = String::from("(?i)");
-    text.push_str(&fancy_regex::escape(c.encode_utf8(&mut [0; 4])));
-    Class::of(&text).map_or(Test::Char(c), |class| Test::Class(Box::new(class)))
-}
-
-/// The test that an expression for exactly one character is; `None` for others.
-fn single(expr: &Expr) -> Result<Option<Test>, BadPattern> {
-    Ok(match expr {
-        Expr::Any { newline: true, .. } => Some(Test::Any),
-        Expr::Any { newline: false, .. } => Some(Test::Line),
-        Expr::Literal { val, casei } => {
-            let mut chars = val.chars();
-            match (chars.next(), chars.next()) {
-                (Some(only), None) => Some(literal(only, *casei)),
-                _ => None,
-            }
-        }
-        Expr::Delegate { inner, casei } => {
-            let class = if *casei { Class::of(&format!("(?i){inner}")) } else { Class::of(inner) };
-            let class = class.ok_or_else(|| BadPattern::new(format!("the set {inner} is not valid")))?;
-            Some(Test::Class(Box::new(class)))
-        }
-        _ => None,
-    })
 }
 
 /// Fewest and most characters that an expression matches; `usize::MAX` = any number.

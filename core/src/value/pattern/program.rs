@@ -1,5 +1,7 @@
 //! What a regular expression is compiled to: instructions for the backtracking search.
 
+use std::sync::Arc;
+
 use fancy_regex::{Error, Expr, ParseError};
 
 use super::class::Class;
@@ -34,7 +36,7 @@ pub(super) enum Test {
     /// Any.
     Any,
     /// One of a set.
-    Class(Box<Class>),
+    Class(Arc<Class>),
 }
 
 impl Test {
@@ -114,6 +116,8 @@ pub(crate) struct Program {
     pub(super) first: Option<Test>,
     /// A character that every match holds, if that can be said.
     pub(super) held: Option<char>,
+    /// Steps that compiling took.
+    work: usize,
 }
 
 impl Program {
@@ -126,11 +130,11 @@ impl Program {
         })?;
         let mut emitter = Emitter::new(&spelled, &tree.expr);
         emitter.emit(&tree.expr)?;
-        let (mut insns, groups, slots) = emitter.finish();
+        let (mut insns, groups, slots, work) = emitter.finish();
         insns.push(Insn::Accept);
         let names = tree.named_groups.iter().map(|(name, group)| (name.as_str().into(), *group)).collect();
         let (first, held) = (first(&insns), held(&insns));
-        Ok(Self { insns, slots, groups, names, first, held })
+        Ok(Self { insns, slots, groups, names, first, held, work })
     }
 
     /// Groups, the whole match included.
@@ -138,9 +142,9 @@ impl Program {
         self.groups
     }
 
-    /// Is it small enough to be kept for another time?
-    pub(crate) fn is_small(&self) -> bool {
-        self.insns.len() < 1_000
+    /// Steps that compiling took.
+    pub(crate) fn work(&self) -> usize {
+        self.work
     }
 
     /// The number of the group with this name.

@@ -9,6 +9,7 @@ mod iter;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use self::hashed::Hashed;
 pub(super) use self::iter::{IntoIter, Iter};
@@ -78,16 +79,10 @@ impl<V> Table<V> {
     #[inline]
     pub(crate) fn entry(&self, key: &Value) -> Option<(&Value, &V)> {
         match &self.0 {
-            Entries::Small(entries) if entries.len() <= FEW => {
-                let entry = match key {
-                    Value::Keyword(word) => {
-                        entries.iter().find(|(have, _)| matches!(have, Value::Keyword(have) if have == word))
-                    }
-                    key => entries.iter().find(|(have, _)| have == key),
-                };
-                entry.map(|(key, value)| (key, value))
+            Entries::Small(entries) => {
+                let at = seek(entries, key)?;
+                entries.get(at).map(|(key, value)| (key, value))
             }
-            Entries::Small(entries) => found(entries, |have| have.cmp(key)),
             Entries::Hashed(hashed) => hashed.entry(key),
             Entries::Tree(tree) => tree.get_key_value(key),
         }
@@ -114,7 +109,7 @@ impl<V> Table<V> {
     pub(crate) fn get_mut(&mut self, key: &Value) -> Option<&mut V> {
         match &mut self.0 {
             Entries::Small(entries) => {
-                let at = place(entries, key).ok()?;
+                let at = seek(entries, key)?;
                 entries.get_mut(at).map(|(_, value)| value)
             }
             Entries::Hashed(hashed) => hashed.get_mut(key),
@@ -134,9 +129,9 @@ impl<V> Table<V> {
 
     /// Sets a key, returning the value it had. The key itself stays the one given first.
     pub(crate) fn insert(&mut self, key: Value, value: V) -> Option<V> {
-        self.make_room(&key);
+        self.make_room(SMALL, &key);
         match &mut self.0 {
-            Entries::Small(entries) => match place(entries, &key) {
+            Entries::Small(entries) => match seek_place(entries, &key) {
                 Ok(at) => entries.get_mut(at).map(|(_, have)| std::mem::replace(have, value)),
                 Err(at) => {
                     entries.insert(at, (key, value));
@@ -154,10 +149,27 @@ impl<V> Table<V> {
     where
         V: Default,
     {
-        self.make_room(&key);
+        self.slot_among(SMALL, key)
+    }
+
+    /// The same for a table that grows under keys that come again and again: they are hashed sooner.
+    #[inline]
+    pub(crate) fn group(&mut self, key: Value) -> &mut V
+    where
+        V: Default,
+    {
+        self.slot_among(FEW, key)
+    }
+
+    #[inline]
+    fn slot_among(&mut self, small: usize, key: Value) -> &mut V
+    where
+        V: Default,
+    {
+        self.make_room(small, &key);
         match &mut self.0 {
             Entries::Small(entries) => {
-                let at = place(entries, &key).unwrap_or_else(|at| {
+                let at = seek_place(entries, &key).unwrap_or_else(|at| {
                     entries.insert(at, (key, V::default()));
                     at
                 });
@@ -168,13 +180,13 @@ impl<V> Table<V> {
         }
     }
 
-    /// Chooses another representation when this one cannot take the key.
+    /// Chooses another representation when this one, which may have so many `small` entries, cannot take the key.
     #[inline]
-    fn make_room(&mut self, key: &Value) {
+    fn make_room(&mut self, small: usize, key: &Value) {
         match &mut self.0 {
-            Entries::Small(entries) if entries.len() == SMALL && place(entries, key).is_err() => {
+            Entries::Small(entries) if entries.len() >= small && seek(entries, key).is_none() => {
                 *self = Self::large(std::mem::take(entries));
-                self.make_room(key);
+                self.make_room(small, key);
             }
             Entries::Hashed(hashed) if !hashed.takes(key) => {
                 self.as_tree();
@@ -205,7 +217,7 @@ impl<V> Table<V> {
     pub(crate) fn remove(&mut self, key: &Value) -> Option<V> {
         match &mut self.0 {
             Entries::Small(entries) => {
-                let at = place(entries, key).ok()?;
+                let at = seek(entries, key)?;
                 Some(entries.remove(at).1)
             }
             Entries::Hashed(hashed) => {
@@ -233,6 +245,10 @@ impl<V> Table<V> {
     pub(crate) fn map<W>(self, value: impl Fn(V) -> W) -> Table<W> {
         let changed = |(key, old)| (key, value(old));
         Table(match self.0 {
+            Entries::Hashed(hashed) if hashed.entries().len() <= SMALL => {
+                Entries::Small(hashed.into_sorted().into_iter().map(changed).collect())
+            }
+            Entries::Tree(tree) if tree.len() <= SMALL => Entries::Small(tree.into_iter().map(changed).collect()),
             Entries::Small(entries) => Entries::Small(entries.into_iter().map(changed).collect()),
             Entries::Hashed(hashed) => Entries::Hashed(Box::new(hashed.map(value))),
             Entries::Tree(tree) => Entries::Tree(tree.into_iter().map(changed).collect()),
@@ -296,6 +312,36 @@ fn is_hashable(key: &Value) -> bool {
         Value::List(items) => items.len() <= FEW && !items.iter().any(Value::holds_values),
         key => !key.holds_values(),
     }
+}
+
+/// Where a name stands among the entries, told by what it is alone, without reading it.
+#[inline]
+fn same<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
+    match key {
+        Value::Keyword(word) => {
+            entries.iter().position(|(have, _)| matches!(have, Value::Keyword(have) if have == word))
+        }
+        Value::Str(text) => {
+            entries.iter().position(|(have, _)| matches!(have, Value::Str(have) if Arc::ptr_eq(have, text)))
+        }
+        _ => None,
+    }
+}
+
+/// Where a key stands among sorted entries.
+#[inline]
+fn seek<V>(entries: &[(Value, V)], key: &Value) -> Option<usize> {
+    same(entries, key).or_else(|| match key {
+        Value::Keyword(_) => None,
+        key if entries.len() <= FEW => entries.iter().position(|(have, _)| have == key),
+        key => place(entries, key).ok(),
+    })
+}
+
+/// The same, or where it would stand.
+#[inline]
+fn seek_place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {
+    same(entries, key).map_or_else(|| place(entries, key), Ok)
 }
 
 fn place<V>(entries: &[(Value, V)], key: &Value) -> Result<usize, usize> {

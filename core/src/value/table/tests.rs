@@ -32,6 +32,21 @@ enum Step {
     Look,
 }
 
+#[test]
+fn groups_are_hashed_while_they_grow_and_small_again_afterwards() {
+    for kinds in [0..4, 0..7, 4..5] {
+        let keys: Vec<Value> = kinds.flat_map(|kind| (0..5).map(move |n| key(kind, n * 7 % 5))).collect();
+        let (mut groups, mut model) = (Table::<i64>::default(), BTreeMap::new());
+        for (at, key) in (0..).zip(keys.iter().chain(&keys)) {
+            *groups.group(key.clone()) += at;
+            *model.entry(key.clone()).or_insert(0) += at;
+        }
+        let groups = groups.map(|sum| -sum);
+        assert_eq!(groups.small().is_some(), model.len() <= SMALL);
+        assert!(groups.iter().map(|(key, sum)| (key, -sum)).eq(model.iter().map(|(key, sum)| (key, *sum))));
+    }
+}
+
 fn steps(kinds: std::ops::Range<u8>, most: i64) -> impl Strategy<Value = Vec<Step>> {
     let step = (0..20, kinds, 0..most).prop_map(|(what, kind, n)| match what {
         0 => Step::Remove(kind, n),

@@ -3,12 +3,14 @@
 //! In: one input, a program or a command with `:`. Out: text on stdout and stderr.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Binding, Dialect, Input, Memory, Signal};
+use ptc_core::lisp::{Binding, Budget, Dialect, Input, Memory, Outcome, Signal, read};
+use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use super::complete::Known;
@@ -18,6 +20,8 @@ use crate::cli::lisp::{compile_timeout_ms, doc, now_ms, program};
 use crate::cli::{exit, out, safe, tell, tell_error};
 use crate::program::{NoTools, Setting, run};
 
+/// What an input is called in messages.
+const NAME: &str = "repl";
 /// Results that `*1` to `*3` name.
 const RESULTS: usize = 3;
 
@@ -48,6 +52,13 @@ pub(super) enum Reply {
 pub(super) fn is_command(input: &str) -> bool {
     let word = input.split_whitespace().next().unwrap_or_default();
     COMMANDS.contains(&word) || matches!(word, ":q" | ":exit")
+}
+
+/// A part of an input, with blanks before it, so that places stay what they are.
+fn part(source: &str, range: Range<usize>) -> String {
+    let (before, part) = source.split_at(range.start);
+    let blanks = before.chars().map(|c| if c == '\n' { c } else { ' ' });
+    blanks.chain(part[..range.end - range.start].chars()).collect()
 }
 
 /// Memory, results and data.
@@ -85,7 +96,7 @@ impl Session {
     /// Takes one input.
     pub(super) fn take(&mut self, input: &str) -> Reply {
         if !is_command(input) {
-            return if input.is_empty() { Reply::Done } else { self.run(input, "repl") };
+            return if input.is_empty() { Reply::Done } else { self.run_forms(input) };
         }
         let (word, rest) = input.split_once(char::is_whitespace).unwrap_or((input, ""));
         match (word, rest.trim()) {
@@ -130,7 +141,36 @@ impl Session {
         Reply::Done
     }
 
+    /// Runs an input form by form, so that the value of each is shown. What breaks or returns is the last that runs. A
+    /// form that needs what a later one defines is run with all that follow, as one program.
+    fn run_forms(&mut self, source: &str) -> Reply {
+        let forms = read(source, Budget::default()).unwrap_or_default();
+        let Some((_, before)) = forms.split_last().filter(|(_, before)| !before.is_empty()) else {
+            return self.run(source, NAME);
+        };
+        let mut start = 0;
+        for form in before {
+            let part = part(source, start..form.span.end);
+            let outcome = self.outcome(&part);
+            if matches!(&outcome.result, Err(error) if error.reason == Reason::UnboundVar) {
+                break;
+            }
+            let goes_on = matches!(outcome.result, Ok((Signal::Value, _)));
+            let reply = self.keep(outcome, &part, NAME);
+            if !goes_on {
+                return reply;
+            }
+            start = form.span.end;
+        }
+        self.run(&part(source, start..source.len()), NAME)
+    }
+
     fn run(&mut self, source: &str, name: &str) -> Reply {
+        let outcome = self.outcome(source);
+        self.keep(outcome, source, name)
+    }
+
+    fn outcome(&self, source: &str) -> Outcome {
         let history: Vec<Value> = self.results.iter().cloned().collect();
         let input = Input {
             context: &self.context,
@@ -149,6 +189,11 @@ impl Session {
         let outcome = run(&input, &setting);
         // Not before the run: Ctrl-C may come as soon as the line is typed.
         self.stop.store(false, Ordering::Relaxed);
+        outcome
+    }
+
+    /// Shows what a program did and keeps what it left.
+    fn keep(&mut self, outcome: Outcome, source: &str, name: &str) -> Reply {
         report(&outcome, source, name, self.face, |value| self.show_result(value));
         self.memory = outcome.memory;
         match outcome.result {

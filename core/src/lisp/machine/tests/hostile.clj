@@ -369,7 +369,7 @@
 (let [b (dec (bit-shift-left 1 200000))] (doseq [i (range 50000)] (/ b 3)))
 
 ;; timeout | | {"max_steps": 400000}
-(let [b (dec (bit-shift-left 1 20000))] (doseq [i (range 200000)] (bit-not b) (inc b) (- b) (abs b)))
+(let [b (dec (bit-shift-left 1 290000))] (doseq [i (range 50000)] (bit-not b) (inc b) (dec b) (- b) (abs (- b)) (bit-flip b 5)))
 
 ;; timeout | | {"max_steps": 400000}
 (let [b (dec (bit-shift-left 1 200000))] (doseq [i (range 50000)] (bit-shift-right b 1) (bit-test b 7) (bit-and b 1) (bit-set b 100)))
@@ -399,7 +399,7 @@
 (let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) t (str (subs s 1) "b")] (doseq [i (range 50000)] (= s t) (compare s t) (< s t)))
 
 ;; timeout | | {"max_steps": 400000}
-(let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) m {(str (subs s 1) "b") 1 s 2}] (doseq [i (range 50000)] (get m s) (contains? m s)))
+(let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) t (str (subs s 1) "a") m {(str (subs s 1) "b") 1 s 2}] (doseq [i (range 50000)] (get m t) (contains? m t)))
 
 ;; timeout | | {"max_steps": 400000}
 (let [s (apply str (repeat 1000 (apply str (repeat 1000 "a")))) t (str (subs s 1) "b") xs (flatten (repeat 10000 [s t]))] (doseq [i (range 50000)] (frequencies xs)))
@@ -568,3 +568,15 @@
 
 ;; timeout | | {"max_steps": 400000}
 (let [s (apply str (repeat 90000 "9"))] (doseq [i (range 100000)] (parse-long s) (json/parse-string s)))
+
+;; timeout | | {"max_steps": 400000}
+(doseq [i (range 50000)] (re-pattern (str "(?i)[\\pL" i "]")))
+
+;; timeout | | {"max_steps": 400000}
+(doseq [i (range 50000)] (extract (str "([\\pL\\pN].){300}" i) "text"))
+
+;; runtime_error | too large
+(re-pattern "([\\pL\\pN].){9000}")
+
+;; runtime_error | regex
+(re-pattern "(?:(?:(?:){999999}){999999}){999999}")

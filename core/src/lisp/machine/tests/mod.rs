@@ -1,8 +1,12 @@
 //! Programs on the machine, as data: what comes out, and which limit ends what.
 
+mod faults;
+mod flow;
 mod hostile;
 mod limits;
+mod order;
 mod parallel;
+mod reading;
 mod table;
 
 use std::sync::atomic::{AtomicU64, Ordering};

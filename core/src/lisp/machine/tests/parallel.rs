@@ -48,18 +48,3 @@ fn limits_hold_in_branches() {
     let outcome = run_with("(pmap (fn [x] (tool/echo {})) (range 20))", &Memory::new(), &most, &Echo::default());
     assert!(outcome.result.is_err());
 }
-
-#[test]
-fn a_hundred_runs_are_the_same() {
-    let source = "(defn f [x] {:k (str x) :v (map (fn [y] (* x y)) (range 5))})
-        (println (frequencies (map (fn [x] (mod x 3)) (range 20))))
-        (def fs (pmap (fn [x] (fn [] x)) (range 10)))
-        [(pmap f (range 20)) (map (fn [g] (g)) (sort fs)) (pcalls (fn [] (f 1)) (fn [] (f 2)))]";
-    let first = outcome(source);
-    for _ in 0..100 {
-        let next = outcome(source);
-        assert_eq!(shown(&next), shown(&first));
-        assert_eq!(next.prints, first.prints);
-        assert_eq!(next.usage.steps, first.usage.steps);
-    }
-}

@@ -1,5 +1,5 @@
 //! Each row of the table of limits that holds for programs: a program that goes beyond it gets the row's reason, and is
-//! told the row's value.
+//! told the row's value, what it is the value of, and what to do instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,26 +48,34 @@ fn beyond_a_limit_a_program_is_told_its_value() {
     let nested = format!("{}{}", "[".repeat(70), "]".repeat(70));
     let threaded = format!("(-> 1 {})", "inc ".repeat(600));
     let long = "9".repeat(101);
-    let cases: &[(Limit, &str, &str, &str)] = &[
-        (PROGRAM_STEPS, "(reduce + (range 100000))", r#"{"max_steps": 5000}"#, "5000"),
-        (PROGRAM_MEMORY, "(vec (range 100000))", r#"{"max_memory_bytes": 100000}"#, "100000"),
-        (PROGRAM_DEPTH, "(defn f [n] (inc (f n))) (f 1)", r#"{"max_depth": 50}"#, "50"),
-        (LOOP_JUMPS, "(loop [] (recur))", r#"{"loop_limit": 70}"#, "70"),
-        (PROGRAM_BYTES, "[1 2 3 4 5]", r#"{"max_program_bytes": 7}"#, "7"),
-        (PROGRAM_SYMBOLS, "[:a :b :c :d]", r#"{"max_symbols": 3}"#, "3"),
-        (TOOL_CALLS, "(tool/echo {}) (tool/echo {})", r#"{"max_tool_calls": 1}"#, "1"),
-        (PARALLEL_TIMEOUT, "(pmap (fn [x] (reduce + (range 100000))) [1 2])", r#"{"pmap_timeout": 5}"#, "5 ms"),
-        (PROGRAM_NESTING, &nested, "{}", "64"),
-        (FORM_NESTING, &threaded, "{}", "512"),
-        (INTEGER_DIGITS, &long, "{}", "100"),
-        (INTEGER_BITS, "(reduce (fn [a i] (* a a)) 3 (range 60))", "{}", "300000"),
-        (REGEX_BYTES, "(re-pattern (apply str (repeat 300 \"a\")))", "{}", "256"),
-        (REGEX_STEPS, "(re-find #\"(a*)*b\" (apply str (repeat 30000 \"a\")))", "{}", "100000"),
+    let cases: &[(Limit, &str, &str, &str, &str)] = &[
+        (PROGRAM_STEPS, "(reduce + (range 100000))", r#"{"max_steps": 5000}"#, "5000", "steps"),
+        (PROGRAM_MEMORY, "(vec (range 100000))", r#"{"max_memory_bytes": 100000}"#, "100000", "bytes"),
+        (PROGRAM_DEPTH, "(defn f [n] (inc (f n))) (f 1)", r#"{"max_depth": 50}"#, "50", "calls"),
+        (LOOP_JUMPS, "(loop [] (recur))", r#"{"loop_limit": 70}"#, "70", "jumped"),
+        (PROGRAM_BYTES, "[1 2 3 4 5]", r#"{"max_program_bytes": 7}"#, "7", "bytes"),
+        (PROGRAM_SYMBOLS, "[:a :b :c :d]", r#"{"max_symbols": 3}"#, "3", "symbols"),
+        (TOOL_CALLS, "(tool/echo {}) (tool/echo {})", r#"{"max_tool_calls": 1}"#, "1", "call tools"),
+        (
+            PARALLEL_TIMEOUT,
+            "(pmap (fn [x] (reduce + (range 100000))) [1 2])",
+            r#"{"pmap_timeout": 5}"#,
+            "5 ms",
+            "parallel",
+        ),
+        (PROGRAM_NESTING, &nested, "{}", "64", "brackets"),
+        (FORM_NESTING, &threaded, "{}", "512", "forms"),
+        (INTEGER_DIGITS, &long, "{}", "100", "digits"),
+        (INTEGER_BITS, "(reduce (fn [a i] (* a a)) 3 (range 60))", "{}", "300000", "bits"),
+        (REGEX_BYTES, "(re-pattern (apply str (repeat 300 \"a\")))", "{}", "256", "regex"),
+        (REGEX_STEPS, "(re-find #\"(a*)*b\" (apply str (repeat 30000 \"a\")))", "{}", "100000", "regex"),
     ];
-    for (limit, program, options, value) in cases {
+    for (limit, program, options, value, what) in cases {
         let error = ended(program, options).expect_err(limit.name);
         assert_eq!(error.reason, limit.reason, "{}: {}", limit.name, error.message());
-        assert!(error.message().replace([',', '_'], "").contains(value), "{}: {}", limit.name, error.message());
+        let problem = error.problem.replace([',', '_'], "");
+        assert!(problem.contains(value) && problem.contains(what), "{}: {}", limit.name, error.message());
+        assert!(error.hint.is_some(), "{}: {} and what instead?", limit.name, error.message());
     }
 }
 

@@ -117,14 +117,14 @@ impl Opener {
 /// The lexemes of a text.
 #[derive(Debug, Clone)]
 pub struct Lexemes<'a> {
-    source: &'a str,
+    rest: &'a str,
     at: usize,
 }
 
 impl<'a> Lexemes<'a> {
     /// From the start of a text. A byte order mark there counts as space.
     pub fn new(source: &'a str) -> Self {
-        Self { source, at: 0 }
+        Self { rest: source, at: 0 }
     }
 }
 
@@ -133,13 +133,18 @@ impl Iterator for Lexemes<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.source.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let (bytes, lexeme) = match lexeme(rest) {
-            (bytes, Lexeme::Unknown) if self.at == 0 && rest.starts_with(BYTE_ORDER_MARK) => (bytes, Lexeme::Space),
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (bytes, lexeme) = match lexeme(self.rest) {
+            (bytes, Lexeme::Unknown) if self.at == 0 && self.rest.starts_with(BYTE_ORDER_MARK) => {
+                (bytes, Lexeme::Space)
+            }
             found => found,
         };
         let start = self.at;
         self.at += bytes;
+        self.rest = self.rest.get(bytes..).unwrap_or_default();
         Some((Span::new(start, self.at), lexeme))
     }
 }
@@ -264,23 +269,59 @@ fn name(bytes: &[u8]) -> usize {
 }
 
 /// How many bytes at the start belong.
+#[inline]
 fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !belongs(*byte)).unwrap_or(bytes.len())
 }
 
+const SPACE: u8 = 1;
+const NAME_START: u8 = 2;
+const NAME: u8 = 4;
+const KEYWORD: u8 = 8;
+
+/// What each byte can be part of; looking it up is faster than asking.
+const PARTS: [u8; 256] = {
+    let mut parts = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let is_letter = byte.is_ascii_alphabetic();
+        let is_digit = byte.is_ascii_digit();
+        let is_both = matches!(byte, b'+' | b'-' | b'*' | b'<' | b'>' | b'=' | b'?' | b'!' | b'_');
+        let starts_name = is_letter || is_both || matches!(byte, b'/' | b'%' | b'.' | b'&');
+        let kinds = [
+            (SPACE, matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',')),
+            (NAME_START, starts_name),
+            (NAME, starts_name || is_digit || byte == b'\''),
+            (KEYWORD, is_letter || is_digit || is_both),
+        ];
+        let mut kind = 0;
+        while kind < kinds.len() {
+            if kinds[kind].1 {
+                parts[byte as usize] |= kinds[kind].0;
+            }
+            kind += 1;
+        }
+        byte += 1;
+    }
+    parts
+};
+
+fn is_part(byte: u8, of: u8) -> bool {
+    PARTS[usize::from(byte)] & of != 0
+}
+
 fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',')
+    is_part(byte, SPACE)
 }
 
 fn starts_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic()
-        || matches!(byte, b'+' | b'-' | b'*' | b'/' | b'<' | b'>' | b'=' | b'?' | b'!' | b'_' | b'%' | b'.' | b'&')
+    is_part(byte, NAME_START)
 }
 
 fn is_in_name(byte: u8) -> bool {
-    starts_name(byte) || byte.is_ascii_digit() || byte == b'\''
+    is_part(byte, NAME)
 }
 
 fn is_in_keyword(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'*' | b'<' | b'>' | b'=' | b'?' | b'!' | b'_')
+    is_part(byte, KEYWORD)
 }

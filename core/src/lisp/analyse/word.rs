@@ -1,0 +1,76 @@
+//! What the language says about a name, all of it found at once.
+
+use std::sync::OnceLock;
+
+use hashbrown::HashMap;
+
+use super::form::{FIXED, FORMS, Handler};
+use crate::lisp::builtins::{self, Builtin, Run};
+use crate::lisp::ir::Expr;
+use crate::lisp::namespaces;
+use crate::value::{Keyword, Value};
+
+/// A name of the language.
+#[derive(Default)]
+pub(super) struct Word {
+    /// What analyses lists that begin with it.
+    pub(super) form: Option<Handler>,
+    /// The form keeps its meaning when a local has its name.
+    pub(super) is_fixed: bool,
+    /// The function of this name.
+    pub(super) function: Option<&'static Builtin>,
+    /// What it is as a value.
+    value: Option<Meaning>,
+}
+
+/// What a name is as a value.
+enum Meaning {
+    Constant(Value),
+    History(u8),
+}
+
+/// The names of earlier results, the last one first.
+pub(super) const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
+
+impl Word {
+    /// Reads it.
+    pub(super) fn expr(&self) -> Option<Expr> {
+        self.value.as_ref().map(|meaning| match meaning {
+            Meaning::Constant(value) => Expr::Const(value.clone()),
+            Meaning::History(back) => Expr::History(*back),
+        })
+    }
+}
+
+/// The word of this name.
+pub(super) fn word(name: Keyword) -> Option<&'static Word> {
+    static WORDS: OnceLock<HashMap<Keyword, Word>> = OnceLock::new();
+    WORDS.get_or_init(words).get(&name)
+}
+
+fn words() -> HashMap<Keyword, Word> {
+    let mut words: HashMap<Keyword, Word> = HashMap::new();
+    let mut change = |name: &str, change: &dyn Fn(&mut Word)| change(words.entry(Keyword::intern(name)).or_default());
+    for (name, handler) in FORMS {
+        change(name, &|word| {
+            word.form = Some(*handler);
+            word.is_fixed = FIXED.contains(name);
+        });
+    }
+    for (back, name) in (0..).zip(HISTORY) {
+        change(name, &|word| word.value = Some(Meaning::History(back)));
+    }
+    for name in builtins::rows().map(|row| row.name).chain(namespaces::UNQUALIFIED.map(|(name, _)| name)) {
+        let function = namespaces::bare(name).filter(|row| matches!(row.run, Run::Function(_)));
+        if let Some(row) = function {
+            change(name, &|word| {
+                word.function = function;
+                word.value = Some(Meaning::Constant(builtins::value(row)));
+            });
+        }
+    }
+    for (name, number) in namespaces::CONSTANTS {
+        change(name, &|word| word.value = Some(Meaning::Constant(Value::Float(number))));
+    }
+    words
+}

@@ -1,0 +1,88 @@
+//! The strings of one JSON text: equal short ones are one string in memory.
+//!
+//! In: keys and texts in the order they stand. Out: string values. What is kept for sharing is bounded, so that a table
+//! of names that all differ costs little.
+
+use hashbrown::HashMap;
+
+use crate::value::Value;
+
+/// Most different texts of each kind that are shared.
+const MOST: usize = 1_024;
+/// Longest text that is shared, in bytes.
+const LONGEST: usize = 64;
+/// Texts of values that are looked at before sharing must have been worth it.
+const TRIAL: u32 = 4_096;
+
+/// Strings made so far.
+#[derive(Default)]
+pub(super) struct Texts<'a> {
+    keys: HashMap<&'a str, Value>,
+    values: HashMap<&'a str, Value>,
+    looked: u32,
+    shared: u32,
+}
+
+impl<'a> Texts<'a> {
+    /// A key of an object.
+    pub(super) fn key(&mut self, text: &'a str) -> Value {
+        one_of(&mut self.keys, text).0
+    }
+
+    /// A text that is no key: a name of a group, a state, or one that comes only once.
+    pub(super) fn value(&mut self, text: &'a str) -> Value {
+        if self.looked >= TRIAL && self.shared < self.looked / 8 {
+            return Value::from(text);
+        }
+        let (value, known) = one_of(&mut self.values, text);
+        self.looked = self.looked.saturating_add(1);
+        self.shared = self.shared.saturating_add(u32::from(known));
+        value
+    }
+}
+
+/// The string of this text, and whether it was there.
+fn one_of<'a>(known: &mut HashMap<&'a str, Value>, text: &'a str) -> (Value, bool) {
+    if text.len() > LONGEST {
+        return (Value::from(text), false);
+    }
+    if let Some(value) = known.get(text) {
+        return (value.clone(), true);
+    }
+    let value = Value::from(text);
+    if known.len() < MOST {
+        known.insert(text, value.clone());
+    }
+    (value, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn is_one(a: &Value, b: &Value) -> bool {
+        matches!((a, b), (Value::Str(a), Value::Str(b)) if Arc::ptr_eq(a, b))
+    }
+
+    #[test]
+    fn equal_short_texts_are_one_string() {
+        let long = "x".repeat(LONGEST + 1);
+        let mut texts = Texts::default();
+        assert!(is_one(&texts.key("dept"), &texts.key("dept")));
+        assert!(is_one(&texts.value("eng"), &texts.value("eng")));
+        assert!(!is_one(&texts.value(&long), &texts.value(&long)));
+        assert_eq!(texts.value("eng"), Value::str("eng"));
+    }
+
+    #[test]
+    fn texts_that_all_differ_are_soon_left_alone() {
+        let names: Vec<String> = (0..10_000).map(|n| format!("name{n}")).collect();
+        let mut texts = Texts::default();
+        for name in &names {
+            assert_eq!(texts.value(name), Value::str(name.as_str()));
+        }
+        assert!(texts.values.len() <= MOST && texts.looked <= TRIAL);
+    }
+}
