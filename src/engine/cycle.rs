@@ -1,7 +1,7 @@
 //! The turn cycle that all modes share: numbering, time, budgets, messages, and the end of turns and runs.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use super::{Answered, Carry, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
-    Address, AgentRecord, Below, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd,
-    RunStart, RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
+    Address, AgentRecord, Below, Envelope, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role,
+    RunEnd, RunStart, RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
     elapsed_ms, hex_sha,
 };
 use crate::model::{self, Reply};
@@ -182,8 +182,12 @@ impl<'a> Cycle<'a> {
         *self.below.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what agents used that are not run again.
-    pub(super) fn take_below(&self, recorded: Option<Below>) {
+    /// Takes what agents used that are not run again, and what was done there.
+    pub(super) fn take_below(&self, recorded: Option<Below>, done: &[Envelope]) {
+        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        done.iter().for_each(|envelope| fold.apply(envelope));
+        let is_call = |envelope: &&Envelope| matches!(envelope.event, Event::ToolCall(_)) && envelope.run() == self.run;
+        self.calls.fetch_add(done.iter().filter(is_call).count() as u64, Ordering::Relaxed);
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
         let turns = |below: Option<Below>| below.map_or(0, |below| below.totals.turns);
         self.tree.spend(turns(recorded).saturating_sub(turns(*below)));

@@ -186,7 +186,7 @@ impl Cycle<'_> {
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
-        self.take_below(end.below);
+        self.take_below(end.below, &self.ports.tools.done_in_program(at));
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
             return Err(self.interrupted(at).await);

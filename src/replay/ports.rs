@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Recording;
 use crate::engine::Models;
-use crate::event::{Address, CallStatus, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd};
+use crate::event::{
+    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd,
+};
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Stop};
 use crate::tool::{Failure, Invocation, Tools};
@@ -63,6 +65,10 @@ impl Tools for RecordedPorts {
 
     fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
         self.recording.interrupted_program(turn).cloned()
+    }
+
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
+        self.recording.below(turn)
     }
 
     fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {

@@ -174,6 +174,15 @@ impl Recording {
         })
     }
 
+    /// The events below a turn, in order.
+    pub(super) fn below(&self, turn: &Address) -> Vec<Envelope> {
+        let inside = |address: &Address| address != turn && address.is_below(turn);
+        let mut below: Vec<Envelope> =
+            self.events.iter().filter(|(address, _)| inside(address)).flat_map(|(_, events)| events.clone()).collect();
+        below.sort_by_key(|envelope| envelope.seq);
+        below
+    }
+
     /// The last attempt of a reply that broke off: 0 when nothing of a reply is recorded, or the last attempt was ended.
     pub(super) fn broken_attempt(&self, turn: &Address) -> u32 {
         let attempt = |envelope: &Envelope| match &envelope.event {

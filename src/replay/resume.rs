@@ -179,6 +179,10 @@ impl Tools for Resumed<'_> {
         self.recorded.interrupted_program(turn)
     }
 
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
+        self.recorded.done_in_program(turn)
+    }
+
     fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
         self.recorded.stop_as_recorded(turn, stop);
     }

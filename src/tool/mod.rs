@@ -25,7 +25,7 @@ pub use declare::{KINDS, SELF, Wrong};
 pub use live::LiveTools;
 pub use table::{Row, Table};
 
-use crate::event::{Address, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
+use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
 use crate::port::Stop;
 
 /// A tool that an agent may use.
@@ -137,6 +137,12 @@ pub trait Tools: Send + Sync {
     fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
         _ = turn;
         None
+    }
+
+    /// What happened inside that program, in order.
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
+        _ = turn;
+        Vec::new()
     }
 
     /// Stops the run as the recording says it was stopped during this turn.

@@ -111,10 +111,13 @@ impl Model for Player {
                     call.cancel.cancelled().await;
                     return Err(ModelError::cancelled());
                 }
-                3 => return Ok(Reply { finish: Some(Finish::Length), ..reply }),
-                4 => return Ok(Reply { finish: Some(Finish::ContentFilter), ..reply }),
                 _ => {}
             }
+            let finish = match act.fault {
+                3 => Finish::Length,
+                4 => Finish::ContentFilter,
+                _ => Finish::Stop,
+            };
             for piece in reply.text.split_inclusive(' ') {
                 call.tell(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
             }
@@ -123,7 +126,7 @@ impl Model for Player {
                 output,
                 ..ptc_workbench::event::Tokens::default()
             });
-            Ok(Reply { usage, ..reply })
+            Ok(Reply { usage, finish: Some(finish), ..reply })
         })
     }
 }
