@@ -243,7 +243,11 @@ impl Appending {
             (_, false) if of_reply => return Ok(None),
             _ => {}
         }
-        let Some(place) = events.iter().position(|known| known.event.kind() == event.kind()) else { return Ok(None) };
+        let repeats = |known: &Envelope| match event.class() {
+            Class::Note => known.event == *event,
+            Class::Input | Class::Derived => known.event.kind() == event.kind(),
+        };
+        let Some(place) = events.iter().position(repeats) else { return Ok(None) };
         let known = events.remove(place);
         if event.class() == Class::Derived && known.event != *event {
             return Err(SinkError::Diverged);

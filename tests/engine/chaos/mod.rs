@@ -82,7 +82,8 @@ async fn holds(play: &Play, step: &Step, path: &Path) {
     let told = fold.step();
     if step.waits_for.is_none() {
         assert!(fold.is_complete());
-        assert!(told == *step, "the file folds to another Step: {}\n{}", parting(&told, step), play.toml);
+        let text = String::from_utf8_lossy(&before);
+        assert!(told == *step, "the file folds to another Step: {}\n{}\n{text}", parting(&told, step), play.toml);
         assert!(step.answer.is_some() != step.fail.is_some());
         within_budgets(play, step, &session);
     } else {
