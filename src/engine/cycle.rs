@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ptc_core::reasons::Reason;
@@ -27,6 +27,8 @@ use crate::prompt::{self, ptc_lisp::Kept};
 pub struct Tree {
     /// Turns that are left; not known before the root run starts.
     turns: Arc<Mutex<Option<u32>>>,
+    /// Levels of agents that the root run allows; not known before it starts.
+    levels: Arc<OnceLock<u32>>,
     /// The time in which somebody waited for a person.
     waits: Arc<Mutex<Waits>>,
 }
@@ -224,6 +226,7 @@ impl<'a> Cycle<'a> {
 
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
+        _ = self.tree.levels.set(self.plan.settings.max_depth);
         let toml = self.plan.agent.to_toml();
         let agent = AgentRecord { name: self.plan.agent.name.clone(), sha: hex_sha(toml.as_bytes()), toml };
         let start = RunStart {
@@ -297,6 +300,12 @@ impl<'a> Cycle<'a> {
     /// Turns left in the whole tree when this turn began, this one included.
     pub(super) fn tree_turns(&self) -> u32 {
         self.tree_turns
+    }
+
+    /// Levels of agents that are allowed: what the root run allows, or less.
+    pub(super) fn max_depth(&self) -> u32 {
+        let own = self.plan.settings.max_depth;
+        own.min(*self.tree.levels.get_or_init(|| own))
     }
 
     /// When everything must be done if nobody waits: the earlier of what came from above and the run's own mission time. Unix ms.

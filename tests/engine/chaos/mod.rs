@@ -77,8 +77,8 @@ async fn resume(play: &Play, path: &Path) -> Step {
 enum Told {
     /// Up to its end or a question.
     Whole,
-    /// It was cut somewhere.
-    Cut,
+    /// The run went on after a question or a cut.
+    Resumed,
 }
 
 /// What a file folds to, and that it replays.
@@ -101,8 +101,8 @@ async fn holds(play: &Play, step: &Step, path: &Path, whole: Told) {
                     play.toml
                 );
             }
-            // What had begun when the session was cut may not be begun again: the file knows more.
-            Told::Cut => assert_eq!(
+            // What branches had begun before may not be begun again: the file knows more.
+            Told::Resumed => assert_eq!(
                 (&told.answer, &told.fail, told.usage.turns, told.usage.children),
                 (&step.answer, &step.fail, step.usage.turns, step.usage.children)
             ),
@@ -184,7 +184,7 @@ async fn goes_on_after_a_cut(play: &Play, path: &Path) {
         }
         step = resume(play, path).await;
     }
-    holds(play, &step, path, Told::Cut).await;
+    holds(play, &step, path, Told::Resumed).await;
 }
 
 async fn perform(play: &Play) {
@@ -196,7 +196,7 @@ async fn perform(play: &Play) {
             break;
         }
         step = resume(play, &path).await;
-        holds(play, &step, &path, Told::Whole).await;
+        holds(play, &step, &path, Told::Resumed).await;
     }
     assert!(step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
     goes_on_after_a_cut(play, &path).await;
