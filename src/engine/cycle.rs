@@ -146,7 +146,7 @@ impl<'a> Cycle<'a> {
             totals: Totals::default(),
             structured_by: None,
             now_ms: 0,
-            calls: AtomicU64::new(0),
+            calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
             questions: AtomicU32::new(0),
             told_stop: AtomicBool::new(false),
             known: Mutex::default(),
@@ -188,8 +188,6 @@ impl<'a> Cycle<'a> {
     pub(super) fn take_below(&self, recorded: Option<Below>, done: &[Envelope]) {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         done.iter().for_each(|envelope| fold.apply(envelope));
-        let is_call = |envelope: &&Envelope| matches!(envelope.event, Event::ToolCall(_)) && envelope.run() == self.run;
-        self.calls.fetch_add(done.iter().filter(is_call).count() as u64, Ordering::Relaxed);
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
         let turns = |below: Option<Below>| below.map_or(0, |below| below.totals.turns);
         self.tree.spend(turns(recorded).saturating_sub(turns(*below)));
@@ -306,6 +304,12 @@ impl<'a> Cycle<'a> {
     pub(super) fn max_depth(&self) -> u32 {
         let own = self.plan.settings.max_depth;
         own.min(*self.tree.levels.get_or_init(|| own))
+    }
+
+    /// Counts a call of the run; a call that a resumed recording holds is counted from the start.
+    pub(super) fn count_call(&self, at: &Address) -> u64 {
+        let more = u64::from(!self.ports.tools.holds_call(at));
+        self.calls.fetch_add(more, Ordering::Relaxed) + more
     }
 
     /// When everything must be done if nobody waits: the earlier of what came from above and the run's own mission time. Unix ms.

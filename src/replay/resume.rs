@@ -179,6 +179,14 @@ impl Tools for Resumed<'_> {
         self.recorded.interrupted_program(turn)
     }
 
+    fn calls_held(&self, run: &Address) -> u64 {
+        self.recording.calls_of(run)
+    }
+
+    fn holds_call(&self, at: &Address) -> bool {
+        self.recording.holds_call(at)
+    }
+
     fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         self.recorded.done_in_program(turn)
     }
@@ -196,7 +204,11 @@ impl Tools for Resumed<'_> {
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {
-        self.recorded.refuses(at, counted)
+        match self.recording.tool_end(at) {
+            Some(_) => self.recorded.refuses(at, counted),
+            // It was begun: then it was allowed.
+            None => counted && !self.recording.holds_call(at),
+        }
     }
 }
 
