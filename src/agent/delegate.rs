@@ -153,12 +153,8 @@ impl Undelegated {
 
 impl Trace {
     fn to_json(&self) -> Json {
-        let texts = [
-            ("program", &self.program),
-            ("result", &self.result),
-            ("error", &self.error),
-            ("answer", &self.answer),
-        ];
+        let texts =
+            [("program", &self.program), ("result", &self.result), ("error", &self.error), ("answer", &self.answer)];
         let call = |call: &CallEntry| {
             let result = call.result.as_ref().map(crate::event::JsonText::json).unwrap_or_default();
             Json::object([("name", Json::str(&call.name)), ("args", call.args.json()), ("result", result)])

@@ -200,7 +200,8 @@ impl Run {
             return Ok(Arc::clone(model));
         }
         let Some(name) = self.named.as_deref().or(plan.agent.model.as_deref()) else {
-            let message = format!("no model was given for the agent `{}`; call `model` or `model_named`", plan.agent.name);
+            let message =
+                format!("no model was given for the agent `{}`; call `model` or `model_named`", plan.agent.name);
             return Err(ErrorRecord::new(Reason::LlmRequired, message));
         };
         let found = self.doors.models.model(&self.address, Some(name)).map_err(|error| error.record())?;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::argument::{is_record, swapped};
-use super::collection::{inside, own_list, own_map};
+use super::collection::{own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
@@ -90,6 +90,9 @@ fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     // Every wrong count is one error, without an arity of its own (as the suite shows).
     let Some((root, pairs)) = args.split_first_mut().filter(|(_, pairs)| !pairs.is_empty() && pairs.len() % 2 == 0)
     else {
+        if let Some(root @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) = args.first() {
+            return Err(wrong(1, "a map or vector", root));
+        }
         return Error::new(Reason::RuntimeError, format!("needs keys with their values, got {} arguments", args.len()))
             .hint("Write (assoc m key value …)")
             .halt();
@@ -249,7 +252,7 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest:
             callee.call(machine, &mut all)
         }
     };
-    *place = new.map_err(counted)?;
+    *place = new?;
     Ok(())
 }
 
@@ -258,21 +261,6 @@ fn changer(function: &Value) -> R<Callee<'_>> {
     match function {
         Value::Set(_) => Err(wrong(3, "a function", function)),
         _ => Callee::of(3, function),
-    }
-}
-
-/// What the function of `update` failed with: a wrong count of arguments is an `arity_error`, whatever kind of function
-/// got them.
-#[cold]
-fn counted(mut halt: Box<Halt>) -> Box<Halt> {
-    match &mut *halt {
-        Halt::Error(error)
-            if error.span.is_none() && matches!(error.reason, Reason::ArityMismatch | Reason::ArityError) =>
-        {
-            error.reason = Reason::ArityError;
-            halt
-        }
-        _ => inside(halt),
     }
 }
 
@@ -346,7 +334,7 @@ fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         if field && !matches!(old, Value::Map(_) | Value::Nil) {
             return Err(wrong(1, "a function of two values", function));
         }
-        *old = callee.call2(machine, std::mem::take(old), new).map_err(inside)?;
+        *old = callee.call2(machine, std::mem::take(old), new)?;
         Ok(())
     })
 }
