@@ -327,6 +327,9 @@ impl<'a> Cycle<'a> {
 
     /// When the mission time is over as things stand: waits for persons put it off, so that it must be asked again when it is due.
     pub(super) fn due(&self) -> Option<Instant> {
+        if self.ports.clock.is_over(&self.turn()) {
+            return None;
+        }
         let (began, waited) = self.began;
         let left = Duration::from_millis(self.mission_left_ms()?);
         began.checked_add(left + self.tree.waited().saturating_sub(waited))

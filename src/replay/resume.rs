@@ -65,6 +65,10 @@ impl Clock for Resumed<'_> {
         self.recorded.tree_turns(at, counted)
     }
 
+    fn is_over(&self, turn: &Address) -> bool {
+        self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+    }
+
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
         self.recorded.waited_ms(at, self.waited_ms.saturating_add(counted))
     }
