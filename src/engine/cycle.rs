@@ -48,16 +48,10 @@ impl Tree {
 
     /// The same, and then one is used: branches that begin at the same time never get the same last turn.
     fn take(&self, start: u32) -> u32 {
-        let left = self.left(start);
-        self.spend(1);
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = *turns.get_or_insert(start);
+        *turns = Some(left.saturating_sub(1));
         left
-    }
-
-    /// Turns are used.
-    fn spend(&self, used: u32) {
-        if let Some(turns) = &mut *self.turns.lock().unwrap_or_else(PoisonError::into_inner) {
-            *turns = turns.saturating_sub(used);
-        }
     }
 
     /// The time waited for persons so far, the wait of this moment included. Waits at the same time count once.
@@ -189,8 +183,6 @@ impl<'a> Cycle<'a> {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         done.iter().for_each(|envelope| fold.apply(envelope));
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
-        let turns = |below: Option<Below>| below.map_or(0, |below| below.totals.turns);
-        self.tree.spend(turns(recorded).saturating_sub(turns(*below)));
         *below = recorded;
     }
 
@@ -265,8 +257,9 @@ impl<'a> Cycle<'a> {
         let mission_ms = self.mission_left_ms();
         let tokens = self.plan.agent.token_limit.map(|limit| limit.saturating_sub(self.spent()));
         let turns = self.turns_in_all().saturating_sub(self.totals.turns);
-        let most = self.plan.settings.turn_budget;
-        let tree = if mission_ms == Some(0) { self.tree.left(most) } else { self.tree.take(most) };
+        let most = self.plan.settings.turn_budget.saturating_sub(self.ports.clock.turns_held());
+        let is_used = mission_ms == Some(0) || self.ports.clock.holds_turn(&address);
+        let tree = if is_used { self.tree.left(most) } else { self.tree.take(most) };
         let tree = self.ports.clock.tree_turns(&address, tree);
         self.tree_turns = tree;
         let stop = match (tree, mission_ms) {

@@ -224,6 +224,13 @@ impl Recording {
         waited.saturating_add(sum)
     }
 
+    /// How many turns the tree below a run has begun.
+    pub(super) fn turns_of(&self, run: &Address) -> u32 {
+        let begun = |envelope: &&Envelope| matches!(&envelope.event, Event::TurnStart(start) if start.stop.is_none());
+        let all = self.events.iter().filter(|(address, _)| address.is_below(run)).flat_map(|(_, events)| events);
+        u32::try_from(all.filter(begun).count()).unwrap_or(u32::MAX)
+    }
+
     /// Is a call at this address recorded?
     pub(super) fn holds_call(&self, at: &Address) -> bool {
         self.at(at).iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)))

@@ -65,6 +65,14 @@ impl Clock for Resumed<'_> {
         self.recorded.tree_turns(at, counted)
     }
 
+    fn turns_held(&self) -> u32 {
+        self.recording.turns_of(self.recorded.run())
+    }
+
+    fn holds_turn(&self, turn: &Address) -> bool {
+        self.recording.turn_start(turn).is_some()
+    }
+
     fn is_over(&self, turn: &Address) -> bool {
         self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
     }
