@@ -94,7 +94,11 @@ pub(super) fn made(mut halt: Box<Halt>, builtin: &'static str) -> Box<Halt> {
 fn loosen(error: &mut Error, name: &str, arity: Arity) {
     let cause = match (error.stage, error.reason) {
         (Stage::Loose(_), _) => return,
-        (Stage::Raised, Reason::InvalidToolArgs) => return,
+        // Of a tool that was called as a function.
+        (Stage::Raised, Reason::InvalidToolArgs) => {
+            error.stage = Stage::Loose(Cause::Other);
+            return;
+        }
         (_, reason) if stays(reason) => return,
         (Stage::Settled, _) => Cause::Body,
         (Stage::Raised, Reason::TypeError) => Cause::Kind,
