@@ -223,7 +223,9 @@ mod tests {
         let room = || KEPT.with(|kept| kept.room.get());
         let before = room();
         let mut held: Vec<Vec<u8>> = (1..200_u8).map(|n| vec![n; usize::from(n)]).collect();
-        held.iter_mut().for_each(|block| block.extend([7; 50]));
+        for block in &mut held {
+            block.extend([7; 50]);
+        }
         assert!(held.iter().zip(1..).all(|(block, n)| block[..usize::from(n)].iter().all(|byte| *byte == n)));
         let at = |blocks: &[Vec<u8>]| blocks.iter().map(|block| block.as_ptr().addr()).collect::<Vec<_>>();
         let places = at(&held[..50]);

@@ -58,7 +58,6 @@ reasons! {
     MemoryLimitExceeded "memory_limit_exceeded" "The definitions kept between turns are too large." "Raise memory_bytes, keep less, or use memory_strategy = \"rollback\".";
     CostExceeded "cost_exceeded" "The run cost more than it may." "Raise cost_limit.";
     EmptyResponse "empty_response" "The model gave neither text nor tool calls." "Try again, or use another model.";
-    ToolDenied "tool_denied" "A person or the settings refused a tool call." "Allow the tool, or do without it.";
     ArgsError "args_error" "The arguments of a native tool call cannot be used." "The message says what was expected.";
     MultipleToolCalls "multiple_tool_calls" "More than one program was sent in one reply." "Send one lisp_eval call in a reply.";
     MixedWithLispEval "mixed_with_lisp_eval" "A program and other tool calls were sent in one reply." "Send lisp_eval alone.";

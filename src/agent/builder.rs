@@ -2,15 +2,45 @@
 //!
 //! In: parts of a definition. Out: an [`Agent`] that passed its construction checks, or all findings.
 
-use ptc_core::value::Json;
+use std::fmt;
+use std::sync::Arc;
+
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value};
 
 use super::{Agent, Diagnostic, Mode, Plan, SystemPrompt, Tool};
+use crate::config::document;
 use crate::event::Options;
+use crate::tool::{Closure, Expose, Kind};
 
 /// An agent under construction. What is not given has the default of agent files.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Builder {
     agent: Agent,
+    functions: Vec<(String, Closure)>,
+    below: Vec<(String, Builder)>,
+    wrong: Vec<Diagnostic>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let functions: Vec<_> = self.functions.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Builder").field("agent", &self.agent).field("functions", &functions).finish()
+    }
+}
+
+impl From<Agent> for Builder {
+    fn from(agent: Agent) -> Self {
+        Self { agent, ..Self::default() }
+    }
+}
+
+impl From<&str> for Builder {
+    /// An agent that is only a prompt, in mode `text`: text without a signature or for `:string`, JSON for any other, with native
+    /// calls when it has tools.
+    fn from(prompt: &str) -> Self {
+        Agent { name: "inline".to_owned(), prompt: prompt.to_owned(), mode: Mode::Text, ..Agent::default() }.into()
+    }
 }
 
 impl Agent {
@@ -152,13 +182,125 @@ impl Builder {
         self
     }
 
-    /// The agent. Errors: every finding, when at least one refuses a run.
+    /// Sets any key of agent files, checked as there.
+    #[must_use]
+    pub fn set(mut self, key: &str, value: Json) -> Self {
+        self.wrong.extend(super::file::set(&mut self.agent, key, value));
+        self
+    }
+
+    /// A ref: a part of the answer by its path, such as `items[0].id` or `[*].name`.
+    #[must_use]
+    pub fn ref_path(self, name: &str, path: &str) -> Self {
+        self.with_ref(name, Json::str(path))
+    }
+
+    /// A ref: what a PTC-Lisp expression over `result` gives.
+    #[must_use]
+    pub fn ref_expr(self, name: &str, expression: &str) -> Self {
+        self.with_ref(name, Json::object([("expr", Json::str(expression))]))
+    }
+
+    fn with_ref(self, name: &str, source: Json) -> Self {
+        let old = self.agent.option("refs").and_then(Json::members).unwrap_or_default().iter();
+        let all: Vec<_> = old.map(|member| (member.key.clone(), member.value.clone())).collect();
+        self.set("refs", Json::object(all.into_iter().chain([(name.to_owned(), source)])))
+    }
+
+    /// Declares a tool that is another agent, with the functions of its own tools: called with its parameters, it answers with what
+    /// it returns. It needs a description.
+    #[must_use]
+    pub fn tool_agent(mut self, name: impl Into<String>, agent: Builder) -> Self {
+        let name = name.into();
+        self.wrong.extend(agent.wrong.iter().cloned());
+        let table = document::parse(&agent.agent.to_toml()).unwrap_or_default();
+        self.below.push((name.clone(), agent));
+        self.tool(name, Json::object([("kind", Json::str("agent")), ("agent", table)]))
+    }
+
+    /// The agent behind the tool declared last is called with a task in words and answers `{result, summary, refs, trace}`: the form
+    /// of the core specification.
+    #[must_use]
+    pub fn delegated(self) -> Self {
+        self.with_last("returns", Json::str("delegate"))
+    }
+
+    /// Declares a tool that is a function: checked arguments in (a map with string keys), a value or an error text out. Without a
+    /// signature (an empty text) arguments are not checked, and models are told less. The
+    /// agent itself only says that there is such a tool, so that recordings of its runs can be replayed without the function.
+    #[must_use]
+    pub fn tool_fn(
+        mut self,
+        name: impl Into<String>,
+        signature: &str,
+        description: &str,
+        function: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.functions.push((name.clone(), Arc::new(function)));
+        let told = [("kind", "closure"), ("signature", signature), ("description", description)];
+        let told = told.into_iter().filter(|(_, text)| !text.is_empty());
+        self.tool(name, Json::object(told.map(|(key, text)| (key, Json::str(text)))))
+    }
+
+    /// The tool declared last answers an equal call in the same run from memory.
+    #[must_use]
+    pub fn cached(self) -> Self {
+        self.with_last("cache", Node::Bool(true).into())
+    }
+
+    /// Who may call the tool declared last.
+    #[must_use]
+    pub fn exposed(self, expose: Expose) -> Self {
+        let word = match expose {
+            Expose::Native => "native",
+            Expose::PtcLisp => "ptc_lisp",
+            Expose::Both => "both",
+        };
+        self.with_last("expose", Json::str(word))
+    }
+
+    /// The same agent with a message in the place of its prompt: no template, no parameters.
+    #[must_use]
+    pub fn message(mut self, text: impl Into<String>) -> Self {
+        self.agent.prompt = text.into();
+        let written = self.agent.signature.take();
+        let parsed = written.and_then(|text| ptc_core::signature::parse(&text).ok());
+        self.agent.signature = parsed.and_then(|signature| signature.output).map(|output| output.render());
+        self.set("literal", Node::Bool(true).into())
+    }
+
+    fn with_last(mut self, key: &str, value: Json) -> Self {
+        if let Some(tool) = self.agent.tools.last_mut() {
+            let members = tool.definition.members().unwrap_or_default().iter().filter(|member| member.key != key);
+            let members: Vec<_> = members.map(|member| (member.key.clone(), member.value.clone())).collect();
+            tool.definition = Json::object(members.into_iter().chain([(key.to_owned(), value)]));
+        }
+        self
+    }
+
+    /// The agent, without the functions of its tools. Errors: every finding, when at least one refuses a run.
     pub fn build(self) -> Result<Agent, Vec<Diagnostic>> {
         self.plan().map(|plan| plan.agent)
     }
 
     /// The agent, ready to run. Errors as in [`Builder::build`].
     pub fn plan(self) -> Result<Plan, Vec<Diagnostic>> {
-        Plan::new(&self.agent)
+        if !self.wrong.is_empty() {
+            return Err(self.wrong);
+        }
+        let mut plan = Plan::new(&self.agent)?;
+        for (name, below) in self.below {
+            let below = below.name(&name).plan()?;
+            if let Some((_, place)) = plan.children.iter_mut().find(|(tool, _)| *tool == name) {
+                *place = Arc::new(below);
+            }
+        }
+        for (name, function) in self.functions {
+            if let Some(tool) = plan.tools.iter_mut().find(|tool| tool.name == name) {
+                tool.kind = Kind::Closure(Some(function));
+            }
+        }
+        Ok(plan)
     }
 }

@@ -1,14 +1,14 @@
-//! The example agents that are part of the program: a table of names and their files' texts.
+//! The example agents and pipelines that are part of the program: tables of names and their files' texts.
 
 use super::Agent;
 use crate::config::document::FileError;
 
-/// An example agent.
+/// An example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bundled {
     /// Its name.
     pub name: &'static str,
-    /// Its agent file.
+    /// Its file.
     pub toml: &'static str,
 }
 
@@ -16,15 +16,29 @@ pub struct Bundled {
 pub const BUNDLED: &[Bundled] = &[
     Bundled { name: "sentiment", toml: include_str!("../../assets/agents/sentiment.toml") },
     Bundled { name: "extract", toml: include_str!("../../assets/agents/extract.toml") },
+    Bundled { name: "sales", toml: include_str!("../../assets/agents/sales.toml") },
+    Bundled { name: "reviews", toml: include_str!("../../assets/agents/reviews.toml") },
+    Bundled { name: "booking", toml: include_str!("../../assets/agents/booking.toml") },
+    Bundled { name: "workshop", toml: include_str!("../../assets/agents/workshop.toml") },
+    Bundled { name: "statement", toml: include_str!("../../assets/agents/statement.toml") },
 ];
 
+/// Every example pipeline; `toml` is its pipeline file.
+pub const BUNDLED_PIPELINES: &[Bundled] =
+    &[Bundled { name: "quote", toml: include_str!("../../assets/pipelines/quote.toml") }];
+
 impl Bundled {
-    /// The example of this name.
+    /// The example agent of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         BUNDLED.iter().find(|bundled| bundled.name == name)
     }
 
-    /// The agent. Every example is read by a test.
+    /// The example pipeline of this name.
+    pub fn find_pipeline(name: &str) -> Option<&'static Self> {
+        BUNDLED_PIPELINES.iter().find(|bundled| bundled.name == name)
+    }
+
+    /// The agent of its file. Every example is read by a test.
     pub fn agent(&self) -> Result<Agent, FileError> {
         Agent::from_toml(self.toml, &format!("{}.toml", self.name))
     }

@@ -3,11 +3,12 @@
 //! In: a JSON object or a [`Step`], a signature, a template. Out: the checked value, or findings placed in the context and the prompt.
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Field, InputMode, Issue, Path, Segment, Signature, underscored};
+use ptc_core::signature::{self, Field, Issue, Path, Segment, Signature, underscored};
 use ptc_core::template::{self, DiagnosticKind, Template};
 use ptc_core::text::Span;
 use ptc_core::value::{Json, Value};
 
+use super::plan::input_mode;
 use super::{Agent, Diagnostic, Place, Severity, Step};
 use crate::event::ErrorRecord;
 
@@ -100,16 +101,16 @@ fn find<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
 
 /// Checks a context: an object, its inputs against the parameters, the names of the prompt against its values.
 pub(super) fn check(
+    agent: &Agent,
     signature: &Signature,
     template: &Template,
-    mode: InputMode,
     context: &Json,
 ) -> (Value, Vec<Diagnostic>) {
     if context.members().is_none() {
         return (Value::map([]), vec![not_an_object(context)]);
     }
     let params: &[Field] = signature.params.as_deref().unwrap_or_default();
-    let (value, issues) = signature::check_inputs(params, &context.to_value(), mode);
+    let (value, issues) = signature::check_inputs(params, &context.to_value(), input_mode(&agent.signature_validation));
     let value = with_absent(params, value);
     let reported = |name: &str| {
         let same = |step: &Segment| matches!(step, Segment::Field(field) if underscored(field) == underscored(name));
@@ -124,6 +125,8 @@ pub(super) fn check(
     findings.extend(
         template::check_context(template, &value)
             .into_iter()
+            // Programs get the value itself; the prompt names it only.
+            .filter(|found| found.kind != DiagnosticKind::NotText || !agent.mode.is_program())
             // What is missing is reported once, at the context.
             .filter(|found| {
                 found.kind != DiagnosticKind::Missing || !first_name(found.span).is_some_and(|name| reported(&name))

@@ -11,8 +11,7 @@ use ptc_core::value::{Json, json};
 use super::checks::{Checked, check};
 use super::context::{self, not_an_object};
 use super::file::{read_onto, write};
-use super::plan::input_mode;
-use super::{Agent, Diagnostic, Place};
+use super::{Agent, Diagnostic, Place, Settings};
 use crate::config::document::Problems;
 
 /// The texts of a draft.
@@ -104,9 +103,11 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     let context_is_read = findings.iter().all(|found| found.place != Place::Context);
     let Checked { signature, template, findings: found, .. } = check(&agent);
     findings.extend(found);
+    Settings::of(&agent, &mut findings);
+    super::toolbox::open(&agent, &mut findings);
     if let (Some(template), true) = (&template, context_is_read) {
         let signature = signature.unwrap_or(ptc_core::signature::Signature { params: None, output: None });
-        let (_, found) = context::check(&signature, template, input_mode(&agent.signature_validation), &agent.context);
+        let (_, found) = context::check(&agent, &signature, template, &agent.context);
         let unknown: Vec<Option<Span>> =
             findings.iter().filter(|found| found.place == Place::Prompt).map(|found| found.span).collect();
         // A name that is no parameter is one finding, not a second one for its missing value.
@@ -120,13 +121,13 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     findings
 }
 
-/// Where a key stands in the options.
+/// Where a key stands in the options, or the last of its tables that is there.
 fn key_span(options: &str, key: &str) -> Option<Span> {
     let document = crate::config::document::parse(options).ok()?;
     let mut at = &document;
     let mut span = None;
     for step in key.split('.') {
-        let member = at.members()?.iter().find(|member| member.key == step)?;
+        let Some(member) = at.members().unwrap_or_default().iter().find(|member| member.key == step) else { break };
         span = Some(member.key_span);
         at = &member.value;
     }

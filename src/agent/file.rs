@@ -9,6 +9,7 @@ use std::path::Path;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::inline::Source;
 use super::keys::{ROWS, Target, apply};
 use super::{Agent, Diagnostic, Mode};
 use crate::config::document::{self, Entry, FileError, Problems};
@@ -28,18 +29,23 @@ impl Agent {
         let text = &text.replace("\r\n", "\n");
         let mut problems = Problems::default();
         let path = Path::new(file);
-        let mut base = Self::default();
-        if let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.trim().is_empty()) {
-            stem.clone_into(&mut base.name);
-        }
-        let agent = read_onto(base, text, path.parent().unwrap_or(Path::new("")), &mut problems);
+        let agent = read_from(Self::named_after(path), text, &Source::file(path), &mut problems);
         problems.or_first(agent, file, text)
+    }
+
+    /// An agent with every default, named after its file.
+    pub(super) fn named_after(file: &Path) -> Self {
+        let mut agent = Self::default();
+        if let Some(stem) = file.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.trim().is_empty()) {
+            stem.clone_into(&mut agent.name);
+        }
+        agent
     }
 
     /// The agent of a table in another file, such as a step of a pipeline.
     pub(crate) fn from_entry(entry: &Entry<'_>, folder: &Path) -> Result<Self, document::Problem> {
         let mut problems = Problems::default();
-        let mut target = Target { agent: Self::default(), folder };
+        let mut target = Target { agent: Self::default(), source: &Source::folder(folder) };
         apply(entry, &mut target, &mut problems);
         match problems.sorted().into_iter().next() {
             Some(problem) => Err(problem),
@@ -52,7 +58,7 @@ impl Agent {
     ///
     /// Errors: a json mode with tools (they are named), an override that cannot be read.
     pub fn for_mode(&self, mode: Mode) -> Result<Self, Vec<Diagnostic>> {
-        let mut target = Target { agent: Self { mode, ..self.clone() }, folder: Path::new("") };
+        let mut target = Target { agent: Self { mode, ..self.clone() }, source: &Source::default() };
         let mut problems = Problems::default();
         if let Some((_, overrides)) = self.modes.iter().find(|(other, _)| *other == mode) {
             apply(&Entry::root(overrides), &mut target, &mut problems);
@@ -71,7 +77,7 @@ impl Agent {
 
 /// The agent of a table that stands inside another definition.
 pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
-    let mut target = Target { agent: Agent::default(), folder: Path::new("") };
+    let mut target = Target { agent: Agent::default(), source: &Source::default() };
     let mut problems = Problems::default();
     apply(&Entry::root(table), &mut target, &mut problems);
     let found: Vec<Diagnostic> =
@@ -79,9 +85,23 @@ pub(super) fn from_table(table: &Json) -> Result<Agent, Vec<Diagnostic>> {
     if found.is_empty() { Ok(target.agent) } else { Err(found) }
 }
 
+/// Sets one key of agent files; what is wrong with it.
+pub(super) fn set(agent: &mut Agent, key: &str, value: Json) -> Vec<Diagnostic> {
+    let mut target = Target { agent: std::mem::take(agent), source: &Source::default() };
+    let mut problems = Problems::default();
+    apply(&Entry::root(&Json::object([(key, value)])), &mut target, &mut problems);
+    *agent = target.agent;
+    problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect()
+}
+
 /// Reads TOML text onto an agent. Problems are noted; what could be read is in the agent.
 pub(super) fn read_onto(base: Agent, text: &str, folder: &Path, problems: &mut Problems) -> Agent {
-    let mut target = Target { agent: base, folder };
+    read_from(base, text, &Source::folder(folder), problems)
+}
+
+/// The same for a text from this source.
+pub(super) fn read_from(base: Agent, text: &str, source: &Source, problems: &mut Problems) -> Agent {
+    let mut target = Target { agent: base, source };
     if let Some(document) = problems.take(document::parse(text)) {
         apply(&Entry::root(&document), &mut target, problems);
     }

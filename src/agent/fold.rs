@@ -14,6 +14,7 @@ pub struct StepFold {
     step: Step,
     run: Option<Address>,
     below: Vec<(Address, StepFold)>,
+    adopted: Vec<(Address, Step)>,
     started_ms: i64,
     price: Option<Price>,
     log: MessageLog,
@@ -87,13 +88,14 @@ impl StepFold {
         {
             let step = fold.step();
             self.below.remove(place);
-            self.adopt(step);
+            self.adopt(child.clone(), step);
         }
     }
 
-    /// Takes the Step of a run below that has ended.
-    pub fn adopt(&mut self, step: Step) {
-        self.step.children.push(step);
+    /// Takes the Step of the run below that this call started.
+    pub fn adopt(&mut self, call: Address, step: Step) {
+        let place = self.adopted.partition_point(|(known, _)| *known < call);
+        self.adopted.insert(place, (call, step));
     }
 
     fn start(&mut self, start: &RunStart, at_ms: i64) {
@@ -165,6 +167,9 @@ impl StepFold {
         let mut step = self.step.clone();
         step.turns.extend(self.turn.clone());
         step.messages = self.log.messages().to_vec();
+        // Branches end in any order; the Step is always the same.
+        step.calls.sort_by(|one, other| one.address.cmp(&other.address));
+        step.children = self.adopted.iter().map(|(_, step)| step.clone()).collect();
         step
     }
 }
@@ -214,6 +219,7 @@ fn in_turn(turn: &mut Turn, event: &Event) {
             turn.prints.clone_from(&end.prints);
             turn.error.clone_from(&end.error);
         }
+        Event::CompactionDone(done) => turn.compaction = Some(done.clone()),
         Event::Check(check) => turn.issues.extend(check.issues.iter().cloned()),
         Event::Message(message) if message.source == Source::Feedback => {
             turn.feedback = Some(message.plain_text(&RunText::default()));

@@ -9,6 +9,7 @@ use ptc_core::limits;
 use ptc_core::reply::Recovery;
 use ptc_core::value::{Json, json};
 
+use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
 use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
@@ -17,10 +18,10 @@ use crate::event::Options;
 /// Names of the ways to check inputs.
 pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
 
-/// What is read into: the agent, and the folder that `@file` starts from.
+/// What is read into: the agent, and where `@file` and the files of agents start from.
 pub(super) struct Target<'a> {
     pub(super) agent: Agent,
-    pub(super) folder: &'a Path,
+    pub(super) source: &'a Source,
 }
 
 type Read = fn(&Entry<'_>, &mut Target<'_>, &mut Problems);
@@ -69,7 +70,9 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "schema",
-        read: |entry, target, problems| set(&mut target.agent.schema, schema(entry, target.folder).map(Some), problems),
+        read: |entry, target, problems| {
+            set(&mut target.agent.schema, schema(entry, &target.source.folder).map(Some), problems);
+        },
         write: |agent| agent.schema.as_ref().map(|schema| Json::str(schema.to_text())),
     },
     Row {
@@ -261,12 +264,13 @@ fn write_options(options: &Options) -> Option<Json> {
     filled(json::parse(&text).ok()?)
 }
 
-/// Tools are kept as written: the kinds and their keys are checked by the modes that run tools.
+/// Tools are kept as written, agents in files of their own added: the kinds and their keys are checked by the modes that run tools.
 fn read_tools(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problems) {
     let Some(entries) = problems.take(entry.entries()) else { return };
+    let source = target.source;
     let tool = |entry: &Entry<'_>| {
         entry.entries()?;
-        Ok(Tool { name: entry.key.to_owned(), definition: entry.json.clone() })
+        Ok(Tool { name: entry.key.to_owned(), definition: with_agent(entry, source)? })
     };
     target.agent.tools = entries.iter().filter_map(|entry| problems.take(tool(entry))).collect();
 }
@@ -290,12 +294,16 @@ fn read_modes(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut Problem
                 problems.push(Problem { key: format!("{}.{nested}", entry.path), span: json.span, message });
             }
         }
-        let mut scratch = Target { agent: Agent::default(), folder: target.folder };
+        let mut scratch = Target { agent: Agent::default(), source: target.source };
         apply(&entry, &mut scratch, problems);
         let mut overrides = entry.json.clone();
+        // The definition must stand on its own, whatever happens to the files it names.
         if let Some(schema) = scratch.agent.schema {
-            // The definition must stand on its own, whatever happens to the file it names.
-            overrides = with(entry.json, "schema", &Json::str(schema.to_text()));
+            overrides = with(&overrides, "schema", &Json::str(schema.to_text()));
+        }
+        if entry.json.get("tools").is_some() {
+            let tools = scratch.agent.tools.into_iter().map(|tool| (tool.name, tool.definition));
+            overrides = with(&overrides, "tools", &Json::object(tools));
         }
         target.agent.modes.push((mode, overrides));
     }

@@ -3,15 +3,16 @@
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 
 use ptc_core::reply::Recovery;
-use ptc_core::signature::{self, InputMode, Signature, Type, from_json_schema, json_schema};
-use ptc_core::template::Template;
+use ptc_core::signature::{InputMode, Signature, Type, from_json_schema, json_schema};
+use ptc_core::template::{self, Template};
+use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::checks::{Checked, check};
 use std::sync::Arc;
 
-use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Variant, context};
-use crate::tool::Tool;
+use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
+use crate::tool::{Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
 /// A checked agent.
@@ -40,8 +41,6 @@ pub struct Plan {
     pub children: Vec<(String, Arc<Self>)>,
     /// How far a reply may be repaired.
     pub recovery: Recovery,
-    /// How inputs are treated.
-    pub inputs: InputMode,
     /// What is worth knowing; nothing that refuses a run.
     pub warnings: Vec<Diagnostic>,
 }
@@ -62,7 +61,8 @@ impl Plan {
         };
         let output = output.unwrap_or(Type::Any);
         let variant = Variant::of(
-            tools.iter().any(Tool::is_native),
+            tools.iter().any(Tool::is_native)
+                || (agent.mode == Mode::Text && settings.transport == Transport::ToolCall),
             &output,
             signature.output.is_some() || agent.schema.is_some(),
         );
@@ -79,7 +79,6 @@ impl Plan {
             settings,
             tools,
             children,
-            inputs: input_mode(&agent.signature_validation),
             agent: agent.clone(),
             signature,
             template,
@@ -90,9 +89,18 @@ impl Plan {
         })
     }
 
-    /// The tool of a name; `-` and `_` are the same.
+    /// The same agent with a task in words behind its own prompt; neither is a template then.
+    #[must_use]
+    pub fn on(&self, task: &str) -> Self {
+        let prompt = format!("{}\n\n{task}", self.agent.prompt.trim_end());
+        let agent = Agent { prompt, ..self.agent.clone() }.with_option("literal", Node::Bool(true).into());
+        Self { template: template::literal(&agent.prompt), agent, ..self.clone() }
+    }
+
+    /// The tool of a name, or of the name that providers know it by.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
-        let same = |tool: &&Tool| signature::underscored(&tool.name) == signature::underscored(name);
+        let wanted = provider_name(name);
+        let same = |tool: &&Tool| tool.provider_name() == wanted;
         self.tools.iter().find(|tool| tool.name == name).or_else(|| self.tools.iter().find(same))
     }
 
@@ -104,6 +112,17 @@ impl Plan {
     /// The tool that the model may call by this name; `-` and `_` are the same.
     pub fn native_tool(&self, name: &str) -> Option<&Tool> {
         self.tool(name).filter(|tool| tool.is_native())
+    }
+
+    /// Does mode `text` offer programs next to native tools?
+    pub fn is_combined(&self) -> bool {
+        self.agent.mode == Mode::Text && self.settings.transport == Transport::ToolCall
+    }
+
+    /// The tools that programs may call. Next to native tools they must say so.
+    pub fn program_tools(&self) -> impl Iterator<Item = &Tool> + Clone {
+        let explicit = self.is_combined();
+        self.tools.iter().filter(move |tool| tool.is_for_programs() && (!explicit || tool.expose.is_some()))
     }
 
     /// The agent behind a tool.
@@ -119,7 +138,7 @@ impl Plan {
     /// The context as the prompt and the run use it, with what was found: inputs converted and checked against the parameters,
     /// names of the prompt that have no value. Spans are those of `context`. Without errors the value may be used.
     pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {
-        context::check(&self.signature, &self.template, self.inputs, context)
+        context::check(&self.agent, &self.signature, &self.template, context)
     }
 }
 

@@ -20,18 +20,18 @@ impl Agent {
 
     /// The same where lines end in line feeds.
     fn rewrite_lines(&self, original: &str, file: &str) -> String {
-        let now = self.to_toml();
+        let now = self.without_files().to_toml();
         if original.trim().is_empty() {
             return now;
         }
-        let before = Self::from_toml(original, file).map(|agent| agent.to_toml());
+        let before = Self::from_toml(original, file).map(|agent| agent.without_files().to_toml());
         let (Ok(before), Ok(mut text)) = (before, original.parse::<DocumentMut>()) else { return now };
         let (Ok(before), Ok(after)) = (before.parse::<DocumentMut>(), now.parse::<DocumentMut>()) else { return now };
         change(text.as_table_mut(), before.as_table(), after.as_table());
         let text = text.to_string();
         // Whatever could not be changed in place must not change what the file means.
         match Self::from_toml(&text, file) {
-            Ok(written) if written.to_toml() == now => text,
+            Ok(written) if written.without_files().to_toml() == now => text,
             _ => now,
         }
     }

@@ -251,11 +251,7 @@ impl Settings {
             return_partial: word("on_budget_exceeded") == "return_partial",
             compaction: compaction(agent, findings),
             plan: plan(agent, findings),
-            prompt_chars: agent
-                .option("prompt_limit")
-                .and_then(|table| table.get("max_chars"))
-                .and_then(count)
-                .and_then(|chars| usize::try_from(chars).ok()),
+            prompt_chars: prompt_chars(agent, findings),
             format: format(agent, findings),
             refs: refs(agent, findings),
             memory: memory(agent, findings),
@@ -283,23 +279,61 @@ fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
 }
 
-/// The members of a table, each with a known name; others are noted.
-fn known<'a>(table: &'a Json, key: &str, names: &[&str], findings: &mut Vec<Diagnostic>) -> Vec<(&'a str, &'a Json)> {
-    let mut out = Vec::new();
+/// What a member of an option's table must be.
+#[derive(Debug, Clone, Copy)]
+enum Member {
+    Count,
+    Flag,
+    Table,
+    Word(&'static [&'static str]),
+}
+
+impl Member {
+    /// What is wrong with a value; `None` when it fits.
+    fn wrong(self, value: &Json) -> Option<String> {
+        let must_be = match self {
+            Self::Count if count(value).is_some() => return None,
+            Self::Flag if matches!(value.node, Node::Bool(_)) => return None,
+            Self::Table if value.members().is_some() => return None,
+            Self::Word(words) if value.as_str().is_some_and(|word| words.contains(&word)) => return None,
+            Self::Count => "a whole number that is not negative".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Table => "a table".to_owned(),
+            Self::Word(words) => {
+                let near = advice(value.as_str().unwrap_or_default(), words);
+                return Some(format!("cannot be {}{near}", value.to_text()));
+            }
+        };
+        Some(format!("must be {must_be}, found {}", value.to_text()))
+    }
+}
+
+/// Notes the members of a table that are unknown or have the wrong kind of value.
+fn check_members(table: &Json, key: &str, members: &[(&str, Member)], findings: &mut Vec<Diagnostic>) {
     for member in table.members().unwrap_or_default() {
-        if names.contains(&member.key.as_str()) {
-            out.push((member.key.as_str(), &member.value));
+        let place = format!("{key}.{}", member.key);
+        if let Some((_, kind)) = members.iter().find(|(name, _)| *name == member.key) {
+            let found = kind.wrong(&member.value);
+            findings.extend(found.map(|message| wrong(&place, format!("`{place}` {message}"))));
         } else {
-            let message = format!("unknown key `{}` in [{key}]{}", member.key, advice(&member.key, names));
-            findings.push(wrong(key, message));
+            let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+            let near = advice(&member.key, &names);
+            findings.push(wrong(&place, format!("unknown key `{}` in [{key}]{near}", member.key)));
         }
     }
-    out
 }
 
 fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
-    const TRIM: &[&str] = &["strategy", "trigger", "keep_recent_turns", "keep_initial_user"];
-    const COALESCE: &[&str] = &["strategy", "println_limit", "tool_call_limit"];
+    const STRATEGY: (&str, Member) = ("strategy", Member::Word(&["trim", "coalesce"]));
+    const TRIM: &[(&str, Member)] = &[
+        STRATEGY,
+        ("trigger", Member::Table),
+        ("keep_recent_turns", Member::Count),
+        ("keep_initial_user", Member::Flag),
+    ];
+    const COALESCE: &[(&str, Member)] =
+        &[STRATEGY, ("println_limit", Member::Count), ("tool_call_limit", Member::Count)];
+    const TRIGGER: &[(&str, Member)] = &[("turns", Member::Count), ("tokens", Member::Count)];
     let (key, table) = match (agent.option("compaction"), agent.option("compression")) {
         (Some(table), _) if agent.asks("compaction") => ("compaction", table),
         (_, Some(table)) if agent.asks("compression") => ("compression", table),
@@ -311,24 +345,21 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
     };
     let strategy = table.get("strategy").and_then(Json::as_str);
     let coalesce = strategy.map_or(key == "compression", |word| word == "coalesce");
-    if let Some(other) = strategy.filter(|word| !["trim", "coalesce"].contains(word)) {
-        findings.push(wrong(key, format!("unknown strategy `{other}`; known: `trim`, `coalesce`")));
-    }
     if coalesce && agent.mode == Mode::JsonLoop {
         findings.push(wrong(
             key,
             "json_loop shortens its history by strategy `trim` only; `coalesce` tells what programs did",
         ));
     }
-    let members = known(table, key, if coalesce { COALESCE } else { TRIM }, findings);
-    let number = |name: &str| members.iter().find(|(key, _)| *key == name).and_then(|(_, value)| count(value));
+    check_members(table, key, if coalesce { COALESCE } else { TRIM }, findings);
+    let number = |name: &str| table.get(name).and_then(count);
     if coalesce {
         let limit = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
         return Some(Compaction::Coalesce { prints: limit("println_limit", 15), calls: limit("tool_call_limit", 20) });
     }
     let trigger = table.get("trigger");
     if let Some(trigger) = trigger {
-        known(trigger, &format!("{key}.trigger"), &["turns", "tokens"], findings);
+        check_members(trigger, &format!("{key}.trigger"), TRIGGER, findings);
     }
     let of = |name: &str| trigger.and_then(|table| table.get(name)).and_then(count);
     let small = |number: Option<u64>, usual: u32| number.map_or(usual, |n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -338,6 +369,12 @@ fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compactio
         keep_turns: small(number("keep_recent_turns"), 3).max(1),
         keep_first: table.get("keep_initial_user").is_none_or(|flag| flag.node != Node::Bool(false)),
     })
+}
+
+fn prompt_chars(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<usize> {
+    let table = agent.option("prompt_limit")?;
+    check_members(table, "prompt_limit", &[("max_chars", Member::Count)], findings);
+    table.get("max_chars").and_then(count).and_then(|chars| usize::try_from(chars).ok())
 }
 
 /// Texts, or tables `{id, description}`; texts are numbered from 1.
@@ -362,18 +399,18 @@ fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> 
 }
 
 fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
-    const NAMES: &[&str] = &[
-        "feedback_max_chars",
-        "preview_max_chars",
-        "history_max_bytes",
-        "max_print_length",
-        "context_in_system",
-        "mission_log_in",
-        "minimal_turn_info",
+    const MEMBERS: &[(&str, Member)] = &[
+        ("feedback_max_chars", Member::Count),
+        ("preview_max_chars", Member::Count),
+        ("history_max_bytes", Member::Count),
+        ("max_print_length", Member::Count),
+        ("context_in_system", Member::Flag),
+        ("mission_log_in", Member::Word(&["system_prompt", "user_message"])),
+        ("minimal_turn_info", Member::Flag),
     ];
     let usual = Format::default();
     let Some(table) = agent.option("format_options") else { return usual };
-    known(table, "format_options", NAMES, findings);
+    check_members(table, "format_options", MEMBERS, findings);
     let number = |name: &str| table.get(name).and_then(count);
     let size = |name: &str, usual: usize| number(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(usual);
     let flag = |name: &str| table.get(name).is_some_and(|value| value.node == Node::Bool(true));

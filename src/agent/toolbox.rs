@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::underscored;
 use ptc_core::value::Json;
 
 use super::file::from_table;
 use super::{Agent, Diagnostic, Mode, Place, Plan};
-use crate::tool::{Builtin, Kind, LLM_QUERY, Tool};
+use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool};
 
 type Children = Vec<(String, Arc<Plan>)>;
 
@@ -21,7 +20,8 @@ const RESERVED: [&str; 2] = ["lisp_eval", "lisp-eval"];
 /// Opens the toolbox.
 pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>, Children) {
     let mut tools: Vec<Tool> = Vec::new();
-    for declared in &agent.tools {
+    // Declarations in json mode are refused as a whole.
+    for declared in agent.tools.iter().filter(|_| agent.mode != Mode::Json) {
         match Tool::declared(&declared.name, &declared.definition) {
             Ok(tool) => tools.push(completed(tool)),
             Err(wrong) => findings.extend(wrong.into_iter().map(|(key, message)| {
@@ -32,12 +32,56 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
     }
     tools.extend(added(agent, findings));
     check_names(agent, &tools, findings);
-    let children = tools.iter().filter_map(|tool| Some((tool.name.clone(), child(agent, tool, findings)?))).collect();
+    let mut children = Children::new();
+    for tool in &mut tools {
+        if matches!(tool.kind, Kind::Itself) {
+            if agent.signature.is_none() {
+                let message = format!("the agent calls itself as `{}`, so that it needs a signature", tool.name);
+                findings.push(note(&format!("tools.{}", tool.name), message));
+            }
+            told(tool, agent, findings);
+        } else if let Some(plan) = child(agent, tool, findings) {
+            told(tool, &plan.agent, findings);
+            children.push((tool.name.clone(), plan));
+        }
+    }
+    if matches!(agent.mode, Mode::Text | Mode::JsonLoop) {
+        findings.extend(tools.iter().filter(|tool| is_unexplained(tool)).map(|tool| {
+            let message = format!("the tool `{}` has no `signature`: the model is not told its arguments", tool.name);
+            note(&format!("tools.{}", tool.name), message).warning()
+        }));
+    }
     (tools, children)
+}
+
+/// What a tool does not say about itself, the agent behind it does.
+fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    if tool.returns == Returns::Delegate {
+        tool.signature = ptc_core::signature::parse(DELEGATE).ok();
+        tool.signature_text = Some(DELEGATE.to_owned());
+    }
+    if tool.signature.is_none()
+        && let Some(text) = &agent.signature
+    {
+        tool.signature = ptc_core::signature::parse_inputs(text).ok();
+        tool.signature_text = Some(text.clone());
+    }
+    if tool.description.is_none() {
+        tool.description.clone_from(&agent.description);
+    }
+    if tool.description.is_none() {
+        let message = format!("the tool `{}` has no description; say what its agent is for", tool.name);
+        findings.push(note(&format!("tools.{}", tool.name), message).warning());
+    }
 }
 
 fn note(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
+}
+
+/// Does nothing say what its arguments are? (An agent's own signature does.)
+fn is_unexplained(tool: &Tool) -> bool {
+    tool.is_native() && tool.signature.is_none() && !matches!(tool.kind, Kind::Agent(_) | Kind::Llm(_))
 }
 
 /// A builtin tool with its card where the declaration says nothing.
@@ -79,8 +123,9 @@ fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
         if RESERVED.contains(&tool.name.as_str()) {
             findings.push(note(&key, format!("the name `{}` is the engine's own; rename the tool", tool.name)));
         }
-        if tools[..place].iter().any(|other| underscored(&other.name) == underscored(&tool.name)) {
-            findings.push(note(&key, format!("two tools are named `{}` (`-` and `_` are the same)", tool.name)));
+        if tools[..place].iter().any(|other| other.provider_name() == tool.provider_name()) {
+            let message = format!("two tools are named `{}` (`-`, `?` and `!` are the same as `_`)", tool.name);
+            findings.push(note(&key, message));
         }
         let in_context = agent.context.members().unwrap_or_default().iter().any(|member| member.key == tool.name);
         if in_context && agent.mode == Mode::PtcLisp {
@@ -118,8 +163,15 @@ fn asked(agent: &Agent, tool: &Tool, table: &Json) -> Agent {
         model: text("model").filter(|model| model != "caller"),
         prompt: text("prompt").unwrap_or_default(),
         signature: tool.signature_text.clone(),
+        field_descriptions: descriptions(table),
         max_turns: 1,
         model_options: agent.model_options.clone(),
         ..Agent::default()
     }
+}
+
+/// The table `field_descriptions` of a tool.
+fn descriptions(table: &Json) -> Vec<(String, String)> {
+    let members = table.get("field_descriptions").and_then(Json::members).unwrap_or_default().iter();
+    members.filter_map(|member| Some((member.key.clone(), member.value.as_str()?.to_owned()))).collect()
 }

@@ -93,6 +93,8 @@ pub enum Command {
     Prompt(PromptFlags),
     /// List the models that can be used
     Models,
+    /// List the tools of an agent and what providers are told of them
+    Tools(ToolsFlags),
     /// Look at what works on this machine
     Doctor,
     /// Draw a screen into an SVG file
@@ -214,6 +216,17 @@ pub struct PromptFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
+}
+
+/// Flags of `tools`.
+#[derive(Debug, Args)]
+pub struct ToolsFlags {
+    /// The agent
+    #[command(flatten)]
+    pub agent: AgentFlags,
+    /// Print them as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What can be done with sessions.

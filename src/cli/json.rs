@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use crate::agent::{Step, Turn, Usage};
-use crate::event::{ErrorRecord, IssueRecord, Role, Tokens};
+use crate::agent::{CallEntry, Step, Turn, Usage};
+use crate::event::{Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, Role, Tokens, Totals};
 
 /// `{return|fail, memory, usage, turns, signature, name, session, …}`
 pub(super) fn step(step: &Step) -> Json {
+    // Agents call agents no deeper than `max_depth` allows.
+    let children = step.children.iter().map(self::step);
     let outcome = match (&step.answer, &step.fail) {
         (_, Some(fail)) => ("fail", error(fail)),
         (answer, None) => ("return", answer.clone().unwrap_or_default()),
@@ -21,8 +23,13 @@ pub(super) fn step(step: &Step) -> Json {
         ("summary", text(step.summary.as_deref())),
         ("refs", step.refs.clone().unwrap_or_default()),
         ("memory", Json::object(memory)),
+        ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
+        ("from_turn", step.from_turn.map_or_else(Json::default, |turn| number(u64::from(turn)))),
+        ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),
         ("usage", usage(&step.usage)),
         ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
+        ("calls", Json::list(step.calls.iter().map(call))),
+        ("children", Json::list(children)),
         ("signature", text(step.signature.as_deref())),
         ("name", Json::str(step.name.as_str())),
         ("field_descriptions", Json::object(described)),
@@ -71,6 +78,7 @@ fn error(error: &ErrorRecord) -> Json {
         ("hint", error.hint.as_deref().map(Json::str)),
         ("class", error.class.as_deref().map(Json::str)),
         ("status", error.status.map(|status| number(u64::from(status)))),
+        ("details", error.details.as_ref().map(JsonText::json)),
     ])
 }
 
@@ -91,6 +99,45 @@ fn usage(usage: &Usage) -> Json {
         ("schema_bytes", usage.schema_bytes.map(number)),
         ("structured_output", usage.structured_output.map(|by| Json::str(by.name()))),
         ("system_prompt_tokens", usage.system_prompt_tokens.map(number)),
+        ("children", usage.children.as_ref().map(totals)),
+    ])
+}
+
+fn totals(totals: &Totals) -> Json {
+    known([
+        ("turns", Some(number(u64::from(totals.turns)))),
+        ("llm_requests", Some(number(u64::from(totals.requests)))),
+        ("input_tokens", totals.tokens.map(|tokens| number(tokens.input))),
+        ("output_tokens", totals.tokens.map(|tokens| number(tokens.output))),
+        ("total_tokens", totals.tokens.map(|tokens| number(tokens.total()))),
+    ])
+}
+
+fn call(call: &CallEntry) -> Json {
+    known([
+        ("address", call.address.as_ref().map(|address| Json::str(address.as_str()))),
+        ("name", Some(Json::str(call.name.as_str()))),
+        ("kind", (!call.kind.is_empty()).then(|| Json::str(call.kind.as_str()))),
+        ("args", Some(call.args.json())),
+        ("status", call.status.map(|status| Json::str(status.name()))),
+        ("result", call.result.as_ref().map(JsonText::json)),
+        ("error", call.error.as_ref().map(error)),
+        ("cached", Some(truth(call.cached))),
+        ("ms", Some(number(call.ms))),
+    ])
+}
+
+fn compaction(done: &CompactionDone) -> Json {
+    let count = |count: u32| number(u64::from(count));
+    let counts = done.counts.iter().map(|(name, of)| (name.clone(), number(*of)));
+    Json::object([
+        ("strategy", Json::str(done.strategy.as_str())),
+        ("reason", Json::str(done.reason.as_str())),
+        ("messages_before", count(done.messages_before)),
+        ("messages_after", count(done.messages_after)),
+        ("tokens_before", number(done.tokens_before)),
+        ("tokens_after", number(done.tokens_after)),
+        ("counts", Json::object(counts)),
     ])
 }
 
@@ -107,6 +154,13 @@ fn turn(step: &Step, turn: &Turn) -> Json {
         ("messages", Some(Json::list(messages))),
         ("raw_response", Some(Json::str(turn.raw_response.as_str()))),
         ("json", turn.json.clone()),
+        ("program", turn.program.as_deref().map(Json::str)),
+        ("result", turn.result.as_deref().map(Json::str)),
+        (
+            "prints",
+            (!turn.prints.is_empty()).then(|| Json::list(turn.prints.iter().map(|text| Json::str(text.as_str())))),
+        ),
+        ("compaction", turn.compaction.as_ref().map(compaction)),
         ("fixes", Some(Json::list(turn.fixes.iter().map(|name| Json::str(name.as_str()))))),
         ("issues", Some(Json::list(turn.issues.iter().map(issue)))),
         ("feedback", turn.feedback.as_deref().map(Json::str)),

@@ -19,6 +19,7 @@ mod screenshot;
 mod sessions;
 mod signature;
 mod source;
+mod tools;
 
 use std::io::Write;
 
@@ -67,6 +68,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
+        Command::Tools(flags) => tools::tools(flags),
         Command::Models => models::models(workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),

@@ -1,13 +1,19 @@
 //! The linear face of a run: each event as lines on stderr, as it happens.
 
+mod work;
+
+use std::collections::HashMap;
 use std::io::Write;
 
 use ptc_core::text::SafeText;
 
 use crate::agent::Step;
 use crate::event::{
-    Envelope, Event, IssueRecord, PartKind, ReplyEnd, ReplyStatus, RunEnd, RunStart, Source, TurnEnd, elapsed_ms,
+    Address, Envelope, Event, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
+    TurnEnd, elapsed_ms,
 };
+
+use crate::workbench::format::plural;
 
 /// Marks in front of lines.
 struct Marks {
@@ -23,22 +29,46 @@ const WORDS: Marks = Marks { good: "ok:", bad: "error:", warning: "warning:" };
 pub(super) struct Printer<W: Write> {
     out: W,
     marks: &'static Marks,
-    started_ms: i64,
-    in_reply: Option<(u32, PartKind)>,
+    /// When each run that has not ended began, Unix time in ms.
+    started_ms: HashMap<Address, i64>,
+    /// The reply text of each turn that has not ended, and its attempt.
+    replies: HashMap<Address, (u32, String)>,
+    /// The program of each turn that has not ended.
+    programs: HashMap<Address, String>,
+    in_reply: Option<(Address, u32, PartKind)>,
     at_line_start: bool,
+    /// Columns before every line: agents below stand to the right of who called them.
+    indent: usize,
     ended: bool,
 }
+
+/// Columns per level of agents.
+const DEPTH_COLUMNS: usize = 4;
+/// Levels that are shown by columns.
+const MOST_LEVELS: usize = 6;
 
 impl<W: Write> Printer<W> {
     /// Prints with marks, or with words when `plain`.
     pub(super) fn new(out: W, plain: bool) -> Self {
         let marks = if plain { &WORDS } else { &SIGNS };
-        Self { out, marks, started_ms: 0, in_reply: None, at_line_start: true, ended: false }
+        Self {
+            out,
+            marks,
+            started_ms: HashMap::new(),
+            replies: HashMap::new(),
+            programs: HashMap::new(),
+            in_reply: None,
+            at_line_start: true,
+            indent: 0,
+            ended: false,
+        }
     }
 
     fn line(&mut self, text: &str) {
-        // A closed pipe must not end the run.
-        _ = writeln!(self.out, "{}", SafeText::multi_line(text));
+        for line in SafeText::multi_line(text).lines() {
+            // A closed pipe must not end the run.
+            _ = writeln!(self.out, "{:indent$}{line}", "", indent = self.indent);
+        }
     }
 
     fn end_reply(&mut self) {
@@ -66,12 +96,18 @@ impl<W: Write> Printer<W> {
         if !matches!(envelope.event, Event::ReplyPart(_)) {
             self.end_reply();
         }
+        self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
+        let at = &envelope.address;
         match &envelope.event {
-            Event::RunStart(start) => self.run_start(start, envelope.at_ms),
+            Event::RunStart(start) => self.run_start(start, envelope),
             Event::TurnStart(start) if start.stop.is_none() => {
-                self.line(&format!("turn {}", envelope.address.turn_number().unwrap_or_default()));
+                let kind = match start.kind.as_str() {
+                    "" | "normal" => String::new(),
+                    kind => format!(" ({})", kind.replace('_', " ")),
+                };
+                self.line(&format!("turn {}{kind}", envelope.address.turn_number().unwrap_or_default()));
             }
-            Event::ReplyPart(part) => self.reply(part.attempt, part.kind, &part.text),
+            Event::ReplyPart(part) => self.reply(at, part),
             Event::ReplyEnd(end) => self.reply_end(end),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
@@ -90,12 +126,31 @@ impl<W: Write> Printer<W> {
                 if let Some(error) = &extract.error {
                     self.line(&format!("  {} {}: {}", self.marks.bad, error.reason, error.message));
                 }
+                self.keep_program(at, extract);
+                self.program(at, extract);
+            }
+            Event::ToolCall(call) => self.call(call),
+            Event::ToolEnd(end) => self.call_end(at, end),
+            Event::QuestionAsked(question) => self.question(question),
+            Event::AnswerGiven(answer) => self.answer(answer),
+            Event::ProgramEnd(end) => self.program_end(at, end),
+            Event::MemoryChange(change) => self.memory(change),
+            Event::PlanState(plan) => self.plan(plan),
+            Event::CompactionDone(done) => self.compaction(done),
+            Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
+            Event::Resume(resume) => self.line(&format!("going on after event {}", resume.after)),
+            Event::Interrupt(interrupt) => {
+                self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
             }
             Event::Check(check) => check.issues.iter().for_each(|issue| self.issue(issue)),
             Event::Message(message) if message.source == Source::Feedback => self.line("  feedback sent to the model"),
             Event::Notice(notice) => self.line(&format!("  {} {}", self.marks.warning, notice.text)),
-            Event::TurnEnd(end) => self.turn_end(end),
-            Event::RunEnd(end) => self.run_end(end, envelope.at_ms),
+            Event::TurnEnd(end) => {
+                self.replies.remove(at);
+                self.programs.remove(at);
+                self.turn_end(end);
+            }
+            Event::RunEnd(end) => self.run_end(end, envelope),
             Event::Unknown(unknown) => {
                 let known = "which this program does not know";
                 self.line(&format!("  {} an event of the kind {:?}, {known}", self.marks.warning, unknown.kind));
@@ -111,20 +166,34 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    fn run_start(&mut self, start: &RunStart, at_ms: i64) {
-        self.started_ms = at_ms;
-        self.line(&format!("{} · {} · {}", start.agent.name, start.mode, start.model.alias));
+    fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
+        self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
+        let who = if envelope.address.is_call() { "agent " } else { "" };
+        self.line(&format!("{who}{} · {} · {}", start.agent.name, start.mode, start.model.alias));
     }
 
     /// Reply text as it arrives, each line behind a bar.
-    fn reply(&mut self, attempt: u32, kind: PartKind, text: &str) {
-        if self.in_reply != Some((attempt, kind)) {
+    fn reply(&mut self, at: &Address, part: &ReplyPart) {
+        let now = Some((at.clone(), part.attempt, part.kind));
+        if self.in_reply != now {
             self.end_reply();
-            self.in_reply = Some((attempt, kind));
+            self.in_reply = now;
         }
-        let bar = if kind == PartKind::Reasoning { "  ~ " } else { "  | " };
-        for piece in SafeText::multi_line(text).as_str().split_inclusive('\n') {
-            let start = if self.at_line_start { bar } else { "" };
+        if part.kind == PartKind::Text {
+            let (attempt, text) = self.replies.entry(at.clone()).or_default();
+            if *attempt != part.attempt {
+                (*attempt, *text) = (part.attempt, String::new());
+            }
+            text.push_str(&part.text);
+        }
+        let bar = match part.kind {
+            PartKind::Text => "  | ",
+            PartKind::Reasoning => "  ~ ",
+            PartKind::Call => "  > ",
+        };
+        for piece in SafeText::multi_line(&part.text).as_str().split_inclusive('\n') {
+            let start =
+                if self.at_line_start { format!("{:indent$}{bar}", "", indent = self.indent) } else { String::new() };
             _ = write!(self.out, "{start}{piece}");
             self.at_line_start = piece.ends_with('\n');
         }
@@ -132,6 +201,13 @@ impl<W: Write> Printer<W> {
     }
 
     fn reply_end(&mut self, end: &ReplyEnd) {
+        for call in &end.calls {
+            self.line(&format!(
+                "  asks for {} {}",
+                call.name,
+                crate::workbench::wording::cut(&call.args, work::LONGEST)
+            ));
+        }
         let Some(error) = &end.error else { return };
         let said = match end.status {
             ReplyStatus::Discarded => {
@@ -154,19 +230,25 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    fn run_end(&mut self, end: &RunEnd, at_ms: i64) {
-        self.ended = true;
-        let seconds = std::time::Duration::from_millis(elapsed_ms(self.started_ms, at_ms)).as_secs_f64();
-        let turns = match end.usage.totals.turns {
-            1 => "1 turn".to_owned(),
-            n => format!("{n} turns"),
-        };
+    fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {
+        let root = !envelope.address.is_call();
+        self.ended |= root;
+        let started_ms = self.started_ms.remove(&envelope.address).unwrap_or(envelope.at_ms);
+        let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
+        let turns = plural(end.usage.totals.turns.into(), "turn");
         match &end.fail {
-            None => self.line(&format!("{} returned after {turns}, {seconds:.1} s", self.marks.good)),
+            None => {
+                let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
+                self.line(&format!("{} returned after {turns}, {seconds:.1} s{from}", self.marks.good));
+            }
             Some(fail) => {
                 let said = format!("{} after {turns}, {seconds:.1} s: {}", fail.reason, fail.message);
-                self.failure(&said, fail.hint.as_deref());
+                self.failure(&said, fail.hint.as_deref().filter(|_| root));
             }
         }
+        self.extras(end);
     }
 }
+
+#[cfg(test)]
+mod tests;

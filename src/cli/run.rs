@@ -54,12 +54,17 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     Ok(code(&step))
 }
 
-/// The pipeline that the flags name, if their file is one.
+/// The pipeline that the flags name: a file that is one, or an example.
 fn pipeline(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
-    let Some(path) = flags.agent.as_deref().map(std::path::Path::new).filter(|path| path.is_file()) else {
-        return Ok(None);
+    let Some(name) = flags.agent.as_deref() else { return Ok(None) };
+    let path = std::path::Path::new(name);
+    let pipeline = if path.is_file() {
+        Pipeline::read(path)?
+    } else if path.exists() {
+        None
+    } else {
+        Pipeline::bundled(name)?
     };
-    let pipeline = Pipeline::read(path)?;
     if pipeline.is_some() && flags.mode.is_some() {
         return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
     }

@@ -7,7 +7,7 @@ use ptc_core::text::nearest;
 use super::UsageError;
 use super::arguments::AgentFlags;
 use super::context::context;
-use crate::agent::{Agent, BUNDLED, Bundled, Context, Diagnostic, Mode, Place, Severity};
+use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled, Context, Diagnostic, Mode, Place, Severity};
 
 /// Why the flags name no agent.
 pub type SourceError = UsageError;
@@ -16,11 +16,14 @@ pub type SourceError = UsageError;
 pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
     match Bundled::find(name) {
         Some(bundled) if !Path::new(name).exists() => Ok(bundled.agent()?),
+        None if !Path::new(name).exists() && Bundled::find_pipeline(name).is_some() => {
+            Err(UsageError(format!("{name} is a pipeline, not an agent: only `run` takes it")))
+        }
         _ if !Path::new(name).exists() => {
-            let names = || BUNDLED.iter().map(|bundled| bundled.name);
+            let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
             let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             let known = names().collect::<Vec<_>>().join(", ");
-            Err(UsageError(format!("{name}: no such agent file{near} (example agents: {known})")))
+            Err(UsageError(format!("{name}: no such agent file{near} (examples: {known})")))
         }
         _ => Ok(Agent::read(Path::new(name))?),
     }

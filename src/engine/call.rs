@@ -7,12 +7,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Issue};
+use ptc_core::signature::{self, Issue, underscored};
 use ptc_core::text::nearest;
-use ptc_core::value::{Json, Value};
-use tokio::time::Instant;
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value, json};
+use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
 use super::cycle::Cycle;
@@ -50,12 +52,15 @@ impl Cycle<'_> {
             args: JsonText::of(&Json::from(&args)),
             effectful: tool.is_effectful(),
         };
-        let key = format!("{}\u{0}{}", tool.name, call.args.as_str());
+        let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         self.emit(at, call).await?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let (given, cached) = match known.filter(|_| tool.cache) {
-            Some(value) => (Ok(value), true),
-            None => (self.answered(at, tool, &args).await?, false),
+        let cached = tool.cache && self.ports.tools.remembers(at, known.is_some());
+        let given = match known {
+            Some(value) if cached => Ok(value),
+            // Replay: the call whose answer was remembered then has not been made yet now.
+            None if cached => self.invoke(at, tool, &args).await?,
+            _ => self.answered(at, tool, &args).await?,
         };
         let given = given.and_then(|value| travelled(tool, &value));
         if let (Ok(value), true, false) = (&given, tool.cache, cached) {
@@ -89,6 +94,7 @@ impl Cycle<'_> {
                 Some(plan) => self.run_child(at, tool, plan, args).await,
                 None => Ok(Err(ErrorRecord::new(Reason::ToolError, format!("the agent `{}` is missing", tool.name)))),
             },
+            Kind::Itself => self.run_child(at, tool, self.plan, args).await,
             Kind::Builtin(Builtin::LlmQuery) => self.query_model(at, tool, args).await,
             Kind::Builtin(Builtin::AskUser) => {
                 let text = args.lookup("question").map(plain).unwrap_or_default();
@@ -105,7 +111,7 @@ impl Cycle<'_> {
         let cancel = self.ports.stop.token();
         let call = Invocation { address: at, tool, args, now_ms: self.now_ms, cancel };
         let limit = Duration::from_millis(tool.timeout_ms);
-        match tokio::time::timeout(limit, self.ports.tools.call(&call)).await {
+        match tokio::time::timeout(limit, self.within_the_mission(self.ports.tools.call(&call))).await {
             Ok(Ok(value)) => Ok(Ok(value)),
             Ok(Err(Failure::Error(record))) => Ok(Err(record)),
             Ok(Err(Failure::Cancelled)) => {
@@ -119,6 +125,18 @@ impl Cycle<'_> {
         }
     }
 
+    /// Waits for a tool, and stops the run when its mission time is over meanwhile.
+    async fn within_the_mission(&self, mut answer: BoxFuture<'_, Result<Value, Failure>>) -> Result<Value, Failure> {
+        loop {
+            let due = self.due().filter(|_| self.ports.stop.reason().is_none());
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.stop_when_due(),
+            }
+        }
+    }
+
     /// Asks a person and waits for the answer. `Err` with [`Halt::Wait`]: nobody is there.
     pub(super) async fn ask_person(&self, at: &Address, text: String, options: Vec<String>) -> Result<String, Halt> {
         let asked = at.question(self.questions_at(at));
@@ -128,7 +146,13 @@ impl Cycle<'_> {
         };
         self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
         let question = Question { address: asked.clone(), text: shown };
-        match self.ports.person.ask(&question, self.ports.stop.token()).await {
+        self.tree.wait();
+        let answer = self.ports.person.ask(&question, self.ports.stop.token()).await;
+        self.tree.go_on();
+        if answer.is_none() {
+            self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
+        }
+        match answer {
             Some(answer) => {
                 let value = JsonText::of(&Json::str(answer.as_str()));
                 self.emit(&asked, AnswerGiven { by: "person".to_owned(), value }).await?;
@@ -146,8 +170,9 @@ impl Cycle<'_> {
 
     /// Tells that the run was stopped; the failure it ends with.
     pub(super) async fn interrupted(&self, at: &Address) -> Halt {
-        let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
         let turn = at.turn_part();
+        self.ports.tools.stop_as_recorded(&turn, &self.ports.stop);
+        let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
         if !self.told_stop.swap(true, Ordering::Relaxed)
             && let Err(error) = self.emit(&turn, interrupt.clone()).await
         {
@@ -199,4 +224,22 @@ fn travelled(tool: &Tool, value: &Value) -> Given {
 /// A text as it is, anything else as it is printed.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+/// Arguments in the form in which equal calls are equal: keys sorted and with `_`, whole floats as integers. Depth is bounded by the
+/// JSON reader.
+pub(super) fn canonical(json: &Json) -> Json {
+    match &json.node {
+        Node::Object(members) => {
+            let mut pairs: Vec<_> =
+                members.iter().map(|member| (underscored(&member.key), canonical(&member.value))).collect();
+            pairs.sort_by(|one, other| one.0.cmp(&other.0));
+            Json::object(pairs)
+        }
+        Node::List(items) => Json::list(items.iter().map(canonical)),
+        Node::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
+            json::parse(&format!("{float:.0}")).unwrap_or_else(|_| json.clone())
+        }
+        _ => json.clone(),
+    }
 }

@@ -10,7 +10,7 @@ use super::cycle::Cycle;
 use super::{Halt, Input, Ports};
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{Address, ErrorRecord};
-use crate::tool::Tool;
+use crate::tool::{Returns, Tool};
 
 impl Cycle<'_> {
     /// Runs the agent behind a tool.
@@ -24,14 +24,24 @@ impl Cycle<'_> {
                 format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),
             );
         }
+        let delegated = match tool.returns {
+            Returns::Delegate => Some(plan.on(&args.lookup("task").map(plain).unwrap_or_default())),
+            Returns::Answer => None,
+        };
+        let context = match &delegated {
+            Some(plan) => plan.agent.context.clone(),
+            None => Json::from(args),
+        };
+        let plan = delegated.as_ref().unwrap_or(plan);
         let model = match self.ports.models.model(at, plan.agent.model.as_deref()) {
             Ok(model) => model,
             Err(error) => return Ok(Err(error.record())),
         };
-        let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), ..self.ports.clone() };
+        let stop = self.ports.stop.below();
+        let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {
             address: at.clone(),
-            context: Json::from(args),
+            context,
             descriptions: Vec::new(),
             seed: self.seed,
             depth,
@@ -41,17 +51,23 @@ impl Cycle<'_> {
             continues: None,
         };
         let step = super::run(plan, input, &ports).await;
-        self.adopt(&step);
-        self.given(&tool.name, step).await
+        self.adopt(at, &step);
+        self.given(at, tool, step).await
     }
 
-    async fn given(&self, name: &str, step: Step) -> Result<Given, Halt> {
-        let Some(fail) = step.fail else {
-            return Ok(Ok(step.answer.as_ref().map(Json::to_value).unwrap_or_default()));
+    async fn given(&self, at: &Address, tool: &Tool, step: Step) -> Result<Given, Halt> {
+        let name = tool.name.as_str();
+        let answer = match (tool.returns, step.delegated()) {
+            (Returns::Delegate, Ok(delegated)) => Some(delegated.answer()),
+            _ => step.answer.clone(),
         };
+        let Some(fail) = step.fail else {
+            return Ok(Ok(answer.as_ref().map(Json::to_value).unwrap_or_default()));
+        };
+        self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
         match Reason::from_name(&fail.reason) {
             Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.run.clone()))),
-            Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(&self.turn()).await),
+            Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
             reason => {
                 let message = format!("the agent `{name}` failed with {}: {}", fail.reason, fail.message);
                 Ok(Err(ErrorRecord::new(reason.unwrap_or(Reason::ToolError), message)))

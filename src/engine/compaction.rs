@@ -107,7 +107,7 @@ fn kept(cycle: &Cycle<'_>, last: u32, keep_turns: u32, keep_first: bool) -> Vec<
     while from < last && !is_user(from) {
         from += 1;
     }
-    let first = if keep_first { 1 } else { 0 };
+    let first = u32::from(keep_first);
     if from <= first + 1 { vec![(0, last)] } else { vec![(0, first), (from, last)] }
 }
 

@@ -81,7 +81,8 @@ pub(super) async fn settle(
     let parts = parts.filter(|_| goes_on);
     let is_over = parts.is_none();
     if let Some(parts) = parts {
-        if !reply.text.trim().is_empty() {
+        // An empty message is refused by providers, and so is a call without its result.
+        if reply.calls.is_empty() && !reply.text.trim().is_empty() {
             cycle.say(at, Role::Assistant, Source::Reply, vec![MessagePart::Reply { reply: at.clone() }]).await?;
         }
         cycle.say(at, Role::User, Source::Feedback, parts).await?;
@@ -152,7 +153,11 @@ fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
 }
 
 /// Reads and checks a JSON answer and tells what was found; the failure when it cannot be used.
-pub(super) async fn judge(cycle: &Cycle<'_>, at: &Address, reply: &Reply) -> Result<(Answer, Option<ErrorRecord>), Halt> {
+pub(super) async fn judge(
+    cycle: &Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+) -> Result<(Answer, Option<ErrorRecord>), Halt> {
     let cut = reply.finish == Some(Finish::Length);
     let answer = answer::read(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
     let found = failure_of(&answer, cut, &reply.text);

@@ -7,10 +7,10 @@ use ptc_core::reasons::Reason;
 use ptc_core::reply::control::{self, Action, Answers, Control, Read};
 use ptc_core::reply::{self, CHUNK_CHARS, Finish as Ending, REPEATS};
 use ptc_core::signature::underscored;
-use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
 use super::answer::{self, joined};
+use super::call::canonical;
 use super::cycle::Cycle;
 use super::json::{complete, issue_record, told, truncated, withheld};
 use super::text::made;
@@ -75,11 +75,11 @@ async fn turn(
     let recovered = read.is_recovered();
     let extract = extract_event(&read, reply);
     let control = usable(cycle.plan, read, reply);
-    let extract = Extract { error: control.as_ref().err().cloned(), ..extract };
+    let extract = Extract { error: control.as_ref().err().map(|record| record.as_ref().clone()), ..extract };
     cycle.emit(at, extract).await?;
     let control = match control {
         Ok(control) => control,
-        Err(record) => return broke_protocol(cycle, at, reply, record, course).await,
+        Err(record) => return broke_protocol(cycle, at, reply, *record, course).await,
     };
     course.failures = 0;
     for note in &control.notes {
@@ -111,11 +111,11 @@ fn left(cycle: &Cycle<'_>) -> u32 {
 }
 
 /// The control object, or why the reply cannot be used.
-fn usable(plan: &Plan, read: Read, reply: &Reply) -> Result<Control, ErrorRecord> {
+fn usable(plan: &Plan, read: Read, reply: &Reply) -> Result<Control, Box<ErrorRecord>> {
     if reply.finish == Some(Finish::Length) {
-        return Err(truncated(&reply.text));
+        return Err(truncated(&reply.text).into());
     }
-    let broken = |problem: String| ErrorRecord::new(Reason::ProtocolError, problem);
+    let broken = |problem: String| Box::new(ErrorRecord::new(Reason::ProtocolError, problem));
     match read.control.map_err(broken)? {
         Control { action: Action::Call { name, .. }, .. } if plan.native_tool(&name).is_none() => {
             Err(broken(unknown(plan, &name)))
@@ -341,22 +341,4 @@ impl Course {
 async fn looped(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply, message: String) -> Result<Halt, Halt> {
     cycle.end_turn(at, reply.usage, Some(Reason::LoopDetected.name())).await?;
     Ok(Halt::fail(Reason::LoopDetected, message))
-}
-
-/// Arguments in the form in which equal calls are equal: keys sorted and with `_`, whole floats as integers. Depth is bounded by the
-/// JSON reader.
-fn canonical(json: &Json) -> Json {
-    match &json.node {
-        Node::Object(members) => {
-            let mut pairs: Vec<_> =
-                members.iter().map(|member| (underscored(&member.key), canonical(&member.value))).collect();
-            pairs.sort_by(|one, other| one.0.cmp(&other.0));
-            Json::object(pairs)
-        }
-        Node::List(items) => Json::list(items.iter().map(canonical)),
-        Node::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => {
-            json::parse(&format!("{float:.0}")).unwrap_or_else(|_| json.clone())
-        }
-        _ => json.clone(),
-    }
 }

@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod call;
 mod child;
+mod combined;
 mod compaction;
 mod cycle;
 mod json;
@@ -35,7 +36,7 @@ use crate::prompt::json::Opening;
 
 pub use ask::{PART_BYTES, PART_MS};
 pub use cycle::Tree;
-pub use ports::{Models, Ports};
+pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 
 /// What a run works on.
@@ -146,7 +147,7 @@ pub fn run_carrying<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> B
             Ok(()) => by_mode(&mut cycle, &input).await,
             Err(error) => Err(error.into()),
         };
-        let carry = cycle.carry();
+        let carry = cycle.carry(result.as_ref().ok());
         (cycle.finish(result).await, carry)
     })
 }

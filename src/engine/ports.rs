@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use ptc_core::text::nearest;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Address;
-use crate::model::{Model, ModelError};
+use crate::model::{ErrorClass, Model, ModelError};
 use crate::port::{Clock, Human, Question, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
@@ -17,14 +18,39 @@ pub trait Models: Send + Sync {
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError>;
 }
 
-/// Every agent has the caller's model.
-struct OneModel;
+/// Models by name, for agents below that name theirs.
+#[derive(Clone, Default)]
+pub struct ModelList(Vec<(String, Arc<dyn Model>)>);
 
-impl Models for OneModel {
-    fn model(&self, _: &Address, _: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
-        Ok(None)
+impl ModelList {
+    /// Adds a model; of two with the same name the later one counts.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, model: impl Model + 'static) -> Self {
+        self.0.insert(0, (name.into(), Arc::new(model)));
+        self
     }
 }
+
+impl Models for ModelList {
+    /// Errors: [`ErrorClass::Registry`] for any name when the list is empty, [`ErrorClass::NotFound`] for one that is not in it.
+    fn model(&self, _: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
+        let Some(alias) = alias else { return Ok(None) };
+        if let Some((_, model)) = self.0.iter().find(|(name, _)| name == alias) {
+            return Ok(Some(Arc::clone(model)));
+        }
+        if self.0.is_empty() {
+            let message = format!("the model `{alias}` is named and no list of models was given");
+            return Err(ModelError::new(ErrorClass::Registry, message));
+        }
+        let names = || self.0.iter().map(|(name, _)| name.as_str());
+        let near = nearest(alias, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let all = names().collect::<Vec<_>>().join(", ");
+        Err(ModelError::new(ErrorClass::NotFound, format!("there is no model `{alias}`{near} (models: {all})")))
+    }
+}
+
+/// Every agent has the caller's model.
+static NO_MODELS: ModelList = ModelList(Vec::new());
 
 /// Nobody is there to be asked.
 struct Nobody;
@@ -55,8 +81,8 @@ pub struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    /// A model, live tools, and nobody to be asked.
+    /// A model, live tools, no other models, and nobody to be asked.
     pub fn new(model: &'a dyn Model, clock: &'a dyn Clock, events: &'a dyn Sink, stop: Stop) -> Self {
-        Self { model, models: &OneModel, tools: &LiveTools, person: &Nobody, clock, events, stop }
+        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, clock, events, stop }
     }
 }

@@ -20,12 +20,13 @@ use crate::model::Reply;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
 use turn::Found;
+pub(super) use turn::{argument, call_result};
 pub(super) use work::Work;
 
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let context = inputs(cycle, input).await?;
-    let mut work = Work::begin(cycle, context, input).await?;
+    let mut work = Work::begin(cycle, context, input)?;
     let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
     let opening = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
         .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
@@ -133,7 +134,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     cycle.end_turn(at, reply.usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
     match cycle.check_budget() {
         Ok(()) => Ok(None),
-        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).await?.map(Some).ok_or(halt),
+        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).map(Some).ok_or(halt),
         Err(halt) => Err(halt),
     }
 }
@@ -197,6 +198,7 @@ async fn returned(
     if work.accept(cycle, at, outcome).await?.is_some_and(|over| over == MemoryStrategy::Strict) {
         return Ok(Verdict::Over(too_large(cycle.plan)));
     }
+    work.tell_plan(cycle, at).await?;
     match refs::extract(cycle.plan, &answer, &mut work.ref_retries).await {
         refs::Found::All(values) => Ok(Verdict::Done(Answered { value: answer, refs: values, ..Answered::default() })),
         refs::Found::Missing { record, parts: Some(parts) } => Ok(Verdict::Next(Some(record), parts)),
@@ -304,7 +306,7 @@ async fn exhausted(
 ) -> Result<Answered, Halt> {
     cycle.end_turn(at, usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
     if cycle.plan.settings.completion == Completion::ReturnRequired
-        && let Some(answer) = work.fallback(cycle).await?
+        && let Some(answer) = work.fallback(cycle)
     {
         return Ok(answer);
     }

@@ -5,8 +5,9 @@
 use std::sync::atomic::Ordering;
 
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Json, json};
+use ptc_core::value::{Json, Value, json};
 
+use super::combined::Combined;
 use super::cycle::Cycle;
 use super::json::{complete, json_verdict, settle, truncated, withheld};
 use super::{Answered, Halt, Input, begin};
@@ -16,10 +17,15 @@ use crate::event::{
 };
 use crate::model::{Finish, Reply};
 use crate::prompt::text as texts;
+use crate::tool::{Expose, Tool};
+
+/// Items of a list that a preview shows.
+const PREVIEW_ITEMS: usize = 20;
 
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
+    let mut combined = Combined::begin(cycle, input)?;
     let asked = texts::asked(cycle.plan);
     let mut ref_retries = cycle.plan.settings.ref_retries;
     loop {
@@ -28,10 +34,11 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
             cycle.end_turn(&at, reply.usage, Some(&record.reason)).await?;
             return Err(Halt::Fail(record));
         }
-        let answered = if reply.calls.is_empty() || cycle.plan.variant == Variant::Plain {
+        let is_cut = reply.finish == Some(Finish::Length);
+        let answered = if reply.calls.is_empty() || is_cut || cycle.plan.variant == Variant::Plain {
             said(cycle, &at, &reply, &mut ref_retries).await?
         } else {
-            called(cycle, &at, &reply).await?;
+            called(cycle, &at, &reply, combined.as_mut()).await?;
             None
         };
         match answered {
@@ -51,6 +58,10 @@ async fn said(
     let cut = reply.finish == Some(Finish::Length);
     let text = || Json::str(reply.text.as_str());
     let verdict = match cycle.plan.variant {
+        // Where the reply was cut, a call may have lost arguments: none is made.
+        Variant::ToolsText | Variant::ToolsJson if cut && !reply.calls.is_empty() => {
+            Err((truncated(&reply.text), Some(texts::cut_short())))
+        }
         // One call, whatever max_turns says.
         Variant::Plain if cut => Err((truncated(&reply.text), None)),
         Variant::Plain => complete(cycle, text(), &mut 0).await,
@@ -66,10 +77,23 @@ async fn said(
 }
 
 /// A reply with calls: each is answered in order by one message.
-async fn called(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<(), Halt> {
+async fn called(
+    cycle: &mut Cycle<'_>,
+    at: &Address,
+    reply: &Reply,
+    combined: Option<&mut Combined>,
+) -> Result<(), Halt> {
     cycle.say(at, Role::Assistant, Source::Reply, vec![MessagePart::Reply { reply: at.clone() }]).await?;
+    let computed = match combined {
+        Some(combined) => combined.answer(cycle, at, reply).await?,
+        None => None,
+    };
+    let mut computed = computed.unwrap_or_default().into_iter();
     for (place, call) in (0_u32..).zip(&reply.calls) {
-        let result = answer(cycle, &at.call(place), call).await?;
+        let result = match computed.next() {
+            Some(result) => result,
+            None => answer(cycle, &at.call(place), call).await?,
+        };
         let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result };
         cycle.say(at, Role::Tool, Source::Tool, vec![part]).await?;
     }
@@ -113,9 +137,34 @@ pub(super) async fn made(cycle: &Cycle<'_>, at: &Address, name: &str, args: &Jso
         return not_made(cycle, at, name, args, record).await;
     }
     match cycle.call_tool(at, name, &args.to_value()).await? {
+        Ok(value) if plan.is_combined() && plan.native_tool(name).is_some_and(is_kept_for_programs) => {
+            Ok(preview(&value).to_text())
+        }
         Ok(value) => Ok(Json::from(&value).to_text()),
         Err(record) => Ok(failed(&record, name, args)),
     }
+}
+
+/// Do programs get the whole result by the same call?
+fn is_kept_for_programs(tool: &Tool) -> bool {
+    tool.cache && tool.expose == Some(Expose::Both)
+}
+
+/// The start of a result that programs have whole: the model need not read all of it.
+fn preview(value: &Value) -> Json {
+    let json = Json::from(value);
+    let start = match json.items() {
+        Some(items) => Json::list(items.iter().take(PREVIEW_ITEMS).cloned()),
+        None => json.clone(),
+    };
+    let count = json.items().map(|items| Json::from(&Value::Int(i64::try_from(items.len()).unwrap_or(i64::MAX))));
+    let members = [
+        Some(("full_result_cached", Json::from(&Value::Bool(true)))),
+        Some(("kind", Json::str(value.kind().to_string()))),
+        count.map(|count| ("items", count)),
+        Some(("preview", start)),
+    ];
+    Json::object(members.into_iter().flatten())
 }
 
 /// A call that is told and counted, and not made.

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 
 /// A JSON value as text. Equality is equality of the text.
 #[derive(Clone, PartialEq, Eq)]
-pub struct JsonText(String);
+pub struct JsonText(Box<str>);
 
 impl JsonText {
     /// The compact text of a tree.
     pub fn of(json: &Json) -> Self {
-        Self(json.to_text())
+        Self(json.to_text().into())
     }
 
     /// The text.
@@ -38,20 +38,25 @@ impl std::fmt::Debug for JsonText {
 
 impl Default for JsonText {
     fn default() -> Self {
-        Self("null".to_owned())
+        Self("null".into())
     }
 }
 
 impl Serialize for JsonText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawValue::from_string(self.0.clone()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for JsonText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().to_owned()))
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().into()))
     }
+}
+
+/// Reads a field that is there, null included: `null` is a value, a missing field is none.
+pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonText>, D::Error> {
+    JsonText::deserialize(deserializer).map(Some)
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ impl Model for ClosureModel {
             }
             let reply = (self.answer)(request)?;
             call.text(1, reply.text.clone()).await;
+            call.calls(1, &reply.calls).await;
             Ok(Reply { attempt: 1, ..reply })
         })
     }

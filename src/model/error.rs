@@ -25,6 +25,8 @@ pub enum ErrorClass {
     Configuration,
     /// The model or recording does not exist.
     NotFound,
+    /// A model was named where no list of models was given.
+    Registry,
     /// A recorded model has no answer here.
     Miss,
     /// The provider's filter withheld the reply.
@@ -52,6 +54,7 @@ impl ErrorClass {
             Self::Auth => "auth",
             Self::Configuration => "configuration",
             Self::NotFound => "not_found",
+            Self::Registry => "registry",
             Self::Miss => "miss",
             Self::ContentFilter => "content_filter",
             Self::Refusal => "refusal",
@@ -63,7 +66,7 @@ impl ErrorClass {
 
     /// The class of a stored name.
     pub fn from_name(name: &str) -> Self {
-        const ALL: [ErrorClass; 14] = [
+        const ALL: [ErrorClass; 15] = [
             ErrorClass::RateLimit,
             ErrorClass::Timeout,
             ErrorClass::Server,
@@ -73,6 +76,7 @@ impl ErrorClass {
             ErrorClass::Auth,
             ErrorClass::Configuration,
             ErrorClass::NotFound,
+            ErrorClass::Registry,
             ErrorClass::Miss,
             ErrorClass::ContentFilter,
             ErrorClass::Refusal,
@@ -91,6 +95,7 @@ impl ErrorClass {
     pub fn reason(self) -> Reason {
         match self {
             Self::NotFound | Self::Miss => Reason::LlmNotFound,
+            Self::Registry => Reason::LlmRegistryRequired,
             Self::ContentFilter => Reason::ContentFiltered,
             Self::Refusal => Reason::Refused,
             Self::Cancelled => Reason::Cancelled,

@@ -1,13 +1,18 @@
 //! The model `human`: a person reads exactly what would be sent and types the reply.
+//!
+//! In: a request. Out: what was typed; lines that begin with [`CALL`] become tool calls where the request offers tools.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request};
-use crate::event::ModelRecord;
+use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want};
+use crate::event::{ModelRecord, NativeCall};
 use crate::port::{Human, Question};
+
+/// How a line begins that calls a tool: `/call NAME {json}`.
+pub const CALL: &str = "/call ";
 
 /// A person as a model.
 pub struct HumanModel {
@@ -37,8 +42,11 @@ impl Model for HumanModel {
                 ModelError::new(ErrorClass::Waiting, "the model is a person and nobody is there to answer")
                     .hint("run it in a terminal, open the workbench, or give the replies on standard input")
             })?;
+            let (text, calls) = if request.tools.is_empty() { (text, Vec::new()) } else { heard(&text) };
             call.text(1, text.clone()).await;
-            Ok(Reply { finish: Some(Finish::Stop), ..Reply::from(text) })
+            call.calls(1, &calls).await;
+            let finish = if calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+            Ok(Reply { finish: Some(finish), calls, ..Reply::from(text) })
         })
     }
 }
@@ -55,5 +63,57 @@ fn everything(request: &Request) -> String {
     if let Some(schema) = &request.schema {
         _ = writeln!(text, "[schema]\n{}", schema.to_text());
     }
+    if !request.tools.is_empty() {
+        _ = writeln!(text, "[tools]");
+    }
+    for tool in &request.tools {
+        let about = tool.description.as_ref().map(|words| format!("{words} ")).unwrap_or_default();
+        _ = writeln!(text, "{}: {about}{}", tool.name, tool.parameters.as_str());
+    }
+    _ = writeln!(text, "[wanted]\n{}", wanted(request));
     text
+}
+
+/// What to type, in words.
+fn wanted(request: &Request) -> String {
+    let answer = match request.want {
+        Want::Program => "a PTC-Lisp program in a ```clojure block",
+        Want::Json => "JSON",
+        Want::Text => "text",
+        Want::ControlJson => "one JSON object with `thought` and either `tool_call` or `final_answer`",
+    };
+    match request.tools.first() {
+        None => answer.to_owned(),
+        Some(tool) => format!("{answer}, or a line for each tool call: {CALL}{} {{…}}", tool.name),
+    }
+}
+
+/// Typed text without its calls, and the calls. Arguments are taken as typed; whether they are JSON is found out by the engine.
+fn heard(typed: &str) -> (String, Vec<NativeCall>) {
+    let mut calls: Vec<NativeCall> = Vec::new();
+    let mut text: Vec<&str> = Vec::new();
+    for line in typed.lines() {
+        let Some(call) = line.trim_start().strip_prefix(CALL) else {
+            text.push(line);
+            continue;
+        };
+        let (name, args) = call.trim().split_once(char::is_whitespace).unwrap_or((call.trim(), "{}"));
+        let id = format!("tc_{}", calls.len() + 1);
+        calls.push(NativeCall { id, name: name.to_owned(), args: args.trim().to_owned() });
+    }
+    if calls.is_empty() { (typed.to_owned(), calls) } else { (text.join("\n").trim().to_owned(), calls) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_the_word_are_calls() {
+        let (text, calls) = heard("First this.\n/call search {\"q\": \"a b\"}\n  /call now\n");
+        assert_eq!(text, "First this.");
+        let said: Vec<_> = calls.iter().map(|call| format!("{} {call}", call.id)).collect();
+        assert_eq!(said, ["tc_1 search {\"q\": \"a b\"}", "tc_2 now {}"]);
+        assert_eq!(heard("no /call here\n"), ("no /call here\n".to_owned(), Vec::new()));
+    }
 }

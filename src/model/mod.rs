@@ -32,7 +32,7 @@ pub use endpoint::{Endpoint, FIRST_BYTE_MS, SILENCE_MS, StructuredOutput, Timeou
 pub use error::{ErrorClass, ModelError};
 pub use gate::{CONCURRENT_REQUESTS, Gate};
 pub use http::CONNECT_MS;
-pub use human::HumanModel;
+pub use human::{CALL, HumanModel};
 pub use openai::OpenAi;
 pub use pinned::Pinned;
 pub use probe::{is_loopback, listens};
@@ -42,7 +42,7 @@ pub use sample::{FAULTS, Fault, Sample};
 pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret};
 pub use tape::unpack;
 
-use crate::event::{ModelRecord, PartKind, ReplyEnd, RetryWait, Sent, Wire};
+use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 
 /// Something that answers requests.
 pub trait Model: Send + Sync {
@@ -52,6 +52,16 @@ pub trait Model: Send + Sync {
     /// Answers one request. Retries happen inside; each failed attempt that another follows is told as
     /// [`ModelEvent::Discarded`]. Returns [`ErrorClass::Cancelled`] within 100 ms of a cancel.
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>>;
+}
+
+impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
+    fn info(&self) -> ModelRecord {
+        (**self).info()
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        (**self).answer(request, call)
+    }
 }
 
 /// The engine's side of one question to a model.
@@ -98,5 +108,13 @@ impl Call {
     /// Sends a piece of the answer's text.
     pub async fn text(&self, attempt: u32, text: impl Into<String>) {
         self.tell(ModelEvent::Delta { attempt, kind: PartKind::Text, text: text.into() }).await;
+    }
+
+    /// Shows whole tool calls, one a line.
+    pub async fn calls(&self, attempt: u32, calls: &[NativeCall]) {
+        for (place, call) in calls.iter().enumerate() {
+            let gap = if place == 0 { "" } else { "\n" };
+            self.tell(ModelEvent::Delta { attempt, kind: PartKind::Call, text: format!("{gap}{call}") }).await;
+        }
     }
 }

@@ -94,9 +94,12 @@ impl<'a> Outlet<'a> {
 #[derive(Debug)]
 pub(super) struct Speech<'a> {
     outlet: &'a Outlet<'a>,
-    voices: [Voice; 2],
+    voices: [Voice; KINDS.len()],
     text: String,
 }
+
+/// What a reply may be made of; each kind is a text of its own.
+const KINDS: [PartKind; 3] = [PartKind::Text, PartKind::Reasoning, PartKind::Call];
 
 #[derive(Debug, Default)]
 struct Voice {
@@ -112,8 +115,9 @@ impl<'a> Speech<'a> {
 
     /// Says a piece.
     pub(super) async fn say(&mut self, kind: PartKind, piece: &Utf16Text) {
-        let [text, reasoning] = &mut self.voices;
-        let voice = if kind == PartKind::Text { text } else { reasoning };
+        let Some(voice) = KINDS.iter().position(|known| *known == kind).and_then(|at| self.voices.get_mut(at)) else {
+            return;
+        };
         let joined = voice.joiner.push(piece);
         let (clean, found) = voice.stream.push(self.outlet.scrub, &joined);
         self.outlet.echoes.fetch_add(found, Ordering::Relaxed);
@@ -122,7 +126,7 @@ impl<'a> Speech<'a> {
 
     /// Nothing follows: says what was held back and returns the whole answer.
     pub(super) async fn finish(mut self) -> String {
-        for (place, kind) in [PartKind::Text, PartKind::Reasoning].into_iter().enumerate() {
+        for (place, kind) in KINDS.into_iter().enumerate() {
             let Some(voice) = self.voices.get_mut(place) else { continue };
             let half = voice.joiner.finish().map(String::from).unwrap_or_default();
             let (mut rest, found) = voice.stream.push(self.outlet.scrub, &half);

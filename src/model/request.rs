@@ -50,6 +50,8 @@ pub struct Request {
     pub tools: Vec<ToolSchema>,
     /// Names of the tools that may be used, natively or in programs and control objects.
     pub tool_names: Vec<String>,
+    /// The signatures of those tools, by name, for models that call them from programs and control objects.
+    pub tool_signatures: Vec<(String, String)>,
     /// The agent's signature as written, for models that answer from it.
     pub signature: Option<String>,
     /// Options asked for.

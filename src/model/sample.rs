@@ -1,16 +1,18 @@
 //! The model `sample`: answers any signature with generated, valid data, and with faults on demand.
 //!
-//! In: a request with its signature or schema. Out: replies that depend only on the seed, the turn and the fault.
+//! In: a request with its signature or schema. Out: replies in the shape that the mode wants (settled decision 18), each tool called
+//! once before the answer. They depend only on the seed, the history and the fault.
+
+mod calls;
+mod shape;
 
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use ptc_core::signature::{self, json_schema};
 use ptc_core::text::nearest;
-use ptc_core::value::{Json, json::Node};
 
 use super::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::event::{ModelRecord, ReplyEnd, ReplyStatus, RetryWait};
+use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, ReplyStatus, RetryWait};
 
 macro_rules! faults {
     ($($variant:ident $name:literal $meaning:literal;)*) => {
@@ -26,10 +28,10 @@ macro_rules! faults {
 }
 
 faults! {
-    BadJson "bad_json" "The reply is broken JSON that no repair can read.";
-    MissingField "missing_field" "The first field is missing.";
+    BadJson "bad_json" "The reply is broken JSON that no repair can read; a broken program, or broken arguments.";
+    MissingField "missing_field" "The first field is missing: of the answer, or of a call's arguments.";
     WrongType "wrong_type" "The first field has another type.";
-    Prose "prose" "Sentences stand around the answer.";
+    Prose "prose" "Sentences stand around the answer, or beside calls.";
     TwoBlocks "two_blocks" "A draft that does not fit stands before the answer, each in a fence.";
     EndlessLoop "endless_loop" "The reply repeats itself until its length limit.";
     CutReply "cut_reply" "The length limit cuts the reply in the middle.";
@@ -97,10 +99,10 @@ const ATTEMPTS: u32 = 3;
 const RETRY_MS: u64 = 400;
 
 /// What a reply is made of.
+#[derive(Debug, Default)]
 struct Made {
     text: String,
-    finish: Finish,
-    pause_ms: u64,
+    calls: Vec<NativeCall>,
 }
 
 impl Model for Sample {
@@ -112,13 +114,33 @@ impl Model for Sample {
         Box::pin(async move {
             let fault = self.fault.filter(|_| self.every || request.turn() == 1);
             let attempt = if fault == Some(Fault::ProviderError) { self.fail(call).await? } else { 1 };
-            let made = self.make(request, fault);
-            let step = if fault == Some(Fault::Slow) { 3 } else { DELTA_BYTES };
+            let seed = self.seed.unwrap_or(request.seed);
+            let mut made = match fault {
+                Some(Fault::EndlessLoop) => Made { text: "I repeat myself. ".repeat(REPETITIONS), calls: Vec::new() },
+                _ => shape::reply(request, seed, fault),
+            };
+            if fault == Some(Fault::CutReply) {
+                cut(&mut made);
+            }
+            let (step, pause_ms) = match fault {
+                Some(Fault::Slow) => (3, SLOW_PAUSE_MS),
+                Some(Fault::EndlessLoop) => (DELTA_BYTES, 1),
+                _ => (DELTA_BYTES, PAUSE_MS),
+            };
             for delta in chunks(&made.text, step) {
-                pause(call, made.pause_ms).await?;
+                pause(call, pause_ms).await?;
                 call.text(attempt, delta).await;
             }
-            Ok(Reply { finish: Some(made.finish), attempt, ..Reply::from(made.text) })
+            for piece in call_pieces(&made.calls, step) {
+                pause(call, pause_ms).await?;
+                call.tell(ModelEvent::Delta { attempt, kind: PartKind::Call, text: piece }).await;
+            }
+            let finish = match fault {
+                Some(Fault::EndlessLoop | Fault::CutReply) => Finish::Length,
+                _ if made.calls.is_empty() => Finish::Stop,
+                _ => Finish::ToolCalls,
+            };
+            Ok(Reply { finish: Some(finish), attempt, calls: made.calls, ..Reply::from(made.text) })
         })
     }
 }
@@ -152,60 +174,23 @@ impl Sample {
         }
         Ok(failing + 1)
     }
+}
 
-    fn make(&self, request: &Request, fault: Option<Fault>) -> Made {
-        let answer = generate(request, self.seed.unwrap_or(request.seed));
-        let text = answer.to_text();
-        let whole = |text: String| Made { text, finish: Finish::Stop, pause_ms: PAUSE_MS };
-        match fault {
-            None | Some(Fault::ProviderError) => whole(text),
-            Some(Fault::Slow) => Made { pause_ms: SLOW_PAUSE_MS, ..whole(text) },
-            Some(Fault::BadJson) => whole("{\"answer\" ]: ,,, {{ broken on purpose".to_owned()),
-            Some(Fault::MissingField) => whole(without_first(&answer).to_text()),
-            Some(Fault::WrongType) => whole(with_wrong_first(&answer).to_text()),
-            Some(Fault::Prose) => whole(format!("Here is {{what}} you asked for:\n\n{text}\n\nAnything else?")),
-            Some(Fault::TwoBlocks) => {
-                let draft = without_first(&answer).to_text();
-                whole(format!("A draft:\n```json\n{draft}\n```\nThe answer:\n```json\n{text}\n```\n"))
-            }
-            Some(Fault::EndlessLoop) => {
-                Made { text: "I repeat myself. ".repeat(REPETITIONS), finish: Finish::Length, pause_ms: 1 }
-            }
-            Some(Fault::CutReply) => {
-                let half = text.chars().take(text.chars().count() / 2).collect();
-                Made { finish: Finish::Length, ..whole(half) }
-            }
-        }
+/// The first half of the last thing that was to be said.
+fn cut(made: &mut Made) {
+    let last = made.calls.last_mut().map_or(&mut made.text, |call| &mut call.args);
+    *last = last.chars().take(last.chars().count() / 2).collect();
+}
+
+/// Calls as they arrive from a provider: the name first, then the arguments in pieces.
+fn call_pieces(calls: &[NativeCall], bytes: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    for (place, call) in calls.iter().enumerate() {
+        let gap = if place == 0 { "" } else { "\n" };
+        pieces.push(format!("{gap}{} ", call.name));
+        pieces.extend(chunks(&call.args, bytes));
     }
-}
-
-/// Valid data for what the request wants.
-fn generate(request: &Request, seed: u64) -> Json {
-    let output = request.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok()?.output);
-    match (output, &request.schema) {
-        (Some(output), _) => json_schema::Wrap::of(&output).around(signature::sample(&output, seed, "")),
-        (None, Some(schema)) => json_schema::from_json_schema(schema)
-            .map_or_else(|_| Json::object::<String>([]), |ty| signature::sample(&ty, seed, "")),
-        (None, None) => Json::object::<String>([]),
-    }
-}
-
-/// The answer without its first field, or an empty object.
-fn without_first(answer: &Json) -> Json {
-    let members = answer.members().unwrap_or_default();
-    Json::object(members.iter().skip(1).map(|member| (member.key.clone(), member.value.clone())))
-}
-
-/// The answer with a first field that has another type.
-fn with_wrong_first(answer: &Json) -> Json {
-    let wrong = |value: &Json| match &value.node {
-        Node::List(_) | Node::Object(_) => Json::str("not what was asked for"),
-        _ => Json::list([value.clone()]),
-    };
-    let Some(members) = answer.members() else { return wrong(answer) };
-    Json::object(members.iter().enumerate().map(|(place, member)| {
-        (member.key.clone(), if place == 0 { wrong(&member.value) } else { member.value.clone() })
-    }))
+    pieces
 }
 
 /// Pieces of about `bytes` bytes, cut between characters.
@@ -228,25 +213,4 @@ async fn pause(call: &Call, ms: u64) -> Result<(), ModelError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_read_and_written_the_same_way() {
-        let sample = Sample::parse("missing_field,seed=7,every").unwrap();
-        assert_eq!(sample, Sample { fault: Some(Fault::MissingField), seed: Some(7), every: true });
-        assert_eq!(sample.alias(), "sample:missing_field,seed=7,every");
-        assert_eq!(Sample::parse("").unwrap().alias(), "sample");
-    }
-
-    #[test]
-    fn an_unknown_fault_names_the_nearest() {
-        let error = Sample::parse("mising_field").unwrap_err();
-        assert!(error.starts_with("unknown fault \"mising_field\"; did you mean missing_field?"), "{error}");
-        assert_eq!(
-            Sample::parse("prose,two_blocks").unwrap_err(),
-            "two_blocks: one fault at a time; another one is named before it"
-        );
-        assert_eq!(Sample::parse("seed=x").unwrap_err(), "seed=x is not a whole number");
-    }
-}
+mod tests;

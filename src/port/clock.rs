@@ -15,6 +15,13 @@ pub trait Clock: Send + Sync {
         _ = at;
         counted
     }
+
+    /// Milliseconds that the tree of agents has waited for persons before the turn at this address. `counted` is what this process
+    /// counts; a recording knows what others counted.
+    fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
+        _ = at;
+        counted
+    }
 }
 
 /// The machine's clock.

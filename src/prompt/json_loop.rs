@@ -68,7 +68,7 @@ fn tools(plan: &Plan) -> String {
         let about = tool.description.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
         format!("- {}{about}\n  arguments: {}\n", tool.name, tool.schema().parameters.as_str())
     });
-    format!("\n# Tools\n\n{}", lines.collect::<String>())
+    format!("\n# Tools\n\n{}", lines.collect::<Vec<_>>().concat())
 }
 
 /// Fields of the context that no parameter declares and the template does not show.
@@ -223,7 +223,7 @@ pub fn broken(plan: &Plan, problem: &str, reply: &str, left: u32) -> Vec<Message
 /// What goes back after an answer that does not fit.
 pub fn misfit(plan: &Plan, issues: &[Issue], left: u32) -> Vec<MessagePart> {
     let lines = signature::error_lines(issues, FEEDBACK_ISSUES.usual() as usize, Issue::to_string);
-    let lines: String = lines.iter().map(|line| format!("- {line}\n")).collect();
+    let lines = lines.iter().map(|line| format!("- {line}\n")).collect::<Vec<_>>().concat();
     let format = match &plan.agent.schema {
         Some(_) => "\nIt must satisfy the JSON Schema given above.\n".to_owned(),
         None => format!("\nExample of the format:\n{}\n", example(plan)),

@@ -48,6 +48,11 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Message], a
         schema: asked.schema.clone(),
         tools: asked.tools.clone(),
         tool_names: asked.tool_names.clone(),
+        tool_signatures: asked
+            .tool_names
+            .iter()
+            .filter_map(|name| Some((name.clone(), plan.tool(name)?.signature_text.clone()?)))
+            .collect(),
         signature: plan.agent.signature.clone(),
         options: plan.agent.model_options.clone(),
         cache: plan.agent.cache,
@@ -74,7 +79,7 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
             }
             event::MessagePart::Call { call } => others.push(Content::Call(call.clone())),
             event::MessagePart::Result { call, name, result } => {
-                others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() })
+                others.push(Content::Result { call: call.clone(), name: name.clone(), result: result.clone() });
             }
         }
     }

@@ -4,7 +4,7 @@
 
 pub mod digest;
 pub mod feedback;
-mod inventory;
+pub(in crate::prompt) mod inventory;
 
 use ptc_core::lisp::{Memory, builtins};
 use ptc_core::signature;
@@ -47,7 +47,7 @@ pub fn is_single(plan: &Plan) -> bool {
 
 /// What a request asks for. `tools`: programs may call tools in this turn.
 pub fn asked(plan: &Plan, tools: bool) -> Asked {
-    let for_programs = plan.tools.iter().filter(|tool| tool.is_for_programs());
+    let for_programs = plan.program_tools();
     let native = plan.settings.transport == Transport::ToolCall;
     Asked {
         want: Want::Program,
@@ -94,14 +94,14 @@ pub fn open(
     let format = &plan.settings.format;
     let mut user = Vec::new();
     if format.context_in_system {
-        system.append(&mut inventories)
+        system.append(&mut inventories);
     } else {
-        user.append(&mut inventories)
+        user.append(&mut inventories);
     }
     if format.log_in_user {
-        user.extend(log)
+        user.extend(log);
     } else {
-        system.extend(log)
+        system.extend(log);
     }
     if let Some(suffix) = &plan.agent.system_prompt.suffix {
         system.push(ours("suffix", format!("\n{suffix}")));
@@ -189,7 +189,7 @@ fn mission_log(journal: Option<&Map>) -> Vec<MessagePart> {
     let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Vec::new() };
     let bounds = Bounds { items: Some(3), chars: Some(LOG_CHARS) };
     let mut parts = vec![ours("log", "\nFinished tasks:\n")];
-    for (id, value) in journal.iter() {
+    for (id, value) in journal {
         let id = id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
         let text = super::cut(&value.print(bounds).text, LOG_CHARS);
         parts.push(data("log", format!("- {id}: {text}\n")));

@@ -1,16 +1,19 @@
 //! Prompts of the mode `text`: a card that follows the variant, the mission, and what comes back after an answer that does not fit.
 
+use ptc_core::lisp::builtins;
 use ptc_core::signature;
 use ptc_core::template::TemplateError;
 use ptc_core::value::Value;
 
 use super::json::{self, Opening};
+use super::ptc_lisp::{inventory, lisp_eval};
 use super::{Asked, ours, system};
 use crate::agent::{Plan, Variant};
 use crate::event::MessagePart;
 use crate::model::Want;
 
 const PLAIN: &str = include_str!("../../assets/prompts/text_plain.md");
+const PROGRAMS: &str = include_str!("../../assets/prompts/text_programs.md");
 const TOOLS_TEXT: &str = include_str!("../../assets/prompts/text_tools.md");
 const TOOLS_JSON: &str = include_str!("../../assets/prompts/text_tools_json.md");
 
@@ -20,7 +23,7 @@ pub fn asked(plan: &Plan) -> Asked {
     Asked {
         want,
         schema: None,
-        tools: plan.native_tools().map(crate::tool::Tool::schema).collect(),
+        tools: plan.native_tools().map(crate::tool::Tool::schema).chain(plan.is_combined().then(lisp_eval)).collect(),
         tool_names: plan.native_tools().map(|tool| tool.name.clone()).collect(),
     }
 }
@@ -36,11 +39,20 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     if plan.variant == Variant::ToolsJson {
         user.push(ours("output", format!("\n# Expected output of the final answer\n\n{}", json::expected(plan))));
     }
-    if !user.is_empty() {
+    if let Some(MessagePart::Text { text, .. }) = user.first_mut() {
+        *text = text.trim_start_matches('\n').to_owned();
         user.push(ours("task", "\n# Task\n\n"));
     }
     let warnings = json::mission(plan, context, &mut user)?;
-    Ok(Opening { system: system(card, &plan.agent.system_prompt), user: json::joined(user), warnings })
+    let mut system = system(card, &plan.agent.system_prompt);
+    if plan.is_combined() {
+        system.push(ours("language", PROGRAMS));
+        if plan.settings.reference {
+            system.push(ours("language", format!("{}\n", builtins::card())));
+        }
+        system.push(ours("tools", inventory::tools(plan)));
+    }
+    Ok(Opening { system, user: json::joined(user), warnings })
 }
 
 /// What goes back when a reply holds neither text nor tool calls.

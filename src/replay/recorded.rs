@@ -26,9 +26,9 @@ impl Recorded {
         let now = spoken(request);
         let turns = self
             .recording
-            .runs()
-            .into_iter()
-            .flat_map(|run| (1..=self.recording.turns(&run)).map(move |number| run.turn(number)));
+            .all_runs()
+            .iter()
+            .flat_map(|run| (1..=self.recording.turns(run)).map(move |number| run.turn(number)));
         let distance = |at: &Address| {
             let recorded = self.recording.request(at).map(|messages| sent(&messages)).unwrap_or_default();
             recorded.iter().zip(&now).take_while(|(a, b)| a == b).count()

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
-    SentMessage, ToolEnd, TurnStart,
+    Address, AnswerGiven, CallStatus, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
+    SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 
@@ -18,6 +18,7 @@ pub struct Recording {
     pub path: PathBuf,
     events: HashMap<Address, Vec<Envelope>>,
     runs: Vec<Address>,
+    all: Vec<Address>,
     messages: HashMap<Address, MessageLog>,
 }
 
@@ -28,30 +29,48 @@ impl Recording {
             let report = session.damage_report().unwrap_or_default();
             return Err(format!("{} is damaged and cannot be replayed: {report}", session.path.display()));
         }
-        let mut recording = Self {
-            id: session.header.id.to_string(),
-            path: session.path.clone(),
-            events: HashMap::new(),
-            runs: Vec::new(),
-            messages: HashMap::new(),
-        };
+        let mut recording = Self::empty(session.header.id.to_string(), session.path.clone());
         for place in 0..session.len() {
             let envelope = session.event(place).ok_or_else(|| {
                 let event = place + 1;
                 format!("{}: the data of event {event} cannot be read by this program", session.path.display())
             })?;
-            if matches!(envelope.event, Event::RunStart(_)) && envelope.address.root() == envelope.address {
-                recording.runs.push(envelope.address.clone());
-            }
-            recording.messages.entry(envelope.run()).or_default().apply(&envelope);
-            recording.events.entry(envelope.address.clone()).or_default().push(envelope);
+            recording.add(envelope);
         }
         Ok(recording)
+    }
+
+    /// A recording of events that are in no file.
+    pub fn of_events(events: impl IntoIterator<Item = Envelope>) -> Self {
+        let mut recording = Self::empty("unsaved".to_owned(), PathBuf::new());
+        events.into_iter().for_each(|envelope| recording.add(envelope));
+        recording
+    }
+
+    fn empty(id: String, path: PathBuf) -> Self {
+        let (events, messages) = (HashMap::new(), HashMap::new());
+        Self { id, path, events, runs: Vec::new(), all: Vec::new(), messages }
+    }
+
+    fn add(&mut self, envelope: Envelope) {
+        if matches!(envelope.event, Event::RunStart(_)) {
+            self.all.push(envelope.address.clone());
+            if envelope.address.root() == envelope.address {
+                self.runs.push(envelope.address.clone());
+            }
+        }
+        self.messages.entry(envelope.run()).or_default().apply(&envelope);
+        self.events.entry(envelope.address.clone()).or_default().push(envelope);
     }
 
     /// The root runs in order.
     pub fn runs(&self) -> Vec<Address> {
         self.runs.clone()
+    }
+
+    /// All runs in the order they started, those of agents below included.
+    pub fn all_runs(&self) -> &[Address] {
+        &self.all
     }
 
     /// All events by address, in order.
@@ -126,15 +145,86 @@ impl Recording {
     /// The stop that ended this turn's reply.
     pub fn interrupted_reply(&self, turn: &Address) -> Option<&Interrupt> {
         let cancelled = |envelope: &Envelope| matches!(&envelope.event, Event::ReplyEnd(end) if end.status == ReplyStatus::Cancelled);
-        self.at(turn).iter().any(cancelled).then(|| self.interrupt(turn)).flatten()
+        self.at(turn).iter().any(cancelled).then(|| self.told_interrupt(turn)).flatten()
     }
 
-    /// The stop that came from outside during this turn.
+    /// The stop that came from outside during this turn, when it ended something: a run that was killed right after it may have gone
+    /// on.
     pub fn interrupt(&self, turn: &Address) -> Option<&Interrupt> {
+        let interrupt = self.told_interrupt(turn)?;
+        let ended = self.at(&turn.run_part()).iter().any(|envelope| match &envelope.event {
+            Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason == interrupt.reason),
+            _ => false,
+        });
+        let cut = |events: &[Envelope]| {
+            events.iter().any(|envelope| match &envelope.event {
+                Event::ToolEnd(end) => end.status == CallStatus::Cancelled,
+                Event::ProgramEnd(end) => end.interrupted,
+                _ => false,
+            })
+        };
+        let below = |address: &Address| address.turn_part() == *turn;
+        (ended || self.events.iter().any(|(address, events)| below(address) && cut(events))).then_some(interrupt)
+    }
+
+    fn told_interrupt(&self, turn: &Address) -> Option<&Interrupt> {
         self.at(turn).iter().find_map(|envelope| match &envelope.event {
             Event::Interrupt(interrupt) => Some(interrupt),
             _ => None,
         })
+    }
+
+    /// The events below a turn, in order.
+    pub(super) fn below(&self, turn: &Address) -> Vec<Envelope> {
+        let inside = |address: &Address| address != turn && address.is_below(turn);
+        let mut below: Vec<Envelope> =
+            self.events.iter().filter(|(address, _)| inside(address)).flat_map(|(_, events)| events.clone()).collect();
+        below.sort_by_key(|envelope| envelope.seq);
+        below
+    }
+
+    /// The last attempt of a reply that broke off: 0 when nothing of a reply is recorded, or the last attempt was ended.
+    pub(super) fn broken_attempt(&self, turn: &Address) -> u32 {
+        let attempt = |envelope: &Envelope| match &envelope.event {
+            Event::ReplyPart(part) => Some(part.attempt),
+            Event::ReplyEnd(end) => Some(end.attempt),
+            Event::Sent(sent) => Some(sent.attempt),
+            _ => None,
+        };
+        self.at(turn).iter().filter_map(attempt).max().unwrap_or_default()
+    }
+
+    /// What the tree of agents had waited for persons when the recording ended, in ms.
+    pub(super) fn waited_ms(&self) -> u64 {
+        let all = || self.events.values().flatten();
+        let told = all().filter_map(|envelope| match &envelope.event {
+            Event::TurnStart(start) => Some((envelope.seq, start.waited)),
+            _ => None,
+        });
+        let (after, waited) = told.max_by_key(|(seq, _)| *seq).unwrap_or_default();
+        let since = all().filter(|envelope| envelope.seq > after).filter_map(|envelope| match &envelope.event {
+            Event::AnswerGiven(_) => {
+                let asked = self.at(&envelope.address).iter().find(|e| matches!(e.event, Event::QuestionAsked(_)))?;
+                Some(elapsed_ms(asked.at_ms, envelope.at_ms))
+            }
+            _ => None,
+        });
+        waited.saturating_add(since.sum())
+    }
+
+    /// The time since the last event, in ms.
+    pub(super) fn age_ms(&self, now_ms: i64) -> u64 {
+        let last = self.events.values().flatten().map(|envelope| envelope.at_ms).max();
+        last.map_or(0, |last| elapsed_ms(last, now_ms))
+    }
+
+    /// Questions that nobody has answered, in the order of the run.
+    pub fn open_questions(&self) -> Vec<Address> {
+        let is_asked = |events: &[Envelope]| events.iter().any(|e| matches!(e.event, Event::QuestionAsked(_)));
+        let open = self.events.iter().filter(|(address, events)| is_asked(events) && self.answer(address).is_none());
+        let mut open: Vec<Address> = open.map(|(address, _)| address.clone()).collect();
+        open.sort();
+        open
     }
 
     /// The messages of the request made at this turn, as they were sent.

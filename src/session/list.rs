@@ -137,7 +137,10 @@ pub fn summarize(session: &Session) -> Summary {
     let result = last.map(|run| match (&run.answer, &run.fail) {
         (Some(answer), _) => answer.clone(),
         (None, Some((reason, message))) => format!("{reason}: {message}"),
-        (None, None) => "not finished".to_owned(),
+        (None, None) => run
+            .waits_for
+            .as_ref()
+            .map_or_else(|| "not finished".to_owned(), |at| format!("waits for the answer to {at}")),
     });
     let named = session.path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
     Summary {
@@ -148,7 +151,7 @@ pub fn summarize(session: &Session) -> Summary {
         agent: last.map(|run| run.agent.clone()).unwrap_or_default(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
         model: last.map(|run| run.model.clone()).unwrap_or_default(),
-        turns: skeleton.runs.iter().map(|run| run.turns.len()).sum(),
+        turns: skeleton.roots().map(|run| run.turns.len()).sum(),
         tokens: last.and_then(|run| run.tokens),
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),

@@ -38,7 +38,7 @@ pub enum TurnState {
 /// All runs of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Skeleton {
-    /// The runs in order.
+    /// The runs in the order they started, agents below others among them.
     pub runs: Vec<RunEntry>,
 }
 
@@ -69,6 +69,8 @@ pub struct RunEntry {
     pub answer: Option<String>,
     /// Reason and message, when it failed.
     pub fail: Option<(String, String)>,
+    /// The question whose answer it waits for.
+    pub waits_for: Option<String>,
     /// Tokens so far.
     pub tokens: Option<Tokens>,
     /// Its turns.
@@ -132,6 +134,7 @@ impl Skeleton {
                 state: RunState::Open,
                 answer: None,
                 fail: None,
+                waits_for: None,
                 tokens: None,
                 turns: Vec::new(),
                 events: place..place + 1,
@@ -143,9 +146,14 @@ impl Skeleton {
         }
     }
 
-    /// The last run.
+    /// The runs that no other run started.
+    pub fn roots(&self) -> impl DoubleEndedIterator<Item = &RunEntry> {
+        self.runs.iter().filter(|run| !run.address.is_call())
+    }
+
+    /// The last of the runs that no other run started.
     pub fn last(&self) -> Option<&RunEntry> {
-        self.runs.last()
+        self.roots().next_back()
     }
 }
 
@@ -171,7 +179,10 @@ impl RunEntry {
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
             }
+            Event::RunWait(wait) => self.waits_for = Some(wait.question.clone()),
+            Event::AnswerGiven(_) => self.waits_for = None,
             Event::RunEnd(end) => {
+                self.waits_for = None;
                 self.state = if end.fail.is_some() { RunState::Failed } else { RunState::Returned };
                 self.answer = end.value.as_ref().map(|text| text.as_str().to_owned());
                 self.fail = end.fail.as_ref().map(|fail| (fail.reason.clone(), fail.message.clone()));
@@ -183,7 +194,7 @@ impl RunEntry {
             self.tokens = end.totals.tokens;
         }
         if let Some(turn) = self.turns.last_mut()
-            && turn.address == envelope.address
+            && turn.address == envelope.address.turn_part()
         {
             turn.apply(place, envelope);
         }

@@ -1,10 +1,8 @@
 //! The tools that are part of the program: search in text, a question to a person, a question to a model.
 
-use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Input, Signal, boundary};
+use super::search::{self, Show};
+use super::{Failure, Invocation};
 use ptc_core::value::Value;
-
-use super::Failure;
 
 /// The name of the tool that asks a model.
 pub const LLM_QUERY: &str = "llm-query";
@@ -53,16 +51,11 @@ impl Builtin {
     }
 
     /// Answers a call that needs no engine.
-    pub(super) fn answer(self, args: &Value) -> Result<Value, Failure> {
+    pub(super) async fn answer(self, call: &Invocation<'_>) -> Result<Value, Failure> {
         match self {
-            Self::Grep | Self::GrepLines => grep(self, args),
+            Self::Grep => search::lines(call, Show::Matches).await,
+            Self::GrepLines => search::lines(call, Show::Places).await,
             Self::AskUser | Self::LlmQuery => Err(Failure::said("this tool is answered by the engine")),
         }
     }
-}
-
-/// Search with the language's own builtins, so that both ways give the same lines.
-fn grep(which: Builtin, args: &Value) -> Result<Value, Failure> {
-    let _ = (which, Limits::default(), Input::new, Signal::Value, boundary::externalize);
-    Err(Failure::said(format!("grep is not ready for {args}")))
 }

@@ -4,16 +4,21 @@
 
 use ptc_core::limits::TOOL_TIMEOUT;
 use ptc_core::signature;
-use ptc_core::value::Json;
 use ptc_core::value::json::Node;
+use ptc_core::value::{Json, json};
 
-use super::{Builtin, Expose, Kind, Table, Tool};
+use super::{Builtin, Expose, Kind, Returns, Table, Tool};
 use crate::config::document::{advice, out_of_range};
 
 /// The kinds of tools that this build runs, and those that come with real models.
 pub const KINDS: &[&str] = &["table", "snippet", "agent", "llm", "builtin", "closure", "command", "http", "mcp"];
 /// The kinds that are declared and not built yet.
 const LATER: &[&str] = &["command", "http", "mcp"];
+
+/// Providers accept no longer names.
+const NAME_MAX_CHARS: usize = 64;
+/// What `file` says for the agent that has the tool.
+pub const SELF: &str = "self";
 
 /// What is wrong with a declaration: the key in its table (empty for the table itself) and the message.
 pub type Wrong = (String, String);
@@ -29,7 +34,9 @@ impl Tool {
             return Err(vec![("kind".to_owned(), format!("the tool `{name}` needs a `kind`{}", advice("", KINDS)))]);
         };
         if !is_name(name) {
-            let message = format!("`{name}` is no name for a tool; use letters, digits, `_` and `-`, a letter first");
+            let message = format!(
+                "`{name}` is no name for a tool; use up to {NAME_MAX_CHARS} letters, digits, `_` and `-`, a letter first"
+            );
             wrong.push((String::new(), message));
         }
         let (signature_text, mut parsed) = (text("signature"), None);
@@ -42,7 +49,7 @@ impl Tool {
         let own: &[&str] = match kind.as_str() {
             "table" => &["rows", "default", "delay_ms"],
             "snippet" => &["code"],
-            "agent" => &["file", "agent"],
+            "agent" => &["file", "agent", "returns"],
             "llm" => &["prompt", "model", "mode", "field_descriptions"],
             "builtin" => &["name"],
             _ => &[],
@@ -66,6 +73,15 @@ impl Tool {
                 None
             }
         };
+        let returns = match text("returns").as_deref() {
+            None | Some("answer") => Returns::Answer,
+            Some("delegate") => Returns::Delegate,
+            Some(other) => {
+                let near = advice(other, &["answer", "delegate"]);
+                wrong.push(("returns".to_owned(), format!("unknown `returns` of the tool `{name}`: `{other}`{near}")));
+                Returns::Answer
+            }
+        };
         let timeout_ms = match table.get("timeout_ms").map(|json| &json.node) {
             None => TOOL_TIMEOUT.default.unwrap_or(TOOL_TIMEOUT.max),
             Some(Node::Int(int)) if (TOOL_TIMEOUT.min..=TOOL_TIMEOUT.max).contains(&int.unsigned_abs()) && *int > 0 => {
@@ -86,6 +102,7 @@ impl Tool {
                 cache: table.get("cache").is_some_and(|flag| flag.node == Node::Bool(true)),
                 expose,
                 timeout_ms,
+                returns,
                 kind,
             }),
             _ => Err(wrong),
@@ -94,7 +111,8 @@ impl Tool {
 }
 
 fn is_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
+    name.len() <= NAME_MAX_CHARS
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '?' | '!'))
 }
 
@@ -111,7 +129,19 @@ fn made(name: &str, kind: &str, table: &Json) -> Result<Kind, Wrong> {
         "snippet" => needs("code", "a PTC-Lisp program over `data/`").map(Kind::Snippet),
         "agent" => match table.get("agent") {
             Some(agent) if agent.members().is_some() => Ok(Kind::Agent(agent.clone())),
-            _ => Err(("file".to_owned(), format!("the tool `{name}` of kind `agent` needs `file` or a table `agent`"))),
+            // A definition that is too deep for TOML travels as JSON text.
+            Some(Json { node: Node::Str(text), .. })
+                if json::parse(text).is_ok_and(|json| json.members().is_some()) =>
+            {
+                Ok(Kind::Agent(json::parse(text).unwrap_or_default()))
+            }
+            None if table.get("file").and_then(Json::as_str) == Some(SELF) => Ok(Kind::Itself),
+            _ => Err((
+                "file".to_owned(),
+                format!(
+                    "the tool `{name}` of kind `agent` needs `file` (in an agent file), `file = \"{SELF}\"` or a table `agent`"
+                ),
+            )),
         },
         "llm" => needs("prompt", "the template of the question").map(|_| Kind::Llm(table.clone())),
         "builtin" => {

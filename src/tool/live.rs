@@ -24,8 +24,8 @@ impl Tools for LiveTools {
                     }
                     table.answer(call.args)
                 }
-                Kind::Snippet(code) => snippet::run(code, call).await,
-                Kind::Builtin(builtin) => builtin.answer(call.args),
+                Kind::Snippet(code) => snippet::run(code, call.args.clone(), call).await,
+                Kind::Builtin(builtin) => builtin.answer(call).await,
                 Kind::Closure(Some(closure)) => {
                     let (closure, args) = (closure.clone(), call.args.clone());
                     let task = tokio::task::spawn_blocking(move || closure(&args));
@@ -37,7 +37,7 @@ impl Tools for LiveTools {
                         () = call.cancel.cancelled() => Err(Failure::Cancelled),
                     }
                 }
-                Kind::Closure(None) | Kind::Agent(_) | Kind::Llm(_) => {
+                Kind::Closure(None) | Kind::Agent(_) | Kind::Itself | Kind::Llm(_) => {
                     Err(Failure::said(format!("the tool {} cannot be called here", call.tool.name)))
                 }
             }

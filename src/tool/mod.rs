@@ -7,6 +7,7 @@
 mod builtin;
 mod declare;
 mod live;
+mod search;
 mod snippet;
 mod table;
 
@@ -20,11 +21,12 @@ use ptc_core::value::{Json, Value};
 use tokio_util::sync::CancellationToken;
 
 pub use builtin::{Builtin, LLM_QUERY};
-pub use declare::{KINDS, Wrong};
+pub use declare::{KINDS, SELF, Wrong};
 pub use live::LiveTools;
 pub use table::{Row, Table};
 
-use crate::event::{Address, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
+use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
+use crate::port::Stop;
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -43,6 +45,8 @@ pub struct Tool {
     pub expose: Option<Expose>,
     /// Time for one call.
     pub timeout_ms: u64,
+    /// What an agent behind it answers with.
+    pub returns: Returns,
     /// What stands behind it.
     pub kind: Kind,
 }
@@ -58,6 +62,19 @@ pub enum Expose {
     Both,
 }
 
+/// What a call of an agent takes and gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Returns {
+    /// The agent's parameters, and its answer.
+    #[default]
+    Answer,
+    /// A task in words, and `{result, summary, refs, trace}` (core specification, agent contract §25).
+    Delegate,
+}
+
+/// The signature of a tool that takes a task.
+pub const DELEGATE: &str = "(task :string) -> {result :any, summary :string?, refs :map, trace [:map]}";
+
 /// What stands behind a tool.
 #[derive(Clone)]
 pub enum Kind {
@@ -67,6 +84,8 @@ pub enum Kind {
     Snippet(String),
     /// Another agent: its definition as a table of an agent file.
     Agent(Json),
+    /// The agent that has the tool.
+    Itself,
     /// A prompt for a model: an agent of one turn.
     Llm(Json),
     /// One of ours.
@@ -120,9 +139,20 @@ pub trait Tools: Send + Sync {
         None
     }
 
-    /// Stops the run as the recording says it was stopped during this turn.
-    fn stop_as_recorded(&self, turn: &Address) {
+    /// What happened inside that program, in order.
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         _ = turn;
+        Vec::new()
+    }
+
+    /// Stops the run as the recording says it was stopped during this turn.
+    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
+        _ = (turn, stop);
+    }
+
+    /// The same when the stop ended the reply of this turn.
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
+        _ = (turn, stop);
     }
 
     /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at
@@ -131,6 +161,18 @@ pub trait Tools: Send + Sync {
         _ = at;
         counted
     }
+
+    /// Is the call at this address answered from memory? `known` is whether an equal call was answered before; branches that run at
+    /// the same time end in any order, so that replay answers from the recording.
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        _ = at;
+        known
+    }
+}
+
+/// The form that a tool's name has at providers.
+pub fn provider_name(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 impl Tool {
@@ -153,9 +195,9 @@ impl Tool {
         }
     }
 
-    /// Its name at providers, which know no `-`.
+    /// Its name at providers, which know letters, digits and `_` only.
     pub fn provider_name(&self) -> String {
-        self.name.replace('-', "_")
+        provider_name(&self.name)
     }
 
     /// May the model call it natively?
@@ -178,7 +220,7 @@ impl Tool {
         match self.kind {
             Kind::Table(_) => "table",
             Kind::Snippet(_) => "snippet",
-            Kind::Agent(_) => "agent",
+            Kind::Agent(_) | Kind::Itself => "agent",
             Kind::Llm(_) => "llm",
             Kind::Builtin(_) => "builtin",
             Kind::Closure(_) => "closure",

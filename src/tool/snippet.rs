@@ -1,4 +1,6 @@
 //! Tools that are PTC-Lisp programs: the arguments are `data/`, the value of the last form is the answer.
+//!
+//! In: a program and a map. Out: a value, or what the program failed with. It never runs longer than the tool may.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,14 +15,14 @@ use super::{Failure, Invocation};
 use crate::event::ErrorRecord;
 use crate::program::{self, NoTools, Setting};
 
-/// Runs it on a thread of its own.
-pub(super) async fn run(code: &str, call: &Invocation<'_>) -> Result<Value, Failure> {
-    let (code, args, now_ms, timeout_ms) = (code.to_owned(), call.args.clone(), call.now_ms, call.tool.timeout_ms);
+/// Runs a program over `data` on a thread of its own, within the time of the call.
+pub(super) async fn run(code: &str, data: Value, call: &Invocation<'_>) -> Result<Value, Failure> {
+    let (code, now_ms, timeout_ms) = (code.to_owned(), call.now_ms, call.tool.timeout_ms);
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
     let task = tokio::task::spawn_blocking(move || {
         let limits = Limits::default();
-        let input = Input { context: &args, ..Input::new(&code, &limits) };
+        let input = Input { context: &data, ..Input::new(&code, &limits) };
         let compile_timeout_ms = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
         let setting = Setting { tools: &NoTools, timeout_ms, compile_timeout_ms, now_ms, stop: &seen };
         program::run(&input, &setting).result

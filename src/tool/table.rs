@@ -1,6 +1,7 @@
 //! Tools with fixed answers: the first row whose arguments match, else the default, else an error.
 
-use ptc_core::value::{Json, Value};
+use ptc_core::value::json::Node;
+use ptc_core::value::{Json, Value, json};
 
 use super::Failure;
 use super::declare::Wrong;
@@ -28,7 +29,14 @@ pub struct Row {
 impl Table {
     pub(super) fn read(name: &str, table: &Json) -> Result<Self, Wrong> {
         let wrong = |message: String| ("rows".to_owned(), format!("the tool `{name}`: {message}"));
-        let rows = match table.get("rows") {
+        // What TOML cannot say travels as JSON text.
+        let written = match table.get("rows") {
+            Some(Json { node: Node::Str(text), .. }) => {
+                Some(json::parse(text).map_err(|error| wrong(format!("`rows` is not JSON: {}", error.message)))?)
+            }
+            _ => None,
+        };
+        let rows = match written.as_ref().or_else(|| table.get("rows")) {
             None => &[],
             Some(rows) => rows.items().ok_or_else(|| wrong("`rows` must be a list of tables".to_owned()))?,
         };

@@ -1,6 +1,7 @@
 //! The one table of actions: dispatch, footer, help and palette read it, and the configuration remaps it by id.
 
 use super::draft::{Motion, Reach};
+use crate::agent::Mode;
 
 /// Where an action means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,6 +109,7 @@ pub enum Action {
     FocusPrevious,
     Save,
     SaveAs,
+    Mode(Mode),
     ExternalEditor,
     Suspend,
     Redraw,
@@ -206,6 +208,10 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),
     row(A::Save, "draft.save", "save", "Saves the agent to its file; asks for a path when it has none.", &["ctrl-s"], C::Global, 50),
     row(A::SaveAs, "draft.save_as", "save as", "Saves the agent under another path.", &[], C::Global, 0),
+    row(A::Mode(Mode::PtcLisp), "mode.ptc_lisp", "mode ptc_lisp", "The model writes PTC-Lisp programs.", &[], C::Global, 0),
+    row(A::Mode(Mode::Json), "mode.json", "mode json", "The model answers with JSON that fits the signature.", &[], C::Global, 0),
+    row(A::Mode(Mode::Text), "mode.text", "mode text", "Text or JSON, with or without tools: the variant follows from tools and signature.", &[], C::Global, 0),
+    row(A::Mode(Mode::JsonLoop), "mode.json_loop", "mode json_loop", "Every reply is one control object: a tool call or the answer.", &[], C::Global, 0),
     row(A::Suspend, "suspend", "suspend", "Hands the terminal back to the shell; `fg` comes back.", &["ctrl-z"], C::Always, 0),
     row(A::Redraw, "redraw", "redraw", "Draws the whole screen again.", &["ctrl-l"], C::Always, 0),
     row(A::Close, "close", "close", "Closes the topmost thing; stops a run only when nothing is open.", &["esc"], C::Always, 80),

@@ -51,6 +51,8 @@ pub struct Preview {
     pub request: Vec<SentMessage>,
     /// The JSON Schema of the answer, on several lines.
     pub schema: Option<String>,
+    /// The tools that the provider would get: name and JSON Schema of the arguments, on several lines.
+    pub tools: Vec<(String, String)>,
 }
 
 /// One message as sent.
@@ -147,6 +149,10 @@ pub struct OpenSession {
 /// A run of a saved session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutline {
+    /// Its address.
+    pub address: Address,
+    /// Places of its events in the session, from its start to its last.
+    pub events: Range<usize>,
     /// Events before the first turn: `run.start` and what follows.
     pub head: Vec<Envelope>,
     /// Its turns.

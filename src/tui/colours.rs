@@ -1,4 +1,4 @@
-//! Colours of the small languages on screen: JSON, templates, signatures, TOML.
+//! Colours of the small languages on screen: JSON, templates, signatures, TOML, PTC-Lisp.
 //!
 //! In: a text, complete or not. Out: byte ranges with roles, in order and without overlaps. Broken text is coloured as far
 //! as it makes sense; nothing here fails.
@@ -22,6 +22,8 @@ pub enum Language {
     Signature,
     /// TOML.
     Toml,
+    /// PTC-Lisp.
+    Lisp,
 }
 
 /// A coloured part of a text.
@@ -35,6 +37,7 @@ pub fn colours(language: Language, text: &str) -> Vec<Coloured> {
         Language::Template => lexed(lex::template(text)),
         Language::Signature => lexed(lex::signature(text)),
         Language::Toml => toml(text),
+        Language::Lisp => lexed(lex::lisp::lisp(text)),
     }
 }
 
@@ -135,13 +138,14 @@ mod tests {
         assert!(parts(Language::Json, "{\"a\": \"b\"}").contains(&("\"a\"", Role::JsonKey)));
         assert!(parts(Language::Signature, "(a :string)").contains(&(":string", Role::Type)));
         assert!(parts(Language::Template, "a {{b}}").contains(&("{{", Role::Tag)));
+        assert!(parts(Language::Lisp, "(f :a \"b\") ; c").contains(&("; c", Role::Dim)));
         assert!(parts(Language::Plain, "{\"a\": 1}").is_empty());
     }
 
     proptest! {
         #[test]
         fn any_text_gives_ordered_ranges_on_character_boundaries(text in "[\\PC\\n\"\\\\{}:#=\\[-]{0,60}") {
-            for language in [Language::Plain, Language::Json, Language::Template, Language::Signature, Language::Toml] {
+            for language in [Language::Plain, Language::Json, Language::Template, Language::Signature, Language::Toml, Language::Lisp] {
                 let mut end = 0;
                 for (range, _) in colours(language, &text) {
                     prop_assert!(end <= range.start && range.start <= range.end, "{language:?}");

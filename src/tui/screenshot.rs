@@ -10,7 +10,6 @@ use super::backend::{Backend, Ended, OpenSession, SessionStatus, SessionSummary}
 use super::draft::Draft;
 use super::model::{Model, Popup, RunView, Screen};
 use super::theme::sgr_code;
-use crate::event::Envelope;
 
 /// Draws the model at this size.
 pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
@@ -69,12 +68,9 @@ pub fn scene(backend: &dyn Backend, screen: &str, size: (u16, u16)) -> Result<Mo
 /// A saved session as if it had just run.
 fn played(session: &OpenSession) -> RunView {
     let mut view = RunView { session: Some(session.summary.id.clone()), ended: Some(Ended::Run), ..RunView::default() };
-    for run in &session.runs {
-        let turns = run.turns.iter().flat_map(|turn| session.bodies.events(turn.events.clone()).unwrap_or_default());
-        let events: Vec<Envelope> = run.head.iter().cloned().chain(turns).chain(run.tail.iter().cloned()).collect();
-        for event in &events {
-            view.transcript.apply(event);
-        }
+    let end = session.runs.iter().map(|run| run.events.end).max().unwrap_or_default();
+    for event in session.bodies.events(0..end).unwrap_or_default() {
+        view.transcript.apply(&event);
     }
     view
 }

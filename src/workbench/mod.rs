@@ -2,10 +2,12 @@
 //!
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
+mod below;
 mod desk;
 mod doctor;
 mod examples;
 mod feed;
+pub mod format;
 mod gates;
 mod keys;
 mod models;
@@ -15,6 +17,7 @@ mod preview;
 mod resume;
 mod run;
 mod sessions;
+pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
@@ -26,7 +29,7 @@ pub use feed::Feed;
 pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
-pub use resume::Answers;
+pub use crate::replay::Answers;
 pub use run::{RunSpec, Running, StartError};
 pub use sessions::{OpenError, SessionKey};
 

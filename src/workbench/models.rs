@@ -9,9 +9,7 @@ use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
 use crate::config::{ConfigError, HttpModel, ModelChoice};
-use crate::engine::Models;
-use crate::event::Address;
-use crate::model::{ErrorClass, FAULTS, HumanModel, Model, ModelError, OpenAi, Sample};
+use crate::model::{FAULTS, HumanModel, Model, ModelError, OpenAi, Sample};
 use crate::port::Human;
 use crate::replay::{Recorded, Recording};
 
@@ -143,27 +141,6 @@ impl Workbench {
             (provider.name.clone(), provider.base_url.clone(), listens)
         });
         futures::future::join_all(asked).await
-    }
-}
-
-/// Models of agents below the root, by the names that they give.
-pub(super) struct LiveModels {
-    workbench: Workbench,
-    person: Arc<dyn Human>,
-}
-
-impl LiveModels {
-    pub(super) fn of(workbench: &Workbench, person: Arc<dyn Human>) -> Self {
-        Self { workbench: workbench.clone(), person }
-    }
-}
-
-impl Models for LiveModels {
-    fn model(&self, _: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
-        let Some(alias) = alias else { return Ok(None) };
-        let unusable = |error: StartError| ModelError::new(ErrorClass::NotFound, error.to_string());
-        let choice = self.workbench.choose(alias).map_err(unusable)?;
-        self.workbench.build_model(choice, Arc::clone(&self.person)).map(Some).map_err(unusable)
     }
 }
 

@@ -7,11 +7,11 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::chain;
 use ptc_core::value::Json;
 
+use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::models::LiveModels;
 use super::run::{chance, with_options};
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
+use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step};
 use crate::config::document::{self, Entry, FileError, Problems};
 use crate::engine::{self, Input, Ports};
 use crate::event::Address;
@@ -33,18 +33,31 @@ impl Pipeline {
     pub fn read(path: &Path) -> Result<Option<Self>, FileError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| FileError::unreadable(&file, &error))?;
+        Self::from_toml(&text, &file)
+    }
+
+    /// The example pipeline of this name.
+    pub fn bundled(name: &str) -> Result<Option<Self>, FileError> {
+        match Bundled::find_pipeline(name) {
+            Some(example) => Self::from_toml(example.toml, &format!("{name}.toml")),
+            None => Ok(None),
+        }
+    }
+
+    /// The pipeline of a TOML text, `None` for one without `[[steps]]`. `file` is its name for messages; files of steps lie beside it.
+    pub fn from_toml(text: &str, file: &str) -> Result<Option<Self>, FileError> {
+        let path = Path::new(file);
         let mut problems = Problems::default();
-        let Ok(document) = document::parse(&text) else { return Ok(None) };
+        let Ok(document) = document::parse(text) else { return Ok(None) };
         let Some(items) = document.get("steps").and_then(Json::items) else { return Ok(None) };
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut steps = Vec::new();
         for item in items {
-            match item.get("file").and_then(Json::as_str) {
-                Some(name) => steps.push(Agent::read(&folder.join(name))?),
-                None => {
-                    let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
-                    steps.extend(problems.take(Agent::from_entry(&entry, folder)));
-                }
+            if let Some(name) = item.get("file").and_then(Json::as_str) {
+                steps.push(Agent::read(&folder.join(name))?);
+            } else {
+                let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
+                steps.extend(problems.take(Agent::from_entry(&entry, folder)));
             }
         }
         for entry in Entry::root(&document).entries().unwrap_or_default() {
@@ -57,7 +70,7 @@ impl Pipeline {
         }
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("pipeline");
         let name = document.get("name").and_then(Json::as_str).unwrap_or(stem).to_owned();
-        problems.or_first(Some(Self { name, steps }), &file, &text)
+        problems.or_first(Some(Self { name, steps }), file, text)
     }
 
     /// The plans of its steps, with the check that each can take what the one before returns.

@@ -9,7 +9,7 @@ use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Plan};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::{Message, Options};
+use crate::event::{Message, Options, ToolSchema};
 use crate::model::Request;
 
 /// What would be sent.
@@ -57,6 +57,9 @@ impl Preview {
         ];
         members.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
         members.extend(request.signature.clone().map(|text| ("signature".to_owned(), Json::str(text))));
+        if !request.tools.is_empty() {
+            members.push(("tools".to_owned(), Json::list(request.tools.iter().map(tool))));
+        }
         members.push(("options".to_owned(), options(&request.options)));
         members.push(("cache".to_owned(), Node::Bool(request.cache).into()));
         let request = Json::object(members);
@@ -67,6 +70,12 @@ impl Preview {
 
 fn message(role: &str, text: &str) -> Json {
     Json::object([("role", Json::str(role)), ("content", Json::str(text))])
+}
+
+fn tool(tool: &ToolSchema) -> Json {
+    let description = tool.description.as_deref().map(|text| ("description", Json::str(text)));
+    let members = [("name", Json::str(tool.name.as_str()))].into_iter().chain(description);
+    Json::object(members.chain([("parameters", tool.parameters.json())]))
 }
 
 fn options(options: &Options) -> Json {

@@ -9,14 +9,15 @@ use ptc_core::reasons::Reason;
 use tokio::task::JoinHandle;
 
 use super::Workbench;
+use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::models::LiveModels;
-use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
+use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Header, Recorder, RecorderError, SessionId};
+use crate::tool::Kind;
 
 /// What is to be run.
 pub struct RunSpec {
@@ -97,6 +98,7 @@ impl Workbench {
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
+        refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
         let model: Arc<dyn Model> = match agent.program() {
@@ -114,7 +116,7 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
         let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
-        let warnings = plan.warnings.clone();
+        let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
@@ -129,6 +131,23 @@ impl Workbench {
         });
         Ok(Running { session, path, feed, stop, warnings, task })
     }
+}
+
+/// Refuses tools whose function only the program that uses the library has, in the agent and below.
+fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
+    let mut open = vec![plan];
+    while let Some(plan) = open.pop() {
+        if let Some(tool) = plan.tools.iter().find(|tool| matches!(tool.kind, Kind::Closure(None))) {
+            let message = format!(
+                "the tool `{}` is of kind `closure`: its function exists only in the program that defines it; use a table or a snippet here",
+                tool.name
+            );
+            let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
+            return Err(StartError::Agent(vec![found.key(format!("tools.{}", tool.name))]));
+        }
+        open.extend(plan.children.iter().map(|(_, child)| &**child));
+    }
+    Ok(())
 }
 
 /// The agent with the model's own options where it names none.

@@ -25,10 +25,7 @@ fn the_context_is_shown_as_json_and_the_other_keys_as_toml() {
     let agent = Agent { context: json::parse(r#"{"a": 1}"#).unwrap(), prompt: "p".into(), ..Agent::default() };
     let texts = DraftTexts::of(&agent);
     assert_eq!(texts.context, "{\n  \"a\": 1\n}");
-    assert_eq!(
-        texts.options,
-        "name = \"agent\"\nmode = \"json\"\nmax_turns = 5\nrecovery = \"standard\"\nsignature_validation = \"enabled\"\n"
-    );
+    assert_eq!(texts.options, "name = \"agent\"\nmode = \"json\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n");
 }
 
 #[test]
@@ -121,4 +118,17 @@ fn any_text_can_be_diagnosed() {
             }
         }
     }
+}
+
+#[test]
+fn tools_and_options_are_edited_with_the_other_options() {
+    let options = "[format_options]\nminimal_turn_info = true\n\n[tools.look]\nkind = \"table\"\nsignature = \"(id :int) -> \
+                   :string\"\nrows = [{ args = { id = 1 }, result = \"one\" }]\n\n[refs]\nid = \"id\"\n";
+    let agent = Agent::from_toml(&format!("mode = 'ptc_lisp'\nprompt = 'go'\n{options}"), "a.toml").unwrap();
+    let texts = DraftTexts::of(&agent);
+    for key in ["[tools.look]", "[format_options]", "[refs]", "minimal_turn_info = true"] {
+        assert!(texts.options.contains(key), "{}", texts.options);
+    }
+    assert_eq!(texts.to_agent(&Agent::default()).as_ref(), Ok(&agent));
+    assert_eq!(lines(&diagnose(&texts)), [""; 0]);
 }

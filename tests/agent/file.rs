@@ -67,7 +67,7 @@ fn a_full_agent_file_loads_and_is_written_back_equal() {
     assert_eq!(agent.model_options.max_tokens, Some(500));
     let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(tools, ["lookup", "read_file"]);
-    assert_eq!(agent.options.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["refs", "cases"]);
+    assert_eq!(agent.options.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["cases", "refs"]);
     let written = agent.to_toml();
     let again = Agent::from_toml(&written, "x.toml").unwrap();
     assert_eq!(again, agent, "{written}");

@@ -1,9 +1,11 @@
 //! Agent files, construction checks, contexts and drafts: what a developer writes, and what they are told about it.
 
+mod below;
 mod bundled;
 mod context;
 mod draft;
 mod file;
+mod options;
 mod plan;
 mod written;
 

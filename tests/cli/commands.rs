@@ -163,3 +163,25 @@ fn everything_works_without_a_home() {
     let mut command = program.command(["run", "sentiment", "--model", "sample"]);
     program.done(command.env_remove("HOME").output().unwrap()).exits(0);
 }
+
+#[test]
+fn tools_lists_who_may_call_each_and_what_providers_get() {
+    let program = Program::new();
+    let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nllm_query = true\n[tools.look-up]\nkind = 'table'\nsignature = '(id :int) -> \
+                 {name :string}'\ndescription = 'Looks up'\nexpose = 'ptc_lisp'\ndefault = { name = 'x' }\n";
+    program.file("a.toml", agent);
+    let said = program.run(["tools", "a.toml"]).exits(0).stdout.clone();
+    assert!(
+        said.starts_with("look-up  (id :int) -> {name :string}  table\n    Looks up\n    called by programs · "),
+        "{said}"
+    );
+    assert!(said.contains("    providers get look_up {\"type\":\"object\",\"properties\":{\"id\":"), "{said}");
+    let listed = program.run(["tools", "a.toml", "--json"]).exits(0).json();
+    assert_eq!(listed[0]["provider"]["name"], "look_up");
+    assert_eq!((&listed[0]["programs"], &listed[0]["native"]), (&true.into(), &false.into()));
+    assert_eq!(listed[1]["name"], "llm-query");
+    program.file("none.toml", "prompt = 'go'\nsignature = ':int'\n");
+    assert!(program.run(["tools", "none.toml"]).exits(0).stderr.contains("has no tools"));
+    program.file("bad.toml", "mode = 'ptc_lisp'\nprompt = 'go'\n[tools.x]\nkind = 'tabel'\n");
+    assert!(program.run(["tools", "bad.toml"]).exits(2).stderr.contains("did you mean `table`?"));
+}

@@ -3,6 +3,7 @@
 mod bad_input;
 mod commands;
 mod context;
+mod documents;
 mod faults;
 mod models;
 pub(crate) mod program;

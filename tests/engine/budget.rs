@@ -1,8 +1,8 @@
 //! Budgets: turns, mission time, tokens.
 
 use super::*;
-use ptc_workbench::event::Tokens;
-use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply};
+use ptc_workbench::event::{ModelRecord, Price, Tokens};
+use ptc_workbench::model::{Call, ClosureModel, ErrorClass, ModelError, Reply};
 
 #[tokio::test]
 async fn a_turn_knows_what_is_left_of_every_budget() {
@@ -77,4 +77,46 @@ async fn token_counts_of_any_size_add_up_without_a_crash() {
     let mut limited = agent("go", "{a :int}");
     limited.token_limit = Some(50);
     assert_eq!(run(&limited, "{}", &model).await.outcome(), "budget_callback_exceeded");
+}
+
+/// A model with a price.
+struct Priced<M>(M);
+
+impl<M: Model> Model for Priced<M> {
+    fn info(&self) -> ModelRecord {
+        ModelRecord { price: Some(Price { input: 1.0, output: 1.0, cached_input: None }), ..self.0.info() }
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        self.0.answer(request, call)
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_costs_more_than_it_may_ends_in_every_mode() {
+    let tokens = Tokens { input: 900_000, output: 200_000, ..Tokens::default() };
+    for mode in ["json", "text", "json_loop"] {
+        let toml =
+            format!("mode = '{mode}'\nprompt = 'go'\nsignature = '{{a :int}}'\ncost_limit = 1.5\nmax_turns = 9\n");
+        let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+        let model = Priced(ClosureModel::new(move |_: &Request| Reply { usage: Some(tokens), ..Reply::from("no") }));
+        let ran = run(&agent, "{}", &model).await;
+        assert_eq!(ran.outcome(), "cost_exceeded", "{mode}");
+        assert_eq!(ran.step.usage.turns, 2, "{mode}");
+        assert_eq!(ran.step.usage.cost, Some(2.2), "{mode}");
+        replays(&ran.events).await;
+    }
+}
+
+#[tokio::test]
+async fn agents_may_call_each_other_only_so_deep() {
+    let toml = "mode = 'text'\nprompt = 'go'\nmax_depth = 1\n[tools.child]\nkind = 'agent'\n[tools.child.agent]\n\
+                mode = 'text'\nprompt = 'below'\nsignature = '() -> :string'\ndescription = 'Says something'\n";
+    let agent = Agent::from_toml(toml, "test.toml").unwrap();
+    let (model, requests) = recorded_replies(vec![Reply::calling([("child", "{}")]), "done".into()]);
+    let ran = run(&agent, "{}", &model).await;
+    assert_eq!(ran.outcome(), r#""done""#);
+    assert_eq!(ran.step.calls[0].error.as_ref().unwrap().reason, "max_depth_exceeded");
+    assert_eq!((requests.lock().unwrap().len(), ran.step.children.len()), (2, 0), "the agent below was not asked");
+    replays(&ran.events).await;
 }

@@ -27,7 +27,7 @@ default = \"found\"
 
 /// An agent from the rest of an agent file.
 fn agent(toml: &str) -> Agent {
-    let prompt = if toml.contains("prompt =") { "" } else { "prompt = \"go\"\n" };
+    let prompt = if toml.lines().any(|line| line.starts_with("prompt =")) { "" } else { "prompt = \"go\"\n" };
     let text = format!("mode = \"json_loop\"\n{prompt}{toml}");
     Agent::from_toml(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"))
 }
@@ -376,7 +376,7 @@ async fn recovery_levels() {
     assert_eq!(notices(&noted), ["unknown keys in the control object were passed over: `mood`"]);
     let (prosaic, _) = ran("recovery = \"lenient\"", [prose]).await;
     assert_eq!(rules(&prosaic), ["control prose"]);
-    let (mended, _) = ran("recovery = \"standard\"", ["{'thought':'t','final_answer':'x',}"]).await;
+    let (mended, _) = ran("recovery = \"standard\"", [r#"{"thought":"t",'final_answer':"x",}"#]).await;
     assert_eq!(mended.step.turns[0].fixes, ["single_quotes", "trailing_comma"]);
 }
 

@@ -1,6 +1,7 @@
 //! The engine: scripted models, one behaviour a test. In: agents and replies. Out: Steps and events.
 
 mod budget;
+mod chaos;
 mod context;
 mod correction;
 mod json_loop;
@@ -8,9 +9,12 @@ mod piping;
 mod property;
 mod ptc;
 mod record;
+mod sample;
 mod shape;
 mod stop;
 mod text;
+mod tools;
+mod waiting;
 
 use std::sync::{Arc, Mutex};
 
@@ -112,8 +116,8 @@ pub(crate) fn recorded_replies(replies: Vec<Reply>) -> (impl Model + use<>, Arc<
     (model, requests)
 }
 
-/// Writes the events as a session and replays it: nothing may differ, and the file folds to what the events fold to.
-pub(crate) async fn replays(events: &[Envelope]) {
+/// The events as a recording that was written to a file and read again.
+pub(crate) fn recorded(events: &[Envelope]) -> Arc<Recording> {
     let dir = tempfile::tempdir().unwrap();
     let header = Header::new(SessionId::new(0, 7), 0);
     let path = dir.path().join(format!("{}.jsonl", header.id));
@@ -125,15 +129,21 @@ pub(crate) async fn replays(events: &[Envelope]) {
     let session = Session::open(&path).unwrap();
     assert_eq!(session.damage, []);
     assert_eq!(session.events().collect::<Vec<_>>(), events);
-    let recording = Arc::new(Recording::of(&session).unwrap());
-    let report = replay(&recording, None).await.unwrap();
+    Arc::new(Recording::of(&session).unwrap())
+}
+
+/// Writes the events as a session and replays it: nothing may differ.
+pub(crate) async fn replays(events: &[Envelope]) {
+    let report = replay(&recorded(events), None).await.unwrap();
     assert_eq!(report.outcome, Outcome::Identical);
 }
 
 /// The Step that the events fold to.
 pub(crate) fn fold(events: &[Envelope]) -> Step {
     let mut fold = ptc_workbench::agent::StepFold::default();
-    events.iter().for_each(|envelope| fold.apply(envelope));
+    for envelope in events {
+        fold.apply(envelope);
+    }
     fold.step()
 }
 

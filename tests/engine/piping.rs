@@ -3,8 +3,9 @@
 use ptc_core::signature;
 use ptc_workbench::agent::{Agent, Context, Step};
 use ptc_workbench::model::Reply;
+use ptc_workbench::port::Stop;
 
-use super::{Ran, Request, json, recorded_replies, run};
+use super::{Address, Input, Memory, Plan, Ports, Ran, Request, Ticks, engine, json, parsed, recorded_replies, run};
 
 fn agent(toml: &str) -> Agent {
     Agent::from_toml(toml, "test.toml").unwrap_or_else(|error| panic!("{error}"))
@@ -33,7 +34,7 @@ async fn json_feeds_ptc_lisp_with_aligned_types() {
     let classify =
         agent("prompt = 'Classify: {{text}}'\nsignature = '(text :string) -> {sentiment :string, score :float}'");
     let act = agent(
-        "mode = 'ptc_lisp'\nprompt = 'Act on sentiment'\nsignature = '(sentiment :string, score :float) -> {action :string}'\n\
+        "mode = 'ptc_lisp'\n\nprompt = 'Act on sentiment'\nsignature = '(sentiment :string, score :float) -> {action :string}'\n\
          [tools.alert]\nkind = 'table'\ndefault = 'alerted'\n",
     );
     let (first, _) = ran(&classify, r#"{"text":"Great!"}"#, [r#"{"sentiment": "positive", "score": 0.9}"#]).await;
@@ -45,8 +46,8 @@ async fn json_feeds_ptc_lisp_with_aligned_types() {
 #[tokio::test]
 async fn ptc_lisp_feeds_json() {
     let fetch = agent(
-        "mode = 'ptc_lisp'\nprompt = 'Fetch data'\nsignature = '(query :string) -> {results [:map]}'\n\
-         [tools.search]\nkind = 'table'\ndefault = [{ title = 'Result' }]\n",
+        "mode = 'ptc_lisp'\n\nprompt = 'Fetch data'\nsignature = '(query :string) -> {results [:map]}'\n\
+         [tools.search]\nkind = 'table'\nsignature = '(query :string) -> [:map]'\ndefault = [{ title = 'Result' }]\n",
     );
     let sum_up = agent("prompt = 'Summarize results'\nsignature = '(results [:map]) -> {summary :string}'");
     let program = "(return {:results (search query)})";
@@ -90,4 +91,26 @@ async fn plain_text_reaches_a_single_parameter_and_json_loop_takes_part() {
     let (third, _) = ran(&text, &carried(&second.step, &text), ["Yes."]).await;
     assert_eq!(third.outcome(), r#""Yes.""#);
     assert_eq!(json::parse(&carried(&second.step, &text)).unwrap().to_text(), r#"{"good":true}"#);
+}
+
+#[tokio::test]
+async fn a_run_that_continues_another_sends_its_answer_once_and_without_an_envelope() {
+    let object = r#"{"thought":"easy","final_answer":"Paris"}"#;
+    for (mode, reply, said) in
+        [("text", "Paris", "Paris"), ("json_loop", object, "easy\n\nParis"), ("json", "\"Paris\"", "Paris")]
+    {
+        let agent = agent(&format!("mode = '{mode}'\nprompt = 'Which city?'\nsignature = ':string'"));
+        let plan = Plan::new(&agent).unwrap();
+        let (model, requests) = recorded_replies(vec![reply.into()]);
+        let sink = Memory::default();
+        let ports = Ports::new(&model, &Ticks(10), &sink, Stop::default());
+        let (step, carry) = engine::run_carrying(&plan, Input::new(parsed("{}")), &ports).await;
+        assert!(step.is_ok(), "{mode}: {:?}", step.fail);
+        let next = Input { continues: Some((Address::run(0), carry)), ..Input::at(Address::run(1), parsed("{}")) };
+        engine::run(&plan, next, &ports).await;
+        let requests = requests.lock().unwrap();
+        let sent: Vec<_> = requests[1].messages.iter().map(|m| (m.role.name(), m.joined())).collect();
+        assert_eq!(sent.iter().map(|(role, _)| *role).collect::<Vec<_>>(), ["user", "assistant", "user"], "{mode}");
+        assert_eq!(sent[1].1, said, "{mode}");
+    }
 }

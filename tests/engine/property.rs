@@ -8,16 +8,18 @@ use proptest::prelude::*;
 use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::{ModelRecord, PartKind, ReplyEnd, ReplyStatus, RetryWait, Tokens};
 use ptc_workbench::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
-use ptc_workbench::port::SystemClock;
+use ptc_workbench::port::{Human, Question, SystemClock};
 use ptc_workbench::replay::{Outcome, Recording, replay};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
+
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 
 /// What the model does in one turn.
 #[derive(Debug, Clone)]
 enum Act {
-    Answer { text: String, cut: bool, usage: Option<(u64, u64)> },
+    Answer { text: String, calls: Vec<(String, String)>, cut: bool, usage: Option<(u64, u64)> },
     Fail(u8),
     RetryThenAnswer { partial: String, text: String },
     StopMidway { text: String },
@@ -39,13 +41,13 @@ impl Model for Player {
             let at = self.at.fetch_add(1, Ordering::SeqCst);
             let act = self.acts[at.min(self.acts.len() - 1)].clone();
             match act {
-                Act::Answer { text, cut, usage } => {
+                Act::Answer { text, calls, cut, usage } => {
                     for piece in text.split_inclusive(' ') {
                         call.tell(ModelEvent::Delta { attempt: 1, kind: PartKind::Text, text: piece.to_owned() }).await;
                     }
                     let usage = usage.map(|(input, output)| Tokens { input, output, ..Tokens::default() });
                     let finish = Some(if cut { Finish::Length } else { Finish::Stop });
-                    Ok(Reply { finish, usage, ..Reply::from(text) })
+                    Ok(Reply { text, attempt: 1, finish, usage, ..Reply::calling(calls) })
                 }
                 Act::Fail(n) => {
                     let class = [ErrorClass::Server, ErrorClass::Refusal, ErrorClass::Auth, ErrorClass::ContentFilter]
@@ -78,6 +80,11 @@ fn texts() -> impl Strategy<Value = String> {
         Just(r#"{"a": 2.0, "b": "x"}"#.to_owned()),
         Just("{\"a\": 1, \"b\": \"x".to_owned()),
         Just(String::new()),
+        Just(r#"{"thought":"t","final_answer":{"a":1,"b":"x"}}"#.to_owned()),
+        Just(r#"{"thought":"t","tool_call":{"name":"find","arguments":{"q":"x"}}}"#.to_owned()),
+        Just(r#"{"tool_call":{"name":"break","arguments":{}},"final_answer":null}"#.to_owned()),
+        Just(r#"{"thought":"t","tool_call":{"name":"nothing","arguments":{}}}"#.to_owned()),
+        Just(r#"{"thought":"t","awaiting_user_input":{"kind":"text","prompt":"which?"}}"#.to_owned()),
         "\\PC{0,60}",
         r#"[\[\]{}",:a-c0-9 \n`'-]{0,60}"#,
     ]
@@ -85,25 +92,64 @@ fn texts() -> impl Strategy<Value = String> {
 
 fn acts() -> impl Strategy<Value = Act> {
     prop_oneof![
-        6 => (texts(), prop::bool::weighted(0.1), prop::option::of((0..1000u64, 0..1000u64)))
-            .prop_map(|(text, cut, usage)| Act::Answer { text, cut, usage }),
+        6 => (texts(), calls(), prop::bool::weighted(0.1), prop::option::of((0..1000u64, 0..1000u64)))
+            .prop_map(|(text, calls, cut, usage)| Act::Answer { text, calls, cut, usage }),
         1 => any::<u8>().prop_map(Act::Fail),
         2 => (texts(), texts()).prop_map(|(partial, text)| Act::RetryThenAnswer { partial, text }),
         1 => texts().prop_map(|text| Act::StopMidway { text }),
     ]
 }
 
+/// Native tool calls, mostly none.
+fn calls() -> impl Strategy<Value = Vec<(String, String)>> {
+    let names = prop::sample::select(vec!["find", "break", "nothing"]);
+    let args = prop::sample::select(vec!["{}", r#"{"q":"x"}"#, r#"{"q":7}"#, "[1]", "{", ""]);
+    let call = (names, args).prop_map(|(name, args)| (name.to_owned(), args.to_owned()));
+    prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(call, 1..4)]
+}
+
+const TOOLS: &str = "
+[tools.find]
+kind = 'table'
+signature = '(q :string) -> :any'
+default = [1, 'two']
+cache = true
+[tools.break]
+kind = 'table'
+rows = [{ error = 'broken' }]
+";
+
 fn agents() -> impl Strategy<Value = Agent> {
+    let mode = prop::sample::select(vec!["json", "text", "json_loop"]);
     let recovery = prop::sample::select(vec!["strict", "standard", "lenient"]);
-    (1..5u32, recovery, prop::option::of(1..3000u64), prop::option::of(1..40u64)).prop_map(
-        |(max_turns, recovery, token_limit, mission_timeout_ms)| Agent {
-            max_turns,
-            recovery: Some(recovery.to_owned()),
-            token_limit,
-            mission_timeout_ms,
-            ..agent("do {{x}}", "(x :string, y :int?) -> {a :int, b :string}")
-        },
-    )
+    let more = prop::sample::select(vec![
+        "",
+        "max_tool_calls = 2\n",
+        "on_protocol_failure = 'accept_raw'\n",
+        "max_protocol_failures = 1\n",
+        "turn_budget = 2\n",
+        "tools_in = 'native'\n",
+    ]);
+    let limits = (1..5u32, prop::option::of(1..3000u64), prop::option::of(1..40u64));
+    (mode, recovery, more, limits, any::<bool>()).prop_map(|(mode, recovery, more, limits, has_tools)| {
+        let (max_turns, token_limit, mission_timeout_ms) = limits;
+        let tools = if has_tools && mode != "json" { TOOLS } else { "" };
+        let toml = format!(
+            "mode = '{mode}'\nprompt = 'do {{{{x}}}} {{{{y}}}}'\nsignature = '(x :string, y :int?) -> {{a :int, b :string}}'\n\
+             recovery = '{recovery}'\n{more}{tools}"
+        );
+        let agent = Agent::from_toml(&toml, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+        Agent { max_turns, token_limit, mission_timeout_ms, ..agent }
+    })
+}
+
+/// Somebody who always agrees.
+struct Agreeable;
+
+impl Human for Agreeable {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { Some("yes".to_owned()) })
+    }
 }
 
 async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
@@ -114,7 +160,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
     let plan = Plan::new(agent).unwrap();
     let recorder = Recorder::create(dir.path(), &header, Arc::new(SystemClock)).unwrap();
     let path = recorder.path().to_owned();
-    let ports = Ports::new(&model, &Ticks(7), &recorder, stop);
+    let ports = Ports { person: &Agreeable, ..Ports::new(&model, &Ticks(7), &recorder, stop) };
     let step = engine::run(&plan, Input::new(parsed(context)), &ports).await;
     drop(recorder);
 

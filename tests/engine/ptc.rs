@@ -21,8 +21,9 @@ pub(crate) async fn ran(toml: &str, context: &str, replies: &[&str]) -> (Ran, Ve
     let ran = run(&agent(toml), context, &model).await;
     super::replays(&ran.events).await;
     let requests = requests.lock().unwrap();
-    let last =
-        |request: &ptc_workbench::model::Request| request.messages.last().map(|m| m.joined()).unwrap_or_default();
+    let last = |request: &ptc_workbench::model::Request| {
+        request.messages.last().map(ptc_workbench::model::Message::joined).unwrap_or_default()
+    };
     let texts = requests.iter().map(last).collect();
     (ran, texts)
 }
@@ -35,14 +36,16 @@ fn kinds(ran: &Ran) -> Vec<String> {
     ran.events.iter().filter_map(|envelope| kind(&envelope.event)).collect()
 }
 
-/// Prompt, signature and turns of most scenarios; replies; the outcome; the turns.
+/// Name, agent, programs (or `!` and a reply), outcome, turns.
+type Scenario<'s> = (&'s str, &'s str, &'s [&'s str], &'s str, &'s [&'s str]);
+
 #[tokio::test]
 async fn scenarios() {
     const ONE: &str = "signature = \"(x :int) -> {r :int}\"\nmax_turns = 1";
     const RETRY: &str = "signature = \"{r :int}\"\nmax_turns = 1\nretry_turns = 2";
     const THREE: &str = "signature = \"{r :int}\"\nmax_turns = 3";
     let blocks = format!("{}\n{}", p("1"), p("2"));
-    let rows: &[(&str, &str, &[&str], &str, &[&str])] = &[
+    let rows: &[Scenario<'_>] = &[
         ("1", ONE, &["{:r (+ 1 data/x)}"], r#"{"r":5}"#, &["ok"]),
         ("2", ONE, &["{:r \"z\"}"], "return_validation_failed", &["return_validation_failed"]),
         ("3", ONE, &["(foo)"], "unbound_var", &["unbound_var"]),
@@ -307,4 +310,41 @@ async fn programs_may_travel_as_native_calls() {
     assert_eq!(ran.outcome(), "42", "{:?}", ran.step.fail);
     let result = ran.step.messages.iter().find(|message| message.role == ptc_workbench::event::Role::Tool).unwrap();
     assert!(result.text().starts_with(r#"{"status":"ok""#), "{}", result.text());
+}
+
+#[tokio::test]
+async fn programs_and_native_calls_stand_side_by_side_in_combined_mode() {
+    use ptc_workbench::model::Reply;
+    let toml = "mode = \"text\"\nprompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 6\n[tools.rows]\nkind = \"table\"\n\
+                expose = \"both\"\ncache = true\nsignature = \"() -> [:int]\"\ndefault = [1, 2, 3]\n";
+    let agent = Agent::from_toml(toml, "combined.toml").unwrap();
+    let eval = |program: &str| ("lisp_eval".to_owned(), format!("{{\"program\":{program:?}}}"));
+    let rows = || ("rows".to_owned(), "{}".to_owned());
+    let replies = vec![
+        Reply::calling([rows()]),
+        Reply::calling([eval("1"), eval("2")]),
+        Reply::calling([eval("1"), rows()]),
+        Reply::calling([eval("(def n (count (tool/rows)))")]),
+        Reply::calling([eval("(return (+ n 1))")]),
+        Reply::from("four"),
+    ];
+    let (model, requests) = super::recorded_replies(replies);
+    let ran = run(&agent, "{}", &model).await;
+    super::replays(&ran.events).await;
+    assert_eq!(ran.outcome(), "\"four\"", "{:?}", ran.step.fail);
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests[0].tools.len(), 2);
+    let results: Vec<String> = requests[5]
+        .messages
+        .iter()
+        .filter(|m| m.role == ptc_workbench::event::Role::Tool)
+        .map(ptc_workbench::model::Message::joined)
+        .collect();
+    assert!(results[0].contains("\"full_result_cached\":true"), "{}", results[0]);
+    assert!(results[1].contains("multiple_tool_calls") && results[2].contains("multiple_tool_calls"));
+    assert!(results[3].contains("mixed_with_lisp_eval") && results[4].contains("mixed_with_lisp_eval"));
+    assert!(results[5].contains(";; n = 3"), "{}", results[5]);
+    assert!(results[6].contains("user=> 4"), "{}", results[6]);
+    assert_eq!(ran.step.memory, [("n".to_owned(), "3".to_owned())]);
+    assert!(ran.step.calls.iter().any(|call| call.cached));
 }

@@ -24,7 +24,7 @@ default = { found = true, names = [\"x\"] }
 
 /// An agent from the rest of an agent file.
 fn agent(toml: &str) -> Agent {
-    let prompt = if toml.contains("prompt =") { "" } else { "prompt = \"go\"\n" };
+    let prompt = if toml.lines().any(|line| line.starts_with("prompt =")) { "" } else { "prompt = \"go\"\n" };
     Agent::from_toml(&format!("mode = \"text\"\n{prompt}{toml}"), "test.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -53,7 +53,9 @@ fn results(request: &Request) -> Vec<String> {
         .collect()
 }
 
-/// Name, signature and turns of scenarios without tools; replies; the outcome; the turns.
+/// Name, agent, replies, outcome, turns.
+type Scenario<'a> = (&'a str, &'a str, &'a [&'a str], &'a str, &'a [&'a str]);
+
 #[tokio::test]
 async fn scenarios_without_tools() {
     const LABEL: &str = "prompt = \"{{text}}\"\nsignature = \"(text :string) -> {label :string, score :float}\"";
@@ -62,7 +64,7 @@ async fn scenarios_without_tools() {
     let once = format!("{LABEL}\nmax_turns = 1");
     let fenced = "Here it is:\n```json\n{\"label\":\"pos\",\"score\":1,\"why\":\"x\"}\n```\nBye.";
     let valid = r#"{"label":"pos","score":1}"#;
-    let rows: &[(&str, &str, &[&str], &str, &[&str])] = &[
+    let rows: &[Scenario<'_>] = &[
         ("16", LABEL, &[valid], valid, &["ok"]),
         ("17", LABEL, &[fenced], r#"{"label":"pos","score":1,"why":"x"}"#, &["ok"]),
         ("18", LABEL, &["nope", r#"{"label":5}"#, valid], valid, &["json_parse_error", "validation_error", "ok"]),
@@ -226,6 +228,13 @@ async fn tool_signatures_become_native_schemas() {
     assert_eq!(requests[0].want.name(), "text");
 }
 
+#[test]
+fn a_tool_without_signature_is_allowed_with_a_warning() {
+    let warnings = Plan::new(&agent(TOOLS)).unwrap().warnings;
+    let said: Vec<_> = warnings.iter().map(|finding| format!("{}: {}", finding.key, finding.message)).collect();
+    assert_eq!(said, ["tools.look-up: the tool `look-up` has no `signature`: the model is not told its arguments"]);
+}
+
 #[tokio::test]
 async fn the_system_card_follows_the_variant() {
     let card = async |toml: &str| ran(toml, "{}", said(&["1"])).await.1[0].system.clone().unwrap();
@@ -278,6 +287,16 @@ async fn a_cut_reply_is_no_answer_in_any_variant() {
         assert_eq!(ran.turns(), ["reply_truncated", "ok"], "{toml}");
         assert!(requests[1].messages.last().unwrap().joined().contains("output limit"), "{toml}");
     }
+}
+
+#[tokio::test]
+async fn calls_of_a_cut_reply_are_not_made() {
+    let cut = Reply { finish: Some(Finish::Length), ..Reply::calling([("add", r#"{"a":6}"#), ("add", "")]) };
+    let (ran, requests) = ran(TOOLS, "{}", vec![cut, "36".into()]).await;
+    assert_eq!(ran.turns(), ["reply_truncated", "ok"]);
+    assert!(ran.step.calls.is_empty());
+    let roles: Vec<_> = requests[1].messages.iter().map(|message| message.role.name()).collect();
+    assert_eq!(roles, ["user", "user"], "no call is told without its result");
 }
 
 #[tokio::test]
@@ -365,6 +384,14 @@ async fn refs_of_an_answer_are_asked_for_again_when_they_are_missing() {
 }
 
 #[tokio::test]
+async fn a_tool_may_answer_nothing() {
+    let toml = "[tools.find]\nkind = \"snippet\"\ncode = \"nil\"\n";
+    let (ran, requests) = ran(toml, "{}", vec![Reply::calling([("find", "{}")]), "done".into()]).await;
+    assert_eq!(results(&requests[1]), ["tc_1 find null"]);
+    assert_eq!(ran.step.calls[0].result.as_ref().unwrap().as_str(), "null");
+}
+
+#[tokio::test]
 async fn the_preview_is_the_first_request() {
     for toml in [
         "prompt = \"Say {{a}}\"".to_owned(),
@@ -377,5 +404,7 @@ async fn the_preview_is_the_first_request() {
         let plan = Plan::new(&agent(&toml)).unwrap();
         let preview = ptc_workbench::engine::preview(&plan, &parsed(r#"{"a":"x"}"#).into()).unwrap();
         assert_eq!(preview.request, requests[0], "{toml}");
+        let user = requests[0].messages[0].joined();
+        assert!(user.ends_with("Say x") && !user.starts_with('\n'), "{user}");
     }
 }

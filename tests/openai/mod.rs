@@ -10,6 +10,7 @@ mod replies;
 mod secrets;
 pub(crate) mod server;
 mod structure;
+mod tools;
 
 use std::sync::OnceLock;
 
@@ -115,6 +116,7 @@ fn request(text: &str) -> Request {
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),
+        tool_signatures: Vec::new(),
         signature: None,
         options: Options::default(),
         cache: false,

@@ -129,7 +129,8 @@ fn another_check_in_the_program_differs_in_the_layer_check() {
     program.fed(["run", "sentiment", "--model", "human"], replies).exits(0);
     let text = std::fs::read_to_string(program.session_file()).unwrap();
     alter(&program, &text, "r0", "run.start", |data| {
-        reword(&mut data["agent"]["toml"], "recovery = \"standard\"", "recovery = \"lenient\"");
+        let toml = data["agent"]["toml"].as_str().unwrap();
+        data["agent"]["toml"] = format!("recovery = \"lenient\"\n{toml}").into();
     });
     differs(&program, "r0/t1 (turn 1, layer check, event check)", "check");
 }

@@ -149,6 +149,8 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
     OpenSession {
         summary: SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() },
         runs: vec![RunOutline {
+            address: Address::from("r0"),
+            events: 0..turns * 10 + 20,
             head: super::story::Story::new().start().events(),
             turns: (1..=turns).map(outline).collect(),
             tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::event::Event;
 use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::workbench::{Workbench, example_sessions};
@@ -119,6 +120,47 @@ async fn a_run_of_the_texts_tells_its_events_and_its_end_and_is_listed() {
     let listed = live.sessions().unwrap();
     assert_eq!(listed[0].id, run.session().unwrap());
     assert!(listed[0].task.contains("Classify the sentiment of"), "{}", listed[0].task);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_of_branches_come_one_after_the_other_and_each_gets_its_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, _) = live(dir.path());
+    let texts = DraftTexts {
+        prompt: "Ask them.".to_owned(),
+        signature: "{all :string}".to_owned(),
+        options: "name = \"asks\"\nmode = \"ptc_lisp\"\nmodel = \"human\"\nbuiltin_tools = [\"ask_user\"]\n".to_owned(),
+        ..DraftTexts::default()
+    };
+    let run = live.start(&texts).unwrap();
+    let program = "```clojure\n(return {:all (join \" \" (pmap (fn [q] (tool/ask_user {:question q})) [\"a\" \"b\" \"c\"]))})\n```";
+    let (mut asked, mut answer) = (Vec::new(), None);
+    loop {
+        run.changed().await;
+        let told = run.drain();
+        let ended = told.iter().any(|happening| matches!(happening, Happening::Ended(_)));
+        for happening in told {
+            match happening {
+                Happening::Question(question) if question.address.is_question() => {
+                    run.answer(&question.address, format!("{}!", question.text));
+                    asked.push(question.text);
+                }
+                Happening::Question(question) => run.answer(&question.address, program.to_owned()),
+                Happening::Event(envelope) => {
+                    if let Event::RunEnd(end) = envelope.event {
+                        answer = end.value.map(|value| value.as_str().to_owned());
+                    }
+                }
+                Happening::Ended(_) => {}
+            }
+        }
+        if ended {
+            break;
+        }
+    }
+    asked.sort();
+    assert_eq!(asked, ["a", "b", "c"]);
+    assert_eq!(answer.as_deref(), Some(r#"{"all":"a! b! c!"}"#));
 }
 
 /// The file of an example session, written under other names.

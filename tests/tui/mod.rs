@@ -11,6 +11,7 @@ mod story;
 mod told;
 mod transcript;
 mod updates;
+mod work;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ptc_workbench::tui::message::{Effect, Msg};

@@ -40,7 +40,7 @@ fn rows(model: &mut Model) -> String {
 }
 
 /// Compares a screen at the given sizes with its pictures.
-fn screens(name: &str, sizes: &[(u16, u16)], scene: impl Fn((u16, u16)) -> Model) {
+pub(crate) fn screens(name: &str, sizes: &[(u16, u16)], scene: impl Fn((u16, u16)) -> Model) {
     insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         for size in sizes {
             let mut model = scene(*size);
@@ -276,7 +276,7 @@ fn a_question_to_the_person() {
         let mut model = fresh(size);
         ran(&mut model, super::story::asked().events(), None);
         let question = Question {
-            address: ptc_workbench::event::Address::from("r0/t1/q0"),
+            address: ptc_workbench::event::Address::from("r0/t1"),
             text: "system:\nYou answer with JSON.\n\nuser:\nClassify the sentiment of: I love this product!".to_owned(),
         };
         let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];

@@ -294,3 +294,16 @@ fn the_wheel_stops_at_the_last_row_of_an_editor() {
     let editor = model.workbench.editor(Place::Prompt);
     assert_eq!(editor.scroll.0, editor.draft.line_count() - usize::from(area.height), "the last row is at the bottom");
 }
+
+#[test]
+fn the_mode_is_chosen_by_name_and_taken_back_by_undo() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "ctrl-p");
+    write(&mut model, "mode json_loop");
+    press(&mut model, "enter");
+    let options = |model: &Model| model.workbench.editor(Place::Options).draft.text().to_owned();
+    assert!(options(&model).contains("mode = \"json_loop\"\n"), "{}", options(&model));
+    model.workbench.focus = Pane::Editor(Place::Options);
+    press(&mut model, "ctrl-u");
+    assert!(options(&model).contains("mode = \"json\"\n"), "{}", options(&model));
+}

@@ -251,23 +251,30 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
 fn understand(forms: &[Form], input: &Input<'_>, watch: &Watch<'_>) -> Result<(ir::Program, Vec<String>), Error> {
     let names = Names { memory: input.memory, tools: input.tools };
     let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
-    match input.dialect {
+    let refused = match input.dialect {
         Dialect::Current => return strict(),
         Dialect::Auto => match strict() {
-            Err(_) if legacy::uses(forms) => {}
+            Err(error) => Some(error),
             understood => return understood,
         },
-        Dialect::Legacy => {}
-    }
+        Dialect::Legacy => None,
+    };
     let outside = LegacyNames {
         tools: input.tools,
         input: &|name| input.context.lookup(name).is_some(),
         memory: &|name| Keyword::known(name).is_some_and(|name| input.memory.contains_key(&name)),
         language: &|name| analyse::is_form(name) || builtins::find(name).is_some(),
     };
-    let translation = legacy::translate(forms, outside, input.dialect)?;
-    let program = analyse_watched(&translation.forms, &names, watch)?;
-    Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect()))
+    // What does not speak the older words keeps the error of the modern ones.
+    let translated = legacy::translate(forms, outside).and_then(|translation| {
+        let program = analyse_watched(&translation.forms, &names, watch)?;
+        Ok((program, translation.hints.into_iter().map(|hint| hint.text).collect::<Vec<_>>()))
+    });
+    match (translated, refused) {
+        (Ok((_, hints)), Some(error)) if hints.is_empty() => Err(error),
+        (Err(_), Some(error)) if !legacy::uses(forms) => Err(error),
+        (translated, _) => translated,
+    }
 }
 
 /// Runs a program from its text to its outcome, on a thread of its own.

@@ -90,11 +90,9 @@ mod tests {
 
     #[test]
     fn repeats_that_lie_apart_are_none() {
-        let spread: String = (0..12).map(|n| format!("{SENTENCE}{}", format!("word{n} ").repeat(60))).collect();
-        let between = (0..12).map(|n| (0..60).map(|m| format!("w{}x{m} ", n * 61)).collect::<String>());
-        let apart: String = between.map(|words| format!("{SENTENCE}{words}")).collect();
+        let words = |n: usize| (0..60).map(|m| format!("w{n}x{m} ")).collect::<Vec<_>>().concat();
+        let apart = (0..12).map(|n| format!("{SENTENCE}{}", words(n))).collect::<Vec<_>>().concat();
         assert_eq!(repeated(&apart), None);
-        assert!(repeated(&spread).is_some(), "the words between repeat themselves");
     }
 
     #[test]
@@ -116,7 +114,7 @@ mod tests {
     fn ordinary_text_is_no_loop() {
         assert_eq!(repeated(""), None);
         assert_eq!(repeated("short"), None);
-        let numbered: String = (0..200).map(|n| format!("Paragraph {n} says that {} follows {n}.\n", n + 1)).collect();
-        assert_eq!(repeated(&numbered), None);
+        let numbered = (0..200).map(|n| format!("Paragraph {n} says that {} follows {n}.\n", n + 1));
+        assert_eq!(repeated(&numbered.collect::<Vec<_>>().concat()), None);
     }
 }

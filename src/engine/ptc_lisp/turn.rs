@@ -185,7 +185,7 @@ pub(super) async fn give_back(
             MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => "",
         })
         .collect();
-    let result = result(work, failure, &text);
+    let result = call_result(work, failure, &text);
     for call in &reply.calls {
         let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result: result.clone() };
         cycle.say(at, Role::Tool, Source::Tool, vec![part]).await?;
@@ -194,7 +194,7 @@ pub(super) async fn give_back(
 }
 
 /// The result of a `lisp_eval` call as JSON text (agent contract §6).
-fn result(work: &Work, failure: Option<&ErrorRecord>, feedback: &str) -> String {
+pub(in crate::engine) fn call_result(work: &Work, failure: Option<&ErrorRecord>, feedback: &str) -> String {
     let status = if failure.is_some() { "error" } else { "ok" };
     let mut members = vec![("status".to_owned(), Json::str(status))];
     if let Some(record) = failure {

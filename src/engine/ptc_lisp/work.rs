@@ -1,5 +1,7 @@
 //! What a run of mode `ptc_lisp` carries from turn to turn: memory, history, journal, plan, the latest good value.
 
+use std::fmt::Write as _;
+
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Binding, Input as Program, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
@@ -37,7 +39,7 @@ pub(in crate::engine) struct Work {
 
 impl Work {
     /// The start of a run: initial memory evaluated, journal taken.
-    pub(super) async fn begin(cycle: &mut Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
+    pub(in crate::engine) fn begin(cycle: &Cycle<'_>, context: Value, input: &Input) -> Result<Self, Halt> {
         let carry = input.continues.as_ref().map(|(_, carry)| carry);
         let memory = match carry {
             Some(carry) => carry.memory.clone(),
@@ -69,16 +71,16 @@ impl Work {
     }
 
     /// What the program of this turn works on.
-    pub(super) fn world(&self, cycle: &Cycle<'_>, kind: TurnKind) -> World {
+    pub(in crate::engine) fn world(&self, cycle: &Cycle<'_>, kind: TurnKind) -> World {
         let closed = kind != TurnKind::Normal && cycle.plan.settings.completion == Completion::Explicit;
         let why = || "no tools can be called in this turn: return the answer with what you have".to_owned();
-        let tools = cycle.plan.tools.iter().filter(|tool| tool.is_for_programs());
+        let tools = cycle.plan.program_tools();
         World {
             context: self.data(),
             memory: self.memory.clone(),
             history: self.history.clone(),
             journal: self.journal.clone(),
-            budget: self.budget(cycle),
+            budget: Self::budget(cycle),
             tools: tools.map(crate::tool::Tool::info).collect(),
             closed: closed.then(why),
         }
@@ -98,7 +100,7 @@ impl Work {
     }
 
     /// `(budget/remaining)` of this turn (language contract §12.5).
-    fn budget(&self, cycle: &Cycle<'_>) -> Value {
+    fn budget(cycle: &Cycle<'_>) -> Value {
         let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let entry = |name: &str, value: Value| (Value::Keyword(Keyword::intern(name)), value);
         let settings = &cycle.plan.settings;
@@ -126,12 +128,12 @@ impl Work {
     }
 
     /// What a program did goes into the digest of the run, also when it broke.
-    pub(super) fn note(&mut self, program: &str, outcome: &Outcome) {
+    pub(in crate::engine) fn note(&mut self, program: &str, outcome: &Outcome) {
         self.digest.note(program, outcome);
     }
 
     /// Takes what a program that ended well has kept. `Some` when it is too large: what happens then.
-    pub(super) async fn accept(
+    pub(in crate::engine) async fn accept(
         &mut self,
         cycle: &mut Cycle<'_>,
         at: &Address,
@@ -167,7 +169,7 @@ impl Work {
     }
 
     /// The value becomes `*1`.
-    pub(super) fn remember(&mut self, cycle: &Cycle<'_>, value: &Value) {
+    pub(in crate::engine) fn remember(&mut self, cycle: &Cycle<'_>, value: &Value) {
         self.history.push(shortened(value, cycle.plan.settings.format.history_bytes));
         if self.history.len() > HISTORY {
             self.history.remove(0);
@@ -175,10 +177,10 @@ impl Work {
     }
 
     /// The latest good value as the answer, when it fits.
-    pub(super) async fn fallback(&self, cycle: &Cycle<'_>) -> Result<Option<Answered>, Halt> {
-        let Some((turn, value)) = &self.latest else { return Ok(None) };
+    pub(super) fn fallback(&self, cycle: &Cycle<'_>) -> Option<Answered> {
+        let (turn, value) = self.latest.as_ref()?;
         let (answer, _) = checked(cycle.plan, value);
-        Ok(answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() }))
+        answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() })
     }
 }
 
@@ -193,7 +195,7 @@ fn size(memory: &Memory) -> u64 {
 pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
     let mut source = String::new();
     for (name, expression) in &plan.settings.memory {
-        source.push_str(&format!("(def {name} {expression})\n"));
+        _ = writeln!(source, "(def {name} {expression})");
     }
     if source.is_empty() {
         return Ok(Memory::new());

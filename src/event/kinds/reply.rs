@@ -4,6 +4,7 @@
 use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
+use crate::event::raw::present;
 use crate::event::{JsonText, NativeCall, StructuredBy};
 
 /// `retry.wait`
@@ -197,6 +198,6 @@ pub struct ErrorRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// What the program said beside the message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<JsonText>,
 }

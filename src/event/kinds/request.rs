@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::raw::present;
 use crate::event::{Address, JsonText};
 
 /// Who speaks in a message.
@@ -103,7 +104,7 @@ pub struct RequestMade {
     /// What is wanted: program, json, text, `control_json`.
     pub want: String,
     /// JSON Schema of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub schema: Option<JsonText>,
     /// Tools that the model may call natively.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

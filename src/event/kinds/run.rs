@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::raw::present;
 use crate::event::{ErrorRecord, JsonText, StructuredBy, Tokens};
 
 /// `run.start`
@@ -33,13 +34,13 @@ pub struct RunStart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
     /// The journal it starts with: results of finished tasks by id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub journal: Option<JsonText>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
+    *number == N::from(0)
 }
 
 /// The agent of a run.
@@ -101,6 +102,9 @@ pub struct TurnStart {
     pub kind: String,
     /// What is left of every budget.
     pub left: Left,
+    /// Milliseconds that the tree of agents has waited for persons so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited: u64,
     /// The budget that does not allow this turn: nothing is asked, the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
@@ -178,7 +182,7 @@ impl Totals {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunEnd {
     /// The answer, keys in the order the model gave them.
-    #[serde(rename = "return", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "return", default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<JsonText>,
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,7 +191,7 @@ pub struct RunEnd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The values of `refs`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub refs: Option<JsonText>,
     /// The turn that the answer came from, when it is not the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,14 +7,12 @@ use ptc_core::value::json::{Member, Node};
 use ptc_core::value::{BigInt, Json, Value};
 
 use super::dialect::{Dialect, TokensKey};
-use crate::event::{Role, StructuredBy};
-use crate::model::{Message, Request};
+use super::messages::{accepted, messages};
+use crate::event::StructuredBy;
+use crate::model::Request;
 
 /// The tool that a model is made to call when its parameters carry the schema.
 pub(super) const RESPOND: &str = "respond";
-
-/// Longest name of a schema.
-const NAME_MAX_CHARS: usize = 64;
 
 /// The body for this model, and how the schema travels (`None` without a schema).
 pub(super) fn build(request: &Request, model: &str, stream: bool, dialect: Dialect) -> (Json, Option<StructuredBy>) {
@@ -28,6 +26,7 @@ pub(super) fn build(request: &Request, model: &str, stream: bool, dialect: Diale
         members.push(("stream", Node::Bool(false).into()));
     }
     members.extend(options(request, dialect.tokens));
+    members.extend(tools(request, dialect.structured));
     let structured = request.schema.as_ref().map(|schema| {
         members.extend(structure(request, schema, dialect.structured));
         dialect.structured
@@ -39,24 +38,6 @@ pub(super) fn build(request: &Request, model: &str, stream: bool, dialect: Diale
 pub(super) fn frame(body: &Json) -> Json {
     let members = body.members().unwrap_or_default().iter().filter(|member| member.key != "messages");
     Json::object(members.map(|Member { key, value, .. }| (key.clone(), value.clone())))
-}
-
-fn messages(request: &Request) -> Json {
-    let system = request.system.iter().map(|text| message("system", text.clone()));
-    Json::list(system.chain(request.messages.iter().map(|said: &Message| {
-        let role = match said.role {
-            Role::System => "system",
-            // A tool's result without a native call is told by the user's side.
-            Role::User | Role::Tool => "user",
-            Role::Assistant => "assistant",
-        };
-        // Reasoning stays here: this protocol has no place for it in a request.
-        message(role, said.joined())
-    })))
-}
-
-fn message(role: &str, text: String) -> Json {
-    Json::object([("role", Json::str(role)), ("content", Json::str(text))])
 }
 
 fn options(request: &Request, tokens: TokensKey) -> Vec<(&'static str, Json)> {
@@ -77,39 +58,44 @@ fn whole(number: u64) -> Json {
     Json::from(&Value::integer(BigInt::from(number)))
 }
 
+/// The tools that may be called, and what the model must do with them. The tool that carries the schema is the only one to be
+/// called when there is no other.
+fn tools(request: &Request, way: StructuredBy) -> Vec<(&'static str, Json)> {
+    let tagged = |inner: Json| Json::object([("type", Json::str("function")), ("function", inner)]);
+    let named = |name: &str| ("name", Json::str(name));
+    let mut all: Vec<Json> = Vec::new();
+    for tool in &request.tools {
+        let mut members = vec![named(&tool.name)];
+        members.extend(tool.description.as_ref().map(|text| ("description", Json::str(text.as_str()))));
+        members.push(("parameters", tool.parameters.json()));
+        all.push(tagged(Json::object(members)));
+    }
+    let mut members = Vec::new();
+    if let Some(schema) = request.schema.as_ref().filter(|_| way == StructuredBy::Tool) {
+        let choice = if all.is_empty() { tagged(Json::object([named(RESPOND)])) } else { Json::str("required") };
+        let about = ("description", Json::str("Gives the answer."));
+        all.push(tagged(Json::object([named(RESPOND), about, ("parameters", schema.clone())])));
+        members.push(("tool_choice", choice));
+    }
+    if !all.is_empty() {
+        members.insert(0, ("tools", Json::list(all)));
+    }
+    members
+}
+
 fn structure(request: &Request, schema: &Json, way: StructuredBy) -> Vec<(&'static str, Json)> {
     let object = |members: Vec<(&'static str, Json)>| Json::object(members);
     match way {
         StructuredBy::JsonSchema => {
-            let mut inner = vec![("name", Json::str(schema_name(&request.agent))), ("schema", schema.clone())];
+            let mut inner = vec![("name", Json::str(accepted(&request.agent, "answer"))), ("schema", schema.clone())];
             if is_strict(schema) {
                 inner.push(("strict", Node::Bool(true).into()));
             }
             vec![("response_format", object(vec![("type", Json::str("json_schema")), ("json_schema", object(inner))]))]
         }
-        StructuredBy::Tool => {
-            let function = object(vec![
-                ("name", Json::str(RESPOND)),
-                ("description", Json::str("Gives the answer.")),
-                ("parameters", schema.clone()),
-            ]);
-            let choice = object(vec![("name", Json::str(RESPOND))]);
-            let tagged = |inner: Json| object(vec![("type", Json::str("function")), ("function", inner)]);
-            vec![("tools", Json::list([tagged(function)])), ("tool_choice", tagged(choice))]
-        }
         StructuredBy::JsonObject => vec![("response_format", object(vec![("type", Json::str("json_object"))]))],
-        StructuredBy::Prompt => Vec::new(),
+        StructuredBy::Tool | StructuredBy::Prompt => Vec::new(),
     }
-}
-
-/// A name that services accept: letters, digits, `_` and `-`.
-fn schema_name(agent: &str) -> String {
-    let name: String = agent
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-        .take(NAME_MAX_CHARS)
-        .collect();
-    if name.chars().any(|c| c.is_ascii_alphanumeric()) { name } else { "answer".to_owned() }
 }
 
 /// May the schema be sent with `strict`? Services demand there that the root is an object, that every object lists all its
@@ -216,8 +202,8 @@ mod tests {
             ("日本", "answer"),
         ];
         for (agent, expected) in cases {
-            assert_eq!(schema_name(agent), expected);
+            assert_eq!(accepted(agent, "answer"), expected);
         }
-        assert_eq!(schema_name(&"x".repeat(100)).len(), 64);
+        assert_eq!(accepted(&"x".repeat(100), "answer").len(), 64);
     }
 }

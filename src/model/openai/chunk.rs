@@ -8,15 +8,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::event::{PartKind, StructuredBy, Tokens};
+use super::calls::{CallPiece, Calls, Respond};
+use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
 use crate::model::surrogate::Utf16Text;
 
 /// What is known of a reply so far.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
-    /// Arguments of a called tool are the answer.
-    calls_are_text: bool,
+    /// The tools that it calls.
+    pub(super) calls: Calls,
     /// Why the model stopped.
     pub(super) finish: Option<Finish>,
     /// The stream said that it is over.
@@ -74,21 +75,7 @@ struct Said<'a> {
     #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct ToolCall<'a> {
-    #[serde(default)]
-    index: Option<u64>,
-    #[serde(borrow, default)]
-    function: Option<Function<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Function<'a> {
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
+    tool_calls: Option<Vec<CallPiece<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -98,9 +85,9 @@ struct TextPart {
 }
 
 impl Assembly {
-    /// For a reply to a request whose schema travels this way.
-    pub(super) fn new(structured: Option<StructuredBy>) -> Self {
-        Self { calls_are_text: structured == Some(StructuredBy::Tool), ..Self::default() }
+    /// For a reply in which a call of the tool that carries the schema means this.
+    pub(super) fn new(respond: Respond) -> Self {
+        Self { calls: Calls::new(respond), ..Self::default() }
     }
 
     /// Is the reply whole, whatever may still follow?
@@ -120,11 +107,15 @@ impl Assembly {
         self.usage = chunk.usage.as_ref().and_then(tokens).or(self.usage);
         let mut pieces = Vec::new();
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
-            if let Some(said) = choice.delta.or(choice.message) {
-                self.listen(&said, &mut pieces);
+            let (said, is_whole) = (choice.delta.as_ref().or(choice.message.as_ref()), choice.delta.is_none());
+            if let Some(said) = said {
+                self.listen(said, &mut pieces);
+                for (place, call) in (0..).zip(said.tool_calls.iter().flatten()) {
+                    self.calls.take(call, is_whole.then_some(place), &mut pieces);
+                }
             }
             if let Some(word) = choice.finish_reason.as_ref().and_then(Value::as_str).filter(|word| !word.is_empty()) {
-                self.finish = Some(finish(word, self.calls_are_text));
+                self.finish = Some(finish(word, self.calls.are_text()));
             }
         }
         Ok(pieces)
@@ -136,16 +127,11 @@ impl Assembly {
         pieces.extend(texts(reasoning).into_iter().map(|text| (PartKind::Reasoning, text)));
         pieces.extend(texts(said.content).into_iter().map(|text| (PartKind::Text, text)));
         self.refusal.extend(texts(said.refusal));
-        if self.calls_are_text {
-            let calls = said.tool_calls.iter().flatten().filter(|call| call.index.unwrap_or(0) == 0);
-            let arguments = calls.take(1).filter_map(|call| call.function.as_ref()?.arguments);
-            pieces.extend(arguments.flat_map(call_text).map(|text| (PartKind::Text, text)));
-        }
     }
 }
 
 /// A string, the texts of a list of parts, or nothing.
-fn texts(raw: Option<&RawValue>) -> Vec<Utf16Text> {
+pub(super) fn texts(raw: Option<&RawValue>) -> Vec<Utf16Text> {
     let Some(raw) = raw.map(RawValue::get) else { return Vec::new() };
     if let Ok(text) = serde_json::from_str::<Utf16Text>(raw) {
         return if text == Utf16Text::default() { Vec::new() } else { vec![text] };
@@ -153,11 +139,6 @@ fn texts(raw: Option<&RawValue>) -> Vec<Utf16Text> {
     serde_json::from_str::<Vec<TextPart>>(raw)
         .map(|parts| parts.into_iter().map(|part| part.text).collect())
         .unwrap_or_default()
-}
-
-/// Arguments as a string, as the protocol says, or as the object itself, as some servers do.
-fn call_text(raw: &RawValue) -> Vec<Utf16Text> {
-    if raw.get().starts_with('{') { vec![raw.get().into()] } else { texts(Some(raw)) }
 }
 
 fn finish(word: &str, calls_are_text: bool) -> Finish {
@@ -205,7 +186,10 @@ mod tests {
                 r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"x"}]}}]}"#,
                 vec![text("a"), text("")],
             ),
-            (r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#, vec![]),
+            (
+                r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}"#,
+                vec![(PartKind::Call, "f ".into()), (PartKind::Call, "{}".into())],
+            ),
             (r#"{"choices":[],"prompt_filter_results":[]}"#, vec![]),
             (r#"{"choices":null,"error":null}"#, vec![]),
             (r"{}", vec![]),
@@ -217,7 +201,7 @@ mod tests {
 
     #[test]
     fn arguments_of_the_respond_tool_are_the_text() {
-        let mut assembly = Assembly::new(Some(StructuredBy::Tool));
+        let mut assembly = Assembly::new(Respond::Alone);
         let delta = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"respond","arguments":"{\"a\""}}]}}]}"#;
         assert_eq!(said(&mut assembly, delta), [(PartKind::Text, "{\"a\"".into())]);
         let whole = r#"{"choices":[{"message":{"tool_calls":[{"function":{"arguments":{"a":1}}}]},"finish_reason":"tool_calls"}]}"#;

@@ -4,8 +4,10 @@
 //! It must never send a key anywhere but to `base_url`, nor take a broken stream for a reply.
 
 mod body;
+mod calls;
 mod chunk;
 mod dialect;
+mod messages;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +18,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
+use self::calls::Respond;
 use self::chunk::{Assembly, Odd};
 use self::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
@@ -27,8 +30,8 @@ use super::secret::{Scrub, Secret};
 use super::stream::{SseEvent, SseReader};
 use super::surrogate::Joiner;
 use super::tape::Tape;
-use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, fault};
-use crate::event::{JsonText, ModelRecord, Sent};
+use super::{Call, Content, ErrorClass, Finish, Model, ModelError, Reply, Request, fault};
+use crate::event::{JsonText, ModelRecord, NativeCall, Sent, StructuredBy};
 
 /// How long a stream may go on after the model has stopped, in ms: token counts and the end mark come at once or never.
 const AFTER_FINISH_MS: u64 = 5_000;
@@ -143,7 +146,8 @@ impl Attempts for Answer<'_> {
             target: &self.model.target,
             scrub: outlet.scrub,
             speech: Speech::new(outlet),
-            assembly: Assembly::new(structured_by),
+            assembly: Assembly::new(self.respond(structured_by)),
+            calls_before: self.calls_before(),
             first_ms: None,
         };
         // Some servers ignore `stream` and answer at once.
@@ -189,6 +193,21 @@ impl Answer<'_> {
         Ok(headers)
     }
 
+    /// What a call of the tool that carries the schema means here.
+    fn respond(&self, structured_by: Option<StructuredBy>) -> Respond {
+        match structured_by {
+            Some(StructuredBy::Tool) if self.request.tools.is_empty() => Respond::Alone,
+            Some(StructuredBy::Tool) => Respond::Among,
+            _ => Respond::Absent,
+        }
+    }
+
+    /// Calls in the history: made-up ids count on from there.
+    fn calls_before(&self) -> usize {
+        let parts = self.request.messages.iter().flat_map(|message| &message.parts);
+        parts.filter(|part| matches!(part, Content::Call(_))).count()
+    }
+
     fn not_the_api(&self) -> ModelError {
         let Target { provider, check_url, .. } = &self.model.target;
         let message = format!("{provider} answered with a web page at {}, not with the API", self.model.target.shown());
@@ -203,6 +222,7 @@ struct Listener<'a> {
     scrub: &'a Scrub,
     speech: Speech<'a>,
     assembly: Assembly,
+    calls_before: usize,
     first_ms: Option<u64>,
 }
 
@@ -282,7 +302,7 @@ impl Listener<'_> {
     }
 
     async fn end(self) -> Result<Reply, Failure> {
-        let Self { target, scrub, speech, assembly, first_ms } = self;
+        let Self { target, scrub, speech, assembly, calls_before, first_ms } = self;
         let text = speech.finish().await;
         let provider = &target.provider;
         let failed = |class, message: String| ModelError {
@@ -301,6 +321,12 @@ impl Listener<'_> {
                 .hint("change the prompt or use another model")
                 .into());
         }
+        let clean = |call: NativeCall| NativeCall {
+            id: scrub.text(&call.id),
+            name: scrub.text(&call.name),
+            args: scrub.text(&call.args),
+        };
+        let calls: Vec<_> = assembly.calls.finish(calls_before + 1).into_iter().map(clean).collect();
         match assembly.finish {
             Some(Finish::ContentFilter) => {
                 let message = format!("the filter of {provider} withheld the reply");
@@ -311,7 +337,11 @@ impl Listener<'_> {
             }
             finish => Ok(Reply {
                 text,
-                finish: finish.map(|finish| Finish::from_name(&scrub.text(finish.name()))),
+                // Some servers say `stop` behind calls.
+                finish: finish
+                    .map(|finish| if finish == Finish::Stop && !calls.is_empty() { Finish::ToolCalls } else { finish })
+                    .map(|finish| Finish::from_name(&scrub.text(finish.name()))),
+                calls,
                 usage: assembly.usage,
                 model: assembly.model.map(|model| scrub.text(&model)),
                 first_ms,

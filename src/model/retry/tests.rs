@@ -51,6 +51,7 @@ fn request() -> Request {
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),
+        tool_signatures: Vec::new(),
         signature: None,
         options: Options::default(),
         cache: false,

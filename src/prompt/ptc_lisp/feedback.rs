@@ -2,6 +2,8 @@
 //!
 //! Data stands inside tags that it cannot close, under a notice that it is no instruction (agent contract §5).
 
+use std::fmt::Write as _;
+
 use ptc_core::limits::FEEDBACK_ISSUES;
 use ptc_core::lisp::{Memory, Outcome};
 use ptc_core::signature::{self, Issue};
@@ -113,12 +115,14 @@ pub fn checklist(plan: &[(String, String)], done: &[(String, String)]) -> String
             Some(found) => ("x", format!(" - {found}")),
             None => (" ", String::new()),
         };
-        text.push_str(&format!("- [{mark}] {id}. {about}{found}\n"));
+        _ = writeln!(text, "- [{mark}] {id}. {about}{found}");
     }
     let extra: Vec<_> = done.iter().filter(|(id, _)| !plan.iter().any(|(known, _)| known == id)).collect();
     if !extra.is_empty() {
         text.push_str("Also done:\n");
-        extra.iter().for_each(|(id, summary)| text.push_str(&format!("- {id}: {summary}\n")));
+        for (id, summary) in extra {
+            _ = writeln!(text, "- {id}: {summary}");
+        }
     }
     text
 }

@@ -47,8 +47,8 @@ pub(super) fn is_hidden(name: &str) -> bool {
 }
 
 /// One line per tool, with an example of a call.
-pub(super) fn tools(plan: &Plan) -> String {
-    let tools: Vec<&Tool> = plan.tools.iter().filter(|tool| tool.is_for_programs()).collect();
+pub(in crate::prompt) fn tools(plan: &Plan) -> String {
+    let tools: Vec<&Tool> = plan.program_tools().collect();
     if tools.is_empty() {
         return "# Tools\n\nThere are no tools.\n".to_owned();
     }

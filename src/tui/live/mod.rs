@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
-use crate::agent::{Agent, Diagnostic, DraftTexts, Place, Plan, diagnose};
+use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
 use crate::event::{ErrorRecord, Message, RunText};
 use crate::workbench::{Desk, RunSpec, StartError, Workbench};
 
@@ -78,7 +78,10 @@ impl Backend for Live {
         });
         let mut preview = Preview {
             name: agent.name.clone(),
-            mode: agent.mode.name().to_owned(),
+            mode: match plan.as_ref().filter(|plan| plan.agent.mode == Mode::Text) {
+                Some(plan) => format!("text ({})", plan.variant.name()),
+                None => agent.mode.name().to_owned(),
+            },
             model: self.workbench.model_name(None, &agent),
             max_turns: agent.max_turns,
             fields,
@@ -88,6 +91,8 @@ impl Backend for Live {
             let sent =
                 |message: &Message| SentMessage { role: message.role, sections: message.sections(&RunText::default()) };
             preview.request = made.messages.iter().map(sent).collect();
+            let tools = made.request.tools.iter();
+            preview.tools = tools.map(|tool| (tool.name.clone(), tool.parameters.json().to_pretty())).collect();
             preview.schema = made.request.schema.as_ref().map(ptc_core::value::Json::to_pretty);
         }
         preview

@@ -60,6 +60,13 @@ impl LiveRun {
     }
 }
 
+impl LiveRun {
+    /// No question waits for its answer: the next one may be asked.
+    fn is_free(&self) -> bool {
+        lock(&self.asked).1.as_ref().is_none_or(|asked| asked.answer.is_closed())
+    }
+}
+
 impl Run for LiveRun {
     fn session(&self) -> Option<String> {
         self.session.clone()
@@ -85,7 +92,7 @@ impl Run for LiveRun {
             tokio::select! {
                 () = self.feed.changed() => {}
                 () = self.end.1.notified() => {}
-                question = self.desk.next() => *lock(&self.asked) = (true, question),
+                question = self.desk.next(), if self.is_free() => *lock(&self.asked) = (true, question),
             }
         }
         .boxed()

@@ -43,10 +43,16 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
         }
     }
     let runs = skeleton.runs.iter().map(|run| {
-        let first = run.turns.first().map_or(run.events.end, |turn| turn.events.start);
-        let last = run.turns.last().map_or(run.events.end, |turn| turn.events.end);
-        let of_run = |places: Range<usize>| places.filter_map(|place| session.event(place)).collect();
+        // Without turns, what follows its start stands where the run ends.
+        let first = run.turns.first().map_or(run.events.start + 1, |turn| turn.events.start);
+        let last = run.turns.last().map_or(first, |turn| turn.events.end);
+        // The events of agents below, and of branches beside, stand between.
+        let of_run = |places: Range<usize>| {
+            places.filter_map(|place| session.event(place)).filter(|envelope| envelope.run() == run.address).collect()
+        };
         RunOutline {
+            address: run.address.clone(),
+            events: run.events.clone(),
             head: of_run(run.events.start..first),
             turns: run.turns.iter().map(turn).collect(),
             tail: of_run(last..run.events.end),

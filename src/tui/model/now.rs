@@ -62,6 +62,10 @@ impl Model {
                 rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key")
             }
             Action::Save => rule(self.workbench.unsaved() || self.workbench.file.is_none(), "everything is saved"),
+            Action::Mode(mode) => {
+                let now = self.workbench.preview.mode.split(' ').next();
+                rule(now != Some(mode.name()), "the draft is in this mode")
+            }
             Action::ExternalEditor => rule(
                 self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",

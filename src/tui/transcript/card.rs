@@ -8,10 +8,12 @@ use ptc_core::text::estimate_tokens;
 
 use super::partial::Reading;
 use crate::event::{
-    Address, Check, ErrorRecord, Extract, Interrupt, JsonText, Options, ReplyEnd, ReplyStatus, RetryWait, Role, RunEnd,
-    RunStart, Sent, StructuredBy, Tokens, TurnEnd, Wire,
+    Address, AnswerGiven, CallStatus, Check, CompactionDone, ErrorRecord, Extract, Interrupt, JsonText, MemoryChange,
+    NativeCall, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait, Role, RunEnd,
+    RunStart, Sent, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Wire,
 };
 use crate::tui::backend::{SentMessage, TurnOutline};
+use crate::workbench::wording;
 
 /// One part of a run.
 #[derive(Debug, Clone)]
@@ -55,6 +57,8 @@ pub struct RequestCard {
     pub sizes: Vec<(String, u64)>,
     /// JSON Schema of the answer.
     pub schema: Option<JsonText>,
+    /// Tools that the provider gets.
+    pub tools: Vec<ToolSchema>,
     /// Model options asked for.
     pub options: Options,
 }
@@ -132,12 +136,30 @@ pub struct TurnCard {
     pub started_ms: i64,
     /// Unix time in ms of its last event.
     pub last_ms: i64,
+    /// normal, `must_return` or retry, where the mode knows them.
+    pub kind: String,
+    /// Which part of it stands here: agents below stand between its call and what came of it.
+    pub part: Part,
+    /// What the model is asked for: program, json, text, `control_json`.
+    pub want: String,
     /// JSON Schema of the answer.
     pub schema: Option<JsonText>,
+    /// What the request leaves out of the history.
+    pub compaction: Option<CompactionDone>,
     /// Attempts in order.
     pub attempts: Vec<Attempt>,
     /// What was found in the reply.
     pub extract: Option<Extract>,
+    /// Tool calls in the order they began.
+    pub calls: Vec<CallLine>,
+    /// Questions to a person, with their answers.
+    pub questions: Vec<(Address, QuestionAsked, Option<AnswerGiven>)>,
+    /// How the program ended.
+    pub program: Option<ProgramEnd>,
+    /// What it defined.
+    pub memory: Option<MemoryChange>,
+    /// The checklist after the turn.
+    pub plan: Option<PlanState>,
     /// Checks in order.
     pub checks: Vec<Check>,
     /// A wait that is going on: it and when it ends (Unix time in ms).
@@ -156,6 +178,69 @@ pub struct TurnCard {
     pub outline: Option<TurnOutline>,
 }
 
+/// Which part of a turn a card shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Reply and calls; agents below stand behind it.
+    Before,
+    /// What came of it, behind the agents below.
+    After,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Default)]
+pub struct CallLine {
+    /// Where it was made.
+    pub address: Option<Address>,
+    /// The tool.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its arguments in short.
+    pub args: String,
+    /// It may change something outside of the run.
+    pub effectful: bool,
+    /// Unix time in ms.
+    pub started_ms: i64,
+    /// How it ended.
+    pub status: Option<CallStatus>,
+    /// What came of it in short.
+    pub outcome: String,
+    /// It was answered from memory.
+    pub cached: bool,
+    /// How long it took.
+    pub ms: u64,
+}
+
+/// Bytes of arguments and results that are shown whole.
+const SHORT_BYTES: usize = 160;
+
+impl CallLine {
+    /// A call that begins.
+    pub fn begun(address: &Address, at_ms: i64, call: &ToolCall) -> Self {
+        Self {
+            address: Some(address.clone()),
+            name: call.name.clone(),
+            kind: call.kind.clone(),
+            args: wording::in_short(&call.args, SHORT_BYTES),
+            effectful: call.effectful,
+            started_ms: at_ms,
+            ..Self::default()
+        }
+    }
+
+    /// The call has ended.
+    pub fn end(&mut self, end: &ToolEnd) {
+        self.status = Some(end.status);
+        self.outcome = wording::outcome(end, SHORT_BYTES);
+        self.cached = end.cached;
+        self.ms = end.ms;
+    }
+}
+
 /// One network try inside a turn.
 #[derive(Debug, Clone, Default)]
 pub struct Attempt {
@@ -165,6 +250,8 @@ pub struct Attempt {
     pub sent: Option<Sent>,
     /// The answer's text so far.
     pub text: String,
+    /// A native tool call as it arrives: its name and what there is of its arguments.
+    pub calling: String,
     /// What the text is so far; `None` before its first piece.
     pub reading: Option<Reading>,
     /// How it ended.
@@ -195,6 +282,8 @@ pub enum Progress {
     Streaming,
     /// Waiting before the next attempt.
     Retrying,
+    /// A program runs, or a tool.
+    Running,
     /// The reply is whole.
     Checking,
     /// It gave what was wanted.
@@ -243,13 +332,30 @@ impl TurnCard {
         if over {
             return Progress::Stopped;
         }
+        let calls = self.calls.iter().any(|call| call.status.is_none());
+        let computes =
+            self.extract.as_ref().is_some_and(|extract| extract.kind == "program" && extract.error.is_none());
         match self.last_attempt() {
             _ if self.wait.is_some() => Progress::Retrying,
             _ if self.asked => Progress::Asked,
+            _ if calls || computes && self.program.is_none() => Progress::Running,
             Some(Attempt { end: Some(end), .. }) if end.status != ReplyStatus::Discarded => Progress::Checking,
-            Some(attempt) if attempt.end.is_none() && !attempt.text.is_empty() => Progress::Streaming,
+            Some(attempt) if attempt.end.is_none() && !(attempt.text.is_empty() && attempt.calling.is_empty()) => {
+                Progress::Streaming
+            }
             _ => Progress::Waiting,
         }
+    }
+
+    /// The program that was run.
+    pub fn program_text(&self) -> Option<&str> {
+        wording::program(self.extract.as_ref()?, self.reply())
+    }
+
+    /// Native calls of the reply that are not among the calls made.
+    pub fn asked_calls(&self) -> &[NativeCall] {
+        let asked = self.last_attempt().and_then(|attempt| attempt.end.as_ref()).map_or(&[][..], |end| &end.calls);
+        if self.calls.is_empty() && self.program_text().is_none() { asked } else { &[] }
     }
 
     /// Why it failed.

@@ -1,10 +1,13 @@
 //! A cell: a card with its fold state, version and cached layout.
 
-use super::card::{Card, MessageStore};
+use super::card::{Card, MessageStore, Part};
 use super::layout::{self, Frame, Laid};
 use super::wrapped::Wrapped;
 use crate::event::Address;
 use crate::tui::row::Row;
+
+/// Columns that an agent below stands to the right of who called it.
+const DEPTH_COLUMNS: usize = 3;
 
 /// How cards show text from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -50,6 +53,8 @@ pub struct Cell {
     pub open: bool,
     /// Its run has ended: nothing moves any more.
     pub over: bool,
+    /// The run it belongs to, or one above that, is folded.
+    pub hidden: bool,
     /// Grows with every change of the card.
     pub version: u32,
     layout: Option<Layout>,
@@ -74,6 +79,8 @@ struct Key {
 #[derive(Debug, Clone)]
 struct Layout {
     key: Key,
+    /// Columns before every row.
+    indent: u16,
     head: Vec<Row>,
     /// Does the growing text stand between head and tail?
     streams: bool,
@@ -83,7 +90,17 @@ struct Layout {
 impl Cell {
     /// A folded or unfolded cell of a card.
     pub fn new(at: Address, card: Card, open: bool) -> Self {
-        Self { at, card, open, over: false, version: 0, layout: None, stream: Wrapped::default(), attempt: 0 }
+        Self {
+            at,
+            card,
+            open,
+            over: false,
+            hidden: false,
+            version: 0,
+            layout: None,
+            stream: Wrapped::default(),
+            attempt: 0,
+        }
     }
 
     /// Can nothing change it but a person?
@@ -96,7 +113,20 @@ impl Cell {
 
     /// Is there something to fold?
     pub fn folds(&self) -> bool {
-        !matches!(self.card, Card::Notice { .. })
+        match &self.card {
+            Card::Notice { .. } => false,
+            Card::Turn(turn) => turn.part != Part::After,
+            _ => true,
+        }
+    }
+
+    /// Columns before it: agents below stand to the right of who called them.
+    fn indent(&self, columns: usize) -> usize {
+        let depth = match self.card {
+            Card::Turn(_) | Card::Request(_) | Card::Reasoning(_) | Card::Feedback(_) => self.at.turn_part().depth(),
+            _ => self.at.depth(),
+        };
+        (depth * DEPTH_COLUMNS).min(columns / 3)
     }
 
     /// Lays the cell out unless that was done before. Returns whether it had to.
@@ -106,6 +136,8 @@ impl Cell {
         if self.layout.as_ref().is_some_and(|layout| layout.key == key) {
             return false;
         }
+        let indent = self.indent(columns);
+        let columns = columns - indent;
         let frame = Frame { columns, view, open: self.open, over: self.over, now_ms, at: &self.at, store };
         let Laid { head, streamed, tail } = layout::lay(&self.card, &frame);
         let streams = streamed.is_some();
@@ -118,13 +150,13 @@ impl Cell {
             }
             None => self.stream.clear(),
         }
-        self.layout = Some(Layout { key, head, streams, tail });
+        self.layout = Some(Layout { key, indent: u16::try_from(indent).unwrap_or_default(), head, streams, tail });
         true
     }
 
     /// Its height in rows, once laid out.
     pub fn height(&self) -> usize {
-        let Some(layout) = &self.layout else { return 0 };
+        let Some(layout) = self.layout.as_ref().filter(|_| !self.hidden) else { return 0 };
         layout.head.len() + layout.tail.len() + if layout.streams { self.stream.rows().len() } else { 0 }
     }
 
@@ -144,12 +176,12 @@ impl Cell {
         let layout = self.layout.as_ref()?;
         let body = if layout.streams { self.stream.rows() } else { &[] };
         if let Some(row) = layout.head.get(at) {
-            return Some((row, 0));
+            return Some((row, layout.indent));
         }
         let at = at - layout.head.len();
         if let Some(row) = body.get(at) {
-            return Some((row, layout::BODY_INDENT));
+            return Some((row, layout.indent + layout::BODY_INDENT));
         }
-        layout.tail.get(at - body.len()).map(|row| (row, 0))
+        layout.tail.get(at - body.len()).map(|row| (row, layout.indent))
     }
 }

@@ -1,10 +1,31 @@
 //! Events become cards, one by one, live and from a file alike.
+//!
+//! Cards stand in the order in which they began. When an agent below begins inside a turn, the turn is parted: its reply and
+//! calls stay before the agent's cards, what came of it stands behind them.
 
-use super::card::{self, Card, EndCard, Messages, TURN_CELLS, TurnCard, turn_cards};
-use super::partial::Reading;
+use std::collections::HashSet;
+
+use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, turn_cards};
 use super::{Cell, Facts, Transcript};
-use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, Source};
-use crate::tui::backend::{OpenSession, SentMessage, TurnOutline};
+use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source};
+use crate::tui::backend::{OpenSession, RunOutline, SentMessage, TurnOutline};
+
+/// Where the cells of a turn stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TurnCells {
+    /// The first of its cells.
+    base: usize,
+    /// The cell of what came of a parted turn; its feedback stands behind it.
+    after: Option<usize>,
+}
+
+/// A part of a saved session that becomes cells at its place.
+enum Piece<'a> {
+    Head(&'a RunOutline),
+    Turn(&'a TurnOutline),
+    After(&'a TurnOutline),
+    Tail(&'a RunOutline),
+}
 
 /// Which of a turn's cells.
 const REQUEST: usize = 0;
@@ -16,22 +37,45 @@ impl Transcript {
     /// A saved session: heads and tails of its runs, and one unread card per turn.
     pub fn of_session(session: &OpenSession) -> Self {
         let mut transcript = Self::default();
+        let callers: HashSet<Address> =
+            session.runs.iter().filter(|run| run.address.is_call()).map(|run| run.address.turn_part()).collect();
+        let mut pieces: Vec<(usize, Piece<'_>)> = Vec::new();
         for run in &session.runs {
-            for envelope in &run.head {
-                transcript.apply(envelope);
-            }
+            pieces.push((run.events.start, Piece::Head(run)));
             for turn in &run.turns {
-                transcript.start_turn(&turn.address, 0, Some(turn.clone()));
-                transcript.facts.turn = turn.address.turn_number().unwrap_or_default();
+                pieces.push((turn.events.start, Piece::Turn(turn)));
+                if turn.success.is_some() && callers.contains(&turn.address) {
+                    pieces.push((turn.events.end.saturating_sub(1), Piece::After(turn)));
+                }
             }
-            for envelope in &run.tail {
-                transcript.apply(envelope);
-            }
-            transcript.facts.last_ms = run.last_ms;
+            pieces.push((run.events.end.saturating_sub(1), Piece::Tail(run)));
+        }
+        pieces.sort_by_key(|(place, _)| *place);
+        for (_, piece) in pieces {
+            transcript.place(&piece);
         }
         transcript.close();
         transcript.go_top();
         transcript
+    }
+
+    fn place(&mut self, piece: &Piece<'_>) {
+        match piece {
+            Piece::Head(run) => run.head.iter().for_each(|envelope| self.apply(envelope)),
+            Piece::Turn(turn) => {
+                if turn.address.depth() == 0 {
+                    self.facts.turn = turn.address.turn_number().unwrap_or_default();
+                }
+                self.start_turn(&turn.address, 0, Some((*turn).clone()));
+            }
+            Piece::After(turn) => self.part_turn(&turn.address),
+            Piece::Tail(run) => {
+                run.tail.iter().for_each(|envelope| self.apply(envelope));
+                if !run.address.is_call() {
+                    self.facts.last_ms = run.last_ms;
+                }
+            }
+        }
     }
 
     /// Nothing more will come: what has no end was not finished.
@@ -45,57 +89,87 @@ impl Transcript {
     /// Takes one event.
     pub fn apply(&mut self, envelope: &Envelope) {
         let at = &envelope.address;
+        let turn = at.turn_part();
         self.facts.last_ms = envelope.at_ms;
         match &envelope.event {
-            Event::RunStart(start) => {
-                self.facts = Facts {
-                    run: Some(at.clone()),
-                    agent: start.agent.name.clone(),
-                    mode: start.mode.clone(),
-                    model: start.model.alias.clone(),
-                    max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
-                    price: start.model.price,
-                    started_ms: envelope.at_ms,
-                    last_ms: envelope.at_ms,
-                    ..Facts::default()
-                };
-                self.push(at, Card::Start(Box::new(start.clone())), false);
-            }
+            Event::RunStart(start) => self.start_run(at, start, envelope.at_ms),
             // A budget does not allow the turn: nothing is asked, the end of the run says why.
             Event::TurnStart(start) if start.stop.is_some() => {}
-            Event::TurnStart(_) => {
-                self.facts.turn = at.turn_number().unwrap_or_default();
+            Event::TurnStart(start) => {
+                if at.depth() == 0 {
+                    self.facts.turn = at.turn_number().unwrap_or_default();
+                }
                 self.start_turn(at, envelope.at_ms, None);
+                self.cards_of(at).for_each(|card| card.kind.clone_from(&start.kind));
             }
             Event::RunEnd(end) => self.end_run(envelope, end),
             Event::Message(message) => self.message(at, message),
             Event::Notice(notice) if !self.turns.contains_key(at) => {
                 self.push(at, Card::Notice { level: notice.level.clone(), text: notice.text.clone() }, true);
             }
-            Event::Unknown(unknown) if !self.turns.contains_key(at) => {
+            Event::RunWait(wait) => {
+                let text = format!("the run waits for the answer to {}", wait.question);
+                self.push(at, Card::Notice { level: "warning".to_owned(), text }, true);
+            }
+            Event::Unknown(unknown) if !self.turns.contains_key(&turn) => {
                 let card = Card::Unknown { kind: unknown.kind.clone(), data: unknown.data.get().to_owned() };
                 self.push(at, card, false);
             }
-            event => self.turn_event(at, envelope.at_ms, event),
+            event => self.turn_event(&turn, at, envelope.at_ms, event),
         }
+    }
+
+    fn start_run(&mut self, at: &Address, start: &RunStart, at_ms: i64) {
+        self.started.insert(at.clone(), at_ms);
+        if !at.is_call() {
+            self.facts = Facts {
+                run: Some(at.clone()),
+                agent: start.agent.name.clone(),
+                mode: start.mode.clone(),
+                model: start.model.alias.clone(),
+                max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
+                price: start.model.price,
+                started_ms: at_ms,
+                last_ms: at_ms,
+                ..Facts::default()
+            };
+            return self.push(at, Card::Start(Box::new(start.clone())), false);
+        }
+        // Only what stands before the agent below stays there.
+        if let Some(card) = self.turn_mut(&at.turn_part())
+            && card.part == Part::Whole
+        {
+            card.part = Part::Before;
+        }
+        self.push(at, Card::Start(Box::new(start.clone())), true);
     }
 
     /// The events of an unread turn, and what was sent in it.
     pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
-        let Some(&base) = self.turns.get(turn) else { return };
+        let Some(&TurnCells { base, after }) = self.turns.get(turn) else { return };
         let started_ms = events.first().map_or(0, |envelope| envelope.at_ms);
-        for (place, card) in turn_cards(turn, started_ms, None).into_iter().enumerate() {
-            self.cells[base + place].card = card;
-            self.touch(base + place);
+        let part = |card: &Card| if let Card::Turn(card) = card { card.part } else { Part::Whole };
+        let [request_card, reasoning, turn_card, feedback] = turn_cards(turn, started_ms, None);
+        let behind = after.map(|_| turn_card.clone());
+        let cards = [request_card, reasoning, turn_card, feedback].into_iter().chain(behind);
+        for (index, mut card) in (base..base + TURN_CELLS).chain(after).zip(cards) {
+            if let Card::Turn(card) = &mut card {
+                card.part = part(&self.cells[index].card);
+            }
+            self.cells[index].card = card;
+            self.touch(index);
         }
         let facts = self.facts.clone();
-        for envelope in events.iter().filter(|envelope| !matches!(envelope.event, Event::TurnStart(_))) {
+        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
+        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
             self.apply(envelope);
         }
         self.facts = facts;
-        if let Card::Turn(card) = &mut self.cells[base + TURN].card {
-            card.last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
+        if let Some(Event::TurnStart(start)) = events.first().map(|envelope| &envelope.event) {
+            self.cards_of(turn).for_each(|card| card.kind.clone_from(&start.kind));
         }
+        let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
+        self.cards_of(turn).for_each(|card| card.last_ms = last_ms);
         if let (Some(messages), Card::Request(card)) = (request, &mut self.cells[base + REQUEST].card) {
             card.sizes = card::sizes(&messages);
             card.messages = Messages::Read(messages);
@@ -105,17 +179,20 @@ impl Transcript {
 
     /// What came of reading a turn that could not be read.
     pub fn fail_turn(&mut self, turn: &Address, message: &str) {
-        let Some(&base) = self.turns.get(turn) else { return };
-        if let Card::Turn(card) = &mut self.cells[base + TURN].card {
+        if let Some(card) = self.turn_mut(turn) {
             card.outline = None;
             card.notices.push(("warning".to_owned(), message.to_owned()));
         }
-        self.touch(base + TURN);
+    }
+
+    /// Where the card of a turn stands.
+    pub(super) fn turn_index(&self, turn: &Address) -> Option<usize> {
+        self.turns.get(turn).map(|cells| cells.base + TURN)
     }
 
     /// The turn's card, to be changed.
     pub(super) fn turn_mut(&mut self, at: &Address) -> Option<&mut TurnCard> {
-        let index = self.turns.get(at)? + TURN;
+        let index = self.turn_index(at)?;
         self.touch(index);
         match &mut self.cells[index].card {
             Card::Turn(card) => Some(card),
@@ -123,8 +200,46 @@ impl Transcript {
         }
     }
 
+    /// The turn's card, and the one of what came of it when the turn is parted.
+    pub(super) fn cards_of(&mut self, at: &Address) -> impl Iterator<Item = &mut TurnCard> {
+        let found = self.turns.get(at).copied();
+        let indexes = [found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after)];
+        indexes.iter().flatten().for_each(|index| self.touch(*index));
+        self.cells.iter_mut().enumerate().filter(move |(index, _)| indexes.contains(&Some(*index))).filter_map(
+            |(_, cell)| match &mut cell.card {
+                Card::Turn(card) => Some(&mut **card),
+                _ => None,
+            },
+        )
+    }
+
+    /// What came of a turn stands here, behind the agents below.
+    fn part_turn(&mut self, turn: &Address) {
+        let card = self.after_card(turn);
+        if let Some(card) = self.turn_mut(turn) {
+            card.part = Part::Before;
+        }
+        let after = Some(self.cells.len());
+        self.push(turn, card, true);
+        self.push(turn, Card::Feedback(String::new()), false);
+        if let Some(cells) = self.turns.get_mut(turn) {
+            cells.after = after;
+        }
+    }
+
+    /// The card of what came of a turn: it knows what the turn's card knows.
+    fn after_card(&self, turn: &Address) -> Card {
+        match self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card) {
+            Some(Card::Turn(card)) => Card::Turn(Box::new(TurnCard { part: Part::After, ..(**card).clone() })),
+            _ => Card::Turn(Box::default()),
+        }
+    }
+
     fn start_turn(&mut self, at: &Address, started_ms: i64, outline: Option<TurnOutline>) {
-        self.turns.insert(at.clone(), self.cells.len());
+        self.turns.insert(at.clone(), TurnCells { base: self.cells.len(), after: None });
+        if outline.is_none() {
+            self.moving.push(at.clone());
+        }
         for card in turn_cards(at, started_ms, outline) {
             let open = matches!(card, Card::Turn(_));
             self.push(at, card, open);
@@ -132,9 +247,32 @@ impl Transcript {
     }
 
     fn push(&mut self, at: &Address, card: Card, open: bool) {
-        let hidden = matches!(card, Card::Reasoning(_) | Card::Feedback(_));
-        self.cells.push(Cell::new(at.clone(), card, open));
-        self.heights.push(usize::from(!hidden));
+        let empty = matches!(card, Card::Reasoning(_) | Card::Feedback(_));
+        let starts = matches!(card, Card::Start(_));
+        let mut cell = Cell::new(at.clone(), card, open);
+        cell.hidden = self.folded.iter().any(|run| at.is_within(run) && !(starts && at == run));
+        self.heights.push(usize::from(!empty && !cell.hidden));
+        self.cells.push(cell);
+    }
+
+    /// Shows or hides what lies inside a run whose start was folded or unfolded.
+    pub(super) fn fold_run(&mut self, start: usize) {
+        let Some(cell) = self.cells.get(start) else { return };
+        if !(matches!(cell.card, Card::Start(_)) && cell.at.is_call()) {
+            return;
+        }
+        let (run, open) = (cell.at.clone(), cell.open);
+        self.folded.retain(|folded| *folded != run);
+        if !open {
+            self.folded.push(run.clone());
+        }
+        for (index, cell) in
+            self.cells.iter_mut().enumerate().skip(start + 1).filter(|(_, cell)| cell.at.is_within(&run))
+        {
+            let starts = matches!(cell.card, Card::Start(_));
+            cell.hidden = self.folded.iter().any(|run| cell.at.is_within(run) && !(starts && cell.at == *run));
+            self.heights.set(index, if cell.hidden { 0 } else { cell.height() });
+        }
     }
 
     /// A cell has changed: its layout is out of date.
@@ -156,43 +294,61 @@ impl Transcript {
             })
             .collect();
         let sent = SentMessage { role: message.role, sections };
-        if message.source == Source::Feedback
-            && let Some(base) = self.turns.get(at).copied()
-        {
+        if message.source == Source::Feedback && self.turns.contains_key(at) {
             let text = sent.sections.iter().map(|(_, text)| text.as_str()).collect();
-            self.cells[base + FEEDBACK].card = Card::Feedback(text);
-            self.touch(base + FEEDBACK);
+            self.goes_behind(at);
+            if let Some(cells) = self.turns.get(at).copied() {
+                let index = cells.after.map_or(cells.base + FEEDBACK, |after| after + 1);
+                self.cells[index].card = Card::Feedback(text);
+                self.touch(index);
+            }
         }
         self.store.insert(at.run_part(), message.m, sent);
     }
 
     fn reply(&self, turn: &Address) -> String {
-        match self.turns.get(turn).and_then(|base| self.cells.get(base + TURN)).map(|cell| &cell.card) {
+        match self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card) {
             Some(Card::Turn(card)) => card.reply().to_owned(),
             _ => String::new(),
         }
     }
 
     fn end_run(&mut self, envelope: &Envelope, end: &RunEnd) {
-        self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
-        self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-        let card =
-            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost: self.facts.cost() };
-        for cell in self.cells.iter_mut().rev().take_while(|cell| !matches!(cell.card, Card::Start(_))) {
+        let at = &envelope.address;
+        let start = self.cells.iter().rposition(|cell| cell.at == *at && matches!(cell.card, Card::Start(_)));
+        for cell in self.cells.iter_mut().skip(start.unwrap_or_default()).filter(|cell| cell.at.is_within(at)) {
             cell.over = true;
         }
-        self.push(&envelope.address, Card::End(Box::new(card)), true);
+        let card = if at.is_call() {
+            let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
+            EndCard { end: end.clone(), elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms), cost: None }
+        } else {
+            self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
+            self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
+            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost: self.facts.cost() }
+        };
+        self.push(at, Card::End(Box::new(card)), true);
     }
 
-    fn turn_event(&mut self, at: &Address, at_ms: i64, event: &Event) {
-        let Some(base) = self.turns.get(at).copied() else { return };
+    /// An event of a parted turn that stands behind the agents below.
+    fn goes_behind(&mut self, turn: &Address) {
+        let parted = self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card);
+        let begun = matches!(parted, Some(Card::Turn(card)) if card.part == Part::Before);
+        if begun && self.turns.get(turn).is_some_and(|cells| cells.after.is_none()) {
+            self.part_turn(turn);
+        }
+    }
+
+    fn turn_event(&mut self, turn: &Address, at: &Address, at_ms: i64, event: &Event) {
+        let Some(TurnCells { base, .. }) = self.turns.get(turn).copied() else { return };
         match event {
             Event::RequestMade(made) => {
-                let sizes = card::sizes(self.store.ranges(&at.run_part(), &made.messages));
+                let sizes = card::sizes(self.store.ranges(&turn.run_part(), &made.messages));
                 if let Card::Request(card) = &mut self.cells[base + REQUEST].card {
                     card.sizes = sizes;
                     card.messages = Messages::Ranges(made.messages.clone());
                     card.schema.clone_from(&made.schema);
+                    card.tools.clone_from(&made.tools);
                     card.options = made.options.clone();
                 }
                 self.touch(base + REQUEST);
@@ -203,70 +359,34 @@ impl Transcript {
                 }
                 self.touch(base + REASONING);
             }
-            Event::TurnEnd(end) => self.facts.tokens = end.totals.tokens.or(self.facts.tokens),
+            Event::TurnEnd(end) => {
+                if turn.depth() == 0 {
+                    self.facts.tokens = end.totals.tokens.or(self.facts.tokens);
+                }
+                self.moving.retain(|moving| moving != turn);
+                self.goes_behind(turn);
+            }
+            Event::ProgramEnd(_) | Event::Check(_) | Event::Interrupt(_) => self.goes_behind(turn),
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 self.cells[base + REASONING].card = Card::Reasoning(String::new());
                 self.touch(base + REASONING);
             }
             _ => {}
         }
-        if let Some(card) = self.turn_mut(at) {
-            card.last_ms = card.last_ms.max(at_ms);
-            card.apply(at_ms, event);
+        for card in self.cards_of(turn) {
+            card.apply(at, at_ms, event);
         }
     }
 
     /// The turn's cells that were never read from the file and are seen now.
     pub(super) fn outline_of(&self, index: usize) -> Option<&TurnOutline> {
         let cell = self.cells.get(index)?;
-        let base = self.turns.get(&cell.at)?;
+        let TurnCells { base, after } = self.turns.get(&cell.at)?;
+        let belongs =
+            (*base..base + TURN_CELLS).contains(&index) || after.is_some_and(|at| (at..at + 2).contains(&index));
         match &self.cells.get(base + TURN)?.card {
-            Card::Turn(card) if (*base..base + TURN_CELLS).contains(&index) => card.outline.as_ref(),
+            Card::Turn(card) if belongs => card.outline.as_ref(),
             _ => None,
-        }
-    }
-}
-
-impl TurnCard {
-    fn apply(&mut self, at_ms: i64, event: &Event) {
-        match event {
-            Event::Sent(sent) => {
-                self.wait = None;
-                self.attempt(sent.attempt).sent = Some(sent.clone());
-            }
-            Event::Wire(wire) => self.attempt(wire.attempt).wire = Some(wire.clone()),
-            Event::RetryWait(wait) => {
-                let until_ms = at_ms.saturating_add_unsigned(wait.wait_ms);
-                self.wait = Some((wait.clone(), until_ms));
-            }
-            Event::ReplyPart(part) => {
-                self.wait = None;
-                self.asked = false;
-                if part.kind == PartKind::Text {
-                    let begun = self.attempt(part.attempt).reading.take();
-                    let mut reading = begun.unwrap_or_else(|| Reading::new(self.schema.as_ref()));
-                    reading.take(&part.text);
-                    let attempt = self.attempt(part.attempt);
-                    attempt.text.push_str(&part.text);
-                    attempt.reading = Some(reading);
-                }
-            }
-            Event::ReplyEnd(end) => {
-                self.wait = None;
-                self.asked = false;
-                self.attempt(end.attempt).end = Some(end.clone());
-            }
-            Event::Extract(extract) => self.extract = Some(extract.clone()),
-            Event::Check(check) => self.checks.push(check.clone()),
-            Event::Interrupt(interrupt) => self.interrupts.push(interrupt.clone()),
-            Event::Notice(notice) => self.notices.push((notice.level.clone(), notice.text.clone())),
-            Event::Unknown(unknown) => self.unknown.push((unknown.kind.clone(), unknown.data.get().to_owned())),
-            Event::TurnEnd(end) => {
-                self.wait = None;
-                self.asked = false;
-                self.end = Some(end.clone());
-            }
-            _ => {}
         }
     }
 }

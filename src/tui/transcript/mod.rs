@@ -7,9 +7,9 @@ pub mod card;
 pub mod cell;
 pub mod fenwick;
 mod fold;
-pub mod format;
 mod layout;
 pub mod partial;
+mod turn;
 mod viewport;
 pub mod wrapped;
 
@@ -17,6 +17,8 @@ use std::collections::HashMap;
 
 pub use cell::{Cell, View};
 pub use viewport::{Scroll, Visible, VisibleRow};
+
+pub use crate::workbench::format;
 
 use crate::event::{Address, ErrorRecord, Tokens};
 use card::MessageStore;
@@ -27,8 +29,14 @@ use viewport::Viewport;
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     cells: Vec<Cell>,
-    /// Index of the first cell of each turn.
-    turns: HashMap<Address, usize>,
+    /// Where the cells of each turn stand.
+    turns: HashMap<Address, fold::TurnCells>,
+    /// Turns that began and did not end.
+    moving: Vec<Address>,
+    /// When the runs began, Unix time in ms.
+    started: HashMap<Address, i64>,
+    /// Runs below others that are folded.
+    folded: Vec<Address>,
     store: MessageStore,
     /// What the title and the status line tell.
     pub facts: Facts,
@@ -121,12 +129,14 @@ impl Transcript {
 
     /// Does a turn that is running show a clock?
     pub fn is_moving(&self) -> bool {
-        self.cells.iter().rev().take(card::TURN_CELLS + 2).any(|cell| !cell.finished())
+        let moves =
+            |turn| self.turn_index(turn).and_then(|index| self.cells.get(index)).is_some_and(|cell| !cell.finished());
+        self.moving.iter().any(moves)
     }
 
     /// A person is asked in this turn, or no longer.
     pub fn set_asked(&mut self, turn: &Address, asked: bool) {
-        if let Some(card) = self.turn_mut(turn) {
+        for card in self.cards_of(turn) {
             card.asked = asked;
         }
     }

@@ -4,6 +4,8 @@
 
 use ptc_core::reply::Want;
 use ptc_core::reply::stream::{ReplyPush, Stage};
+use ptc_core::text::lex::lisp::Balance;
+use ptc_core::value::Json;
 
 use crate::event::JsonText;
 
@@ -33,6 +35,12 @@ impl Reading {
         self.push.push(piece);
     }
 
+    /// The thought of a control object, as far as it has come.
+    pub fn thought(&self) -> Option<String> {
+        let partial = self.push.json()?.value()?;
+        partial.json.get("thought").and_then(Json::as_str).map(str::to_owned)
+    }
+
     /// The reply so far, such as `object open, 1 of 2 fields, string unfinished`.
     pub fn describe(&self) -> String {
         match (self.push.stage(), self.push.json()) {
@@ -41,6 +49,47 @@ impl Reading {
             (_, None) => "no JSON yet".to_owned(),
         }
     }
+}
+
+/// The program that a growing reply holds so far: the last block that can be one, or the whole reply when it begins with a
+/// bracket.
+pub fn program(reply: &str) -> Option<&str> {
+    const TAGS: [&str; 6] = ["clojure", "lisp", "clj", "ptc-lisp", "ptc_lisp", ""];
+    let (mut open, mut found, mut at) = (None, None, 0);
+    for line in reply.split_inclusive('\n') {
+        let next = at + line.len();
+        if let Some(tag) = line.trim_start().strip_prefix("```") {
+            match open.take() {
+                Some((true, start)) => found = Some((start, at)),
+                Some((false, _)) => {}
+                None => open = Some((TAGS.contains(&tag.trim()) && tag.ends_with('\n'), next)),
+            }
+        }
+        at = next;
+    }
+    if let Some((true, start)) = open {
+        found = Some((start, reply.len()));
+    }
+    match found {
+        Some((start, end)) => reply.get(start..end),
+        None => reply.trim_start().starts_with(['(', ';']).then_some(reply),
+    }
+}
+
+/// How far a program is, in words: what is open at its end, or the first thing that more text cannot mend.
+pub fn program_state(program: &str) -> String {
+    let balance = Balance::of(program);
+    if let Some(fault) = balance.fault {
+        return format!("not a program at {}", fault.line_col(program));
+    }
+    let brackets = match balance.open.len() {
+        0 => None,
+        1 => Some("1 bracket open".to_owned()),
+        number => Some(format!("{number} brackets open")),
+    };
+    let text = balance.text.map(|_| "string unfinished".to_owned());
+    let parts: Vec<String> = brackets.into_iter().chain(text).collect();
+    if parts.is_empty() { "whole so far".to_owned() } else { parts.join(", ") }
 }
 
 #[cfg(test)]
@@ -57,5 +106,26 @@ mod tests {
         assert_eq!(reading.describe(), "no JSON yet");
         reading.take("{\"a\": 1, \"b\": \"x");
         assert_eq!(reading.describe(), "object open, 1 of 2 fields, string unfinished");
+    }
+
+    #[test]
+    fn the_thought_of_a_control_object_is_read_while_it_grows() {
+        let mut reading = Reading::new(None);
+        reading.take("{\"thought\": \"I look");
+        assert_eq!(reading.thought().as_deref(), Some("I look"));
+        reading.take(" it up\", \"tool_call\": {");
+        assert_eq!(reading.thought().as_deref(), Some("I look it up"));
+    }
+
+    #[test]
+    fn a_growing_program_is_told_in_words() {
+        assert_eq!(program("I count:\n```clojure\n(count"), Some("(count"));
+        assert_eq!(program("```clojure\n(a)\n```\nand so on"), Some("(a)\n"));
+        assert_eq!(program("(count xs)"), Some("(count xs)"));
+        assert_eq!(program("I count"), None);
+        assert_eq!(program("```json\n{"), None);
+        assert_eq!(program_state("(f [1 \"a"), "2 brackets open, string unfinished");
+        assert_eq!(program_state("(f 1)"), "whole so far");
+        assert_eq!(program_state("(f\n 1]"), "not a program at line 2, column 3");
     }
 }

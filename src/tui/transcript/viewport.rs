@@ -94,6 +94,7 @@ impl Transcript {
     /// Another width or view: heights are guessed anew; the anchor stays on its cell.
     fn reshape(&mut self) {
         let guess = |cell: &Cell| match &cell.card {
+            _ if cell.hidden => 0,
             super::card::Card::Reasoning(text) | super::card::Card::Feedback(text) if text.is_empty() => 0,
             _ => cell.height().max(1),
         };
@@ -366,14 +367,18 @@ impl Transcript {
         let Some(cell) = self.viewport.selected.filter(|cell| self.cells[*cell].folds()) else { return };
         self.leave_end();
         self.cells[cell].open = !self.cells[cell].open;
+        self.fold_run(cell);
         self.viewport.reveal = true;
     }
 
     /// Folds all turns when one is open, else unfolds all.
     pub fn toggle_all(&mut self) {
         let open = !self.cells.iter().any(|cell| cell.open && cell.folds());
-        for cell in self.cells.iter_mut().filter(|cell| cell.folds()) {
-            cell.open = open;
+        for index in 0..self.cells.len() {
+            if self.cells[index].folds() {
+                self.cells[index].open = open;
+                self.fold_run(index);
+            }
         }
         self.leave_end();
         self.viewport.reveal = true;

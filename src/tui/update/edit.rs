@@ -1,6 +1,7 @@
 //! Typing, moving, pasting and the hand-over to `$EDITOR`.
 
-use crate::agent::Place;
+use crate::agent::{Mode, Place};
+use crate::config::document;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
@@ -108,5 +109,22 @@ pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, Str
         }
         Err(error) => model.say(Tone::Bad, format!("{} was not edited: {error}", place_name(place))),
     }
+    Vec::new()
+}
+
+/// Writes the mode into the options, where undo takes it back.
+pub(super) fn choose_mode(model: &mut Model, mode: Mode) -> Vec<Effect> {
+    let draft = &mut model.workbench.editor_mut(Place::Options).draft;
+    let Ok(document) = document::parse(draft.text()) else {
+        model.say(Tone::Bad, "the options are not TOML: correct them first");
+        return Vec::new();
+    };
+    let written = document.members().unwrap_or_default().iter().find(|member| member.key == "mode");
+    let value = format!("\"{}\"", mode.name());
+    match written.map(|member| member.value.span) {
+        Some(span) => draft.splice(span.start..span.end, &value),
+        None => draft.splice(0..0, &format!("mode = {value}\n")),
+    }
+    model.say(Tone::Good, format!("the draft is in mode {mode} now"));
     Vec::new()
 }

@@ -58,6 +58,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FocusPrevious => focus(model, 5),
         Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),
         Action::SaveAs => save::ask_path(model),
+        Action::Mode(mode) => edit::choose_mode(model, mode),
         Action::ExternalEditor => edit::external(model),
         Action::Suspend => vec![Effect::Suspend],
         Action::Redraw => vec![Effect::Redraw],
@@ -131,6 +132,9 @@ fn preview(model: &Model) -> Popup {
     }
     if let Some(schema) = &preview.schema {
         parts.push(("schema of the answer".to_owned(), schema.clone(), Language::Json));
+    }
+    for (name, schema) in &preview.tools {
+        parts.push((format!("tool · {name}"), schema.clone(), Language::Json));
     }
     if parts.is_empty() {
         let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));

@@ -98,7 +98,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
             Happening::Event(envelope) => {
                 view.transcript.apply(&envelope);
                 let answered = view.question.as_ref().is_some_and(|question| {
-                    question.address.as_str().starts_with(envelope.address.as_str()) && ends_question(&envelope.event)
+                    question.address.is_within(&envelope.address) && ends_question(&envelope.event)
                 });
                 if answered {
                     drop_question(model);
@@ -128,13 +128,15 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
 
 fn ends_question(event: &crate::event::Event) -> bool {
     use crate::event::Event;
-    matches!(event, Event::ReplyEnd(_) | Event::TurnEnd(_) | Event::RunEnd(_))
+    matches!(
+        event,
+        Event::ReplyEnd(_) | Event::TurnEnd(_) | Event::RunEnd(_) | Event::AnswerGiven(_) | Event::ToolEnd(_)
+    )
 }
 
 /// The turn a question belongs to.
 fn turn_of(question: &Question) -> crate::event::Address {
-    let run = question.address.run_part();
-    question.address.turn_number().map_or_else(|| question.address.clone(), |turn| run.turn(turn))
+    question.address.turn_part()
 }
 
 fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {

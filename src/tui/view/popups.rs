@@ -95,13 +95,24 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             }
             let below = scroll_limit(rows.len(), asked.height).saturating_sub(*top);
             let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more rows")));
-            bars::rule(rule, "Your reply", true, more.into_iter().collect(), buffer, model.theme);
+            bars::rule(
+                rule,
+                if question.address.is_question() { "Your answer" } else { "Your reply" },
+                true,
+                more.into_iter().collect(),
+                buffer,
+                model.theme,
+            );
             let looks = editor::Looks {
-                language: Language::Json,
+                language: if question.address.is_question() { Language::Plain } else { Language::Json },
                 findings: &[],
                 focused: true,
                 theme: model.theme,
-                placeholder: "Write what the model would answer.",
+                placeholder: if question.address.is_question() {
+                    "Write your answer."
+                } else {
+                    "Write what the model would answer."
+                },
             };
             editor::draw(editor, reply, &looks, buffer)
         }
@@ -126,7 +137,8 @@ fn title(popup: &Popup) -> String {
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { question, .. } => {
             let turn = question.address.turn_number();
-            return format!("You are the model{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
+            let who = if question.address.is_question() { "You are asked" } else { "You are the model" };
+            return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
         Popup::Text { title, .. } => title,
     };

@@ -129,7 +129,7 @@ impl Analyser<'_> {
 
     /// `(tool/name …)`
     fn tool_call(&mut self, form: &Form, tool: &str, at: Span, args: &[Form]) -> A {
-        self.check_tool(tool, at);
+        let tool = self.tool_name(tool, at);
         let keys = args.iter().step_by(2);
         let pairs = args.len().is_multiple_of(2)
             && keys.clone().all(|key| matches!(key.shape, Shape::Literal(Value::Keyword(_))));

@@ -9,6 +9,7 @@ use crate::lisp::function::Function;
 use crate::lisp::ir::{Expr, Local, Node, Unbound};
 use crate::lisp::{Error, Form, namespaces};
 use crate::reasons::Reason;
+use crate::signature::underscored;
 use crate::text::{Span, nearest};
 use crate::value::{Keyword, Value};
 
@@ -147,7 +148,7 @@ impl Unknown {
     }
 }
 
-impl Analyser<'_> {
+impl<'a> Analyser<'a> {
     /// A symbol that is read.
     pub(super) fn symbol(&mut self, name: Keyword, span: Span) -> A {
         if self.shorts == 0 && is_placeholder(name.name()) {
@@ -198,11 +199,23 @@ impl Analyser<'_> {
         Node::constant(Value::Nil, span)
     }
 
-    /// Notes a tool unless the agent has it.
-    pub(super) fn check_tool(&mut self, name: &str, span: Span) {
-        if !self.tools.contains(name) {
-            self.unknown.tools.push((name.into(), span));
+    /// A tool's declared name: prompts write names with `-`, and `-` and `_` are the same. Notes a tool that the agent does not have.
+    pub(super) fn tool_name<'n>(&mut self, name: &'n str, span: Span) -> &'n str
+    where
+        'a: 'n,
+    {
+        if self.tools.contains(name) {
+            return name;
         }
+        let wanted = underscored(name);
+        let declared = self.names.tools.iter().find(|tool| underscored(&tool.name) == wanted);
+        declared.map_or_else(
+            || {
+                self.unknown.tools.push((name.into(), span));
+                name
+            },
+            |tool| tool.name.as_str(),
+        )
     }
 
     /// A symbol with a namespace that is read.
@@ -210,8 +223,8 @@ impl Analyser<'_> {
         match namespace {
             "data" => Ok(Node::new(Expr::Data(member.into()), span)),
             "tool" => {
-                self.check_tool(member, span);
-                Ok(Node::constant(function(Function::Tool(member.into())), span))
+                let tool = self.tool_name(member, span);
+                Ok(Node::constant(function(Function::Tool(tool.into())), span))
             }
             "budget" if member == "remaining" => Ok(Node::new(Expr::Budget, span)),
             "budget" => {

@@ -87,19 +87,17 @@ fn difference(machine: &mut Machine<'_>, args: &[Value], wrong_kind: Reason) -> 
 }
 
 fn quotient(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
-    match args {
-        [one] => number::div(&Value::Int(1), one).map_err(|error| match error {
+    if let [one] = args {
+        return number::div(&Value::Int(1), one).map_err(|error| match error {
             NumberError::NotNumber(_) => failed(NumberError::NotNumber(1), Reason::TypeError, 0, &[one]),
             other => failed(other, Reason::TypeError, 0, &[one]),
-        }),
-        _ => {
-            // What is no number is said before that something is zero.
-            if let Some((at, other)) = args.iter().enumerate().find(|(_, arg)| !number::is_number(arg)) {
-                return Err(failed(NumberError::NotNumber(1), Reason::TypeError, at, &[other]));
-            }
-            fold(machine, Value::Int(1), args, DIV, Reason::TypeError)
-        }
+        });
     }
+    // What is no number is said before that something is zero.
+    if let Some((at, other)) = args.iter().enumerate().find(|(_, arg)| !number::is_number(arg)) {
+        return Err(failed(NumberError::NotNumber(1), Reason::TypeError, at, &[other]));
+    }
+    fold(machine, Value::Int(1), args, DIV, Reason::TypeError)
 }
 
 fn divided(machine: &mut Machine<'_>, args: &[Value], operation: Operation) -> R {

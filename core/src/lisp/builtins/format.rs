@@ -223,8 +223,10 @@ fn rounded(number: f64, decimals: usize) -> String {
     if decimals == 0 {
         return format!("{sign}{:.0}", size.round());
     }
-    let (whole, fraction) = (size.trunc(), (size.fract() * scale as f64).round());
-    let (whole, fraction) = if fraction >= scale as f64 { (whole + 1.0, 0.0) } else { (whole, fraction) };
+    #[expect(clippy::cast_precision_loss, reason = "the scale is far below 2^53")]
+    let scale = scale as f64;
+    let (whole, fraction) = (size.trunc(), (size.fract() * scale).round());
+    let (whole, fraction) = if fraction >= scale { (whole + 1.0, 0.0) } else { (whole, fraction) };
     format!("{sign}{whole:.0}.{fraction:0>decimals$.0}")
 }
 

@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Dialect, Error, Form, Shape, ToolInfo};
+use super::{Error, Form, Shape, ToolInfo};
 use crate::reasons::Reason;
 use crate::signature;
 use crate::text::Span;
@@ -63,13 +63,14 @@ pub fn uses(forms: &[Form]) -> bool {
     })
 }
 
-/// Translates a program. Bare calls of tools and bare names of inputs are understood only in [`Dialect::Legacy`].
+/// Translates a program; without a hint there was nothing to translate. Bare calls of tools and bare names of inputs count when
+/// the name means nothing else.
 ///
 /// Fails with `type_error` when `call` names its tool by something else than a literal string, and with `invalid_form`
 /// or `invalid_arity` when a predicate is not written as it was.
-pub fn translate(forms: &[Form], names: LegacyNames<'_>, dialect: Dialect) -> Result<Translation, Error> {
+pub fn translate(forms: &[Form], names: LegacyNames<'_>) -> Result<Translation, Error> {
     let bound = names::bound(forms);
-    let mut translator = Translator { names, dialect, bound, hints: Vec::new(), hinted: BTreeSet::new() };
+    let mut translator = Translator { names, bound, hints: Vec::new(), hinted: BTreeSet::new() };
     let forms = translator.all(forms)?;
     Ok(Translation { forms, hints: translator.hints })
 }
@@ -99,7 +100,6 @@ fn list(parts: Vec<Form>, span: Span) -> Form {
 
 struct Translator<'a> {
     names: LegacyNames<'a>,
-    dialect: Dialect,
     /// The names that the program binds anywhere; they mean what the program says.
     bound: HashSet<Keyword>,
     hints: Vec<Hint>,
@@ -148,7 +148,7 @@ impl Translator<'_> {
                 self.hint(span, format!("`{name}` is gone; combine tests with `and`, `or` and `not` in one function"));
                 return combined;
             }
-            if self.dialect == Dialect::Legacy && (self.names.input)(name) {
+            if (self.names.input)(name) {
                 self.hint(span, format!("`{name}` is written `data/{name}` now"));
                 return symbol(&format!("data/{name}"), span);
             }
@@ -211,7 +211,7 @@ impl Translator<'_> {
                 if let Some(key) = name.strip_prefix(CONTEXT).filter(|key| *key != "last-result") {
                     self.hint(span, format!("`(ctx/{key} …)` is written `(tool/{key} …)` now"));
                     parts[0] = symbol(&format!("tool/{key}"), head_span);
-                } else if is_free && self.dialect == Dialect::Legacy && self.is_tool(name) {
+                } else if is_free && self.is_tool(name) {
                     self.hint(span, format!("`({name} …)` is written `(tool/{name} …)` now"));
                     let arguments = self.named(name, &parts.split_off(1), span)?;
                     parts[0] = symbol(&format!("tool/{name}"), head_span);

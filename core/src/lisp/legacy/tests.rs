@@ -8,7 +8,7 @@ fn tool(name: &str, signature: Option<&str>) -> ToolInfo {
 }
 
 /// In a world with the tools search, fetch and log, the inputs query, user and search-terms, and `total` in memory.
-fn translated(source: &str, dialect: Dialect) -> Result<Translation, Error> {
+fn translated(source: &str) -> Result<Translation, Error> {
     let tools = [tool("search", None), tool("fetch", Some("(url :string, depth :int?) -> :any")), tool("log", None)];
     let names = LegacyNames {
         tools: &tools,
@@ -16,7 +16,7 @@ fn translated(source: &str, dialect: Dialect) -> Result<Translation, Error> {
         memory: &|name| name == "total",
         language: &|name| ["map", "filter", "count", "let", "fn", "or", "def", "do", "str", "="].contains(&name),
     };
-    translate(&read(source, Budget::default())?, names, dialect)
+    translate(&read(source, Budget::default())?, names)
 }
 
 fn text(forms: &[Form]) -> String {
@@ -38,9 +38,9 @@ fn one(form: &Form) -> String {
     }
 }
 
-fn becomes(table: &[(&str, &str)], dialect: Dialect) {
+fn becomes(table: &[(&str, &str)]) {
     for (source, expected) in table {
-        let translation = translated(source, dialect).map_err(|error| error.message());
+        let translation = translated(source).map_err(|error| error.message());
         assert_eq!(translation.map(|translation| text(&translation.forms)), Ok((*expected).into()), "{source}");
     }
 }
@@ -71,7 +71,7 @@ fn shipped_forms_become_modern_ones() {
         ("(search query)", "(search query)"),
         ("(memory/get k)", "(memory/get k)"),
     ];
-    becomes(&table, Dialect::Auto);
+    becomes(&table);
 }
 
 #[test]
@@ -82,11 +82,11 @@ fn names_that_the_program_binds_are_its_own() {
         ("(fn [{:keys [query] search :s}] (search query))", "(fn [{:keys [query] search :s}] (search query))"),
         ("(for [x [1] :let [user x]] user)", "(for [x [1] :let [user x]] user)"),
     ];
-    becomes(&table, Dialect::Legacy);
+    becomes(&table);
 }
 
 #[test]
-fn bare_tools_and_inputs_are_understood_in_the_legacy_dialect_only() {
+fn bare_tools_and_inputs_are_understood() {
     let table = [
         ("(search query)", "(tool/search {:query data/query})"),
         ("(search {:q query})", "(tool/search {:q data/query})"),
@@ -98,27 +98,24 @@ fn bare_tools_and_inputs_are_understood_in_the_legacy_dialect_only() {
         ("(search \"text\")", "(tool/search \"text\")"),
         ("(str user total unknown)", "(str data/user total unknown)"),
     ];
-    becomes(&table, Dialect::Legacy);
+    becomes(&table);
 }
 
 #[test]
 fn predicates_become_functions() {
     let start = "(let [field′ :status b′ \"open\" plain′ (fn [x′]";
-    let found = translated("(where :status = \"open\")", Dialect::Auto).map(|it| text(&it.forms)).unwrap_or_default();
+    let found = translated("(where :status = \"open\")").map(|it| text(&it.forms)).unwrap_or_default();
     assert!(found.starts_with(start), "{found}");
-    becomes(
-        &[
-            ("(where [:a :b])", "(let [field′ [:a :b]] (fn [row′] (core/boolean (core/get row′ field′))))"),
-            ("(all-of)", "((fn [& tests′] (fn [row′] (core/every? (fn [test′] (test′ row′)) tests′))))"),
-            ("(pluck \"n\" xs)", "(map (let [field′ \"n\"] (fn [row′] (core/get row′ field′))) xs)"),
-        ],
-        Dialect::Auto,
-    );
+    becomes(&[
+        ("(where [:a :b])", "(let [field′ [:a :b]] (fn [row′] (core/boolean (core/get row′ field′))))"),
+        ("(all-of)", "((fn [& tests′] (fn [row′] (core/every? (fn [test′] (test′ row′)) tests′))))"),
+        ("(pluck \"n\" xs)", "(map (let [field′ \"n\"] (fn [row′] (core/get row′ field′))) xs)"),
+    ]);
 }
 
 #[test]
 fn old_forms_that_never_worked_fail() {
-    let reason = |source: &str| translated(source, Dialect::Legacy).map(|_| ()).map_err(|error| error.reason);
+    let reason = |source: &str| translated(source).map(|_| ()).map_err(|error| error.reason);
     for source in ["(call search)", "(call :search)", "(call)", "(call (str \"a\") {})"] {
         assert_eq!(reason(source), Err(Reason::TypeError), "{source}");
     }
@@ -131,7 +128,7 @@ fn old_forms_that_never_worked_fail() {
 #[test]
 fn hints_name_the_modern_form_once() {
     let source = "(call \"search\") (call \"search\") ctx/query";
-    let hints = translated(source, Dialect::Auto).map(|it| it.hints).unwrap_or_default();
+    let hints = translated(source).map(|it| it.hints).unwrap_or_default();
     let shown: Vec<_> = hints.iter().map(|hint| (hint.span.text(source), hint.text.as_str())).collect();
     assert_eq!(
         shown,

@@ -30,7 +30,19 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
 
 fn returned(card: &EndCard, columns: usize) -> Vec<Row> {
     let answer = card.end.value.as_ref().map(JsonText::json).unwrap_or_default();
-    value(&answer, columns)
+    let mut rows = value(&answer, columns);
+    if let Some(summary) = &card.end.summary {
+        rows.extend(prose(vec![Piece::literal(Role::Dim, "summary  ")], summary, Role::Text, columns));
+    }
+    if let Some(refs) = &card.end.refs {
+        rows.push(Row::new([Piece::literal(Role::Dim, "refs")]));
+        rows.extend(indent(value(&refs.json(), columns.saturating_sub(2)), 2));
+    }
+    if let Some(turn) = card.end.from_turn {
+        let text = format!("the value of turn {turn}: the turns were used up before `return`");
+        rows.extend(prose(vec![Piece::literal(Role::Warn, "! ")], &text, Role::Text, columns));
+    }
+    rows
 }
 
 fn failed(fail: &ErrorRecord, columns: usize) -> Vec<Row> {
@@ -64,6 +76,11 @@ fn usage(card: &EndCard) -> String {
     let mut parts = vec![plural(u64::from(usage.totals.turns), "turn")];
     if let Some(tokens) = usage.totals.tokens {
         parts.push(format!("{} tokens in · {} out", count(tokens.input), count(tokens.output)));
+    }
+    if let Some(below) = usage.children {
+        let tokens = below.tokens.map(|t| format!(", {} tokens in, {} out", count(t.input), count(t.output)));
+        let turns = plural(u64::from(below.turns), "turn");
+        parts.push(format!("agents below: {turns}{}", tokens.unwrap_or_default()));
     }
     if card.cost.is_some() {
         parts.push(format!("cost {}", cost(card.cost)));

@@ -6,6 +6,7 @@ mod request;
 mod start;
 mod turn;
 mod wire;
+mod work;
 
 use super::card::{Card, MessageStore};
 use super::cell::View;

@@ -42,6 +42,13 @@ pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
         };
         rows.extend(body);
     }
+    for tool in &card.tools {
+        rows.push(heading(&format!("tool · {}", tool.name), &size(tool.parameters.as_str().len() as u64)));
+        if let Some(text) = &tool.description {
+            rows.extend(frame.text(text, Language::Plain));
+        }
+        rows.extend(frame.text(tool.parameters.as_str(), Language::Json));
+    }
     if let Ok(options) = serde_json::to_string(&card.options)
         && options != "{}"
     {

@@ -15,6 +15,9 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     } else {
         format!("{} · {}", plural(fields, "field"), size(start.context.as_str().len() as u64))
     };
+    if frame.at.is_call() {
+        return below(start, frame);
+    }
     let mut rows = vec![
         Row::new([frame.mark(), Piece::literal(Role::Title, "Input     "), Piece::new(Role::Dim, &what)])
             .ending([Piece::new(Role::Dim, frame.at.as_str())]),
@@ -31,6 +34,19 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
         ];
         let about = about.into_iter().chain(limits).collect::<Vec<_>>().join(" · ");
         rows.extend(indent(prose(Vec::new(), &about, Role::Dim, frame.body()), 3));
+    }
+    rows
+}
+
+/// The start of an agent below another: who it is, and what it was given. Folded, it hides the whole run.
+fn below(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
+    let about = format!("  {} · {}", start.mode, start.model.alias);
+    let mut rows =
+        vec![frame.header(&format!("Agent {}", start.agent.name)).ending([Piece::new(Role::Dim, frame.at.as_str())])];
+    rows[0].left.push(Piece::new(Role::Dim, &about));
+    if frame.open && start.context.as_str() != "{}" {
+        let short = crate::workbench::wording::in_short(&start.context, 400);
+        rows.extend(indent(prose(Vec::new(), &short, Role::Dim, frame.body()), 3));
     }
     rows
 }

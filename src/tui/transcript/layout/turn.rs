@@ -1,21 +1,28 @@
 //! A turn: what was answered, what was found in it, how it was checked, what went wrong.
 
 use ptc_core::text::LineCol;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::block::{error, indent, json_rows, prose};
-use super::{Frame, Laid, Streamed, wire};
+use super::{Frame, Laid, Streamed, wire, work};
 use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::card::{Attempt, Progress, TurnCard};
+use crate::tui::transcript::card::{Attempt, Part, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, duration, plural, running};
-use crate::tui::transcript::partial::Reading;
-use crate::tui::transcript::wrapped::Wrapped;
+use crate::tui::transcript::partial::{self, Reading};
+use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::workbench::wording;
 use ptc_core::text::width::width;
 
 pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
+    if card.part == Part::After {
+        let rows = if card.outline.is_some() || frame.view == View::Wire { Vec::new() } else { after(card, frame) };
+        return indent(rows, 3).into();
+    }
     let mut head = vec![header(card, frame)];
     if !frame.open {
         return head.into();
@@ -27,6 +34,9 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     if frame.view == View::Wire {
         head.extend(wire::rows(card, frame));
         return head.into();
+    }
+    if let Some(done) = &card.compaction {
+        head.extend(indent(work::compaction(done, frame.body()), 3));
     }
     let counted = card.counted_attempt(frame.over);
     let earlier = card.attempts.len() - usize::from(counted.is_some());
@@ -40,12 +50,16 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
         (None, Some(attempt)) if !attempt.text.is_empty() => Some(Streamed {
             text: &attempt.text,
             columns: frame.body(),
-            look: frame.look(Language::Json),
+            look: frame.look(language(card)),
             attempt: attempt.number,
         }),
         _ => None,
     };
-    Laid { head, streamed, tail: indent(tail(card, frame), 3) }
+    let mut tail = before(card, frame);
+    if card.part == Part::Whole {
+        tail.extend(after(card, frame));
+    }
+    Laid { head, streamed, tail: indent(tail, 3) }
 }
 
 fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
@@ -64,7 +78,21 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
         right.push(Piece::new(Role::Dim, &format!("↑ {:>5}  ↓ {:>5}  ", number(|t| t.input), number(|t| t.output))));
     }
     right.push(Piece::new(role, &format!("{state:<12}")));
-    frame.header(&format!("Turn {}", card.number)).ending(right)
+    let kind = match card.kind.as_str() {
+        "must_return" => " · must return",
+        "retry" => " · retry",
+        _ => "",
+    };
+    frame.header(&format!("Turn {}{kind}", card.number)).ending(right)
+}
+
+/// What the reply is written in.
+fn language(card: &TurnCard) -> Language {
+    match card.want.as_str() {
+        "program" => Language::Lisp,
+        "text" => Language::Plain,
+        _ => Language::Json,
+    }
 }
 
 /// The state of a turn in a word.
@@ -73,6 +101,7 @@ fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
     match progress {
         Progress::Waiting => live("waiting"),
         Progress::Asked => live("your turn"),
+        Progress::Running => live("running"),
         Progress::Streaming => live("streaming"),
         Progress::Retrying => live("retrying"),
         Progress::Checking => live("checking"),
@@ -114,9 +143,12 @@ fn dimmed(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.into_iter().map(|piece| Piece::safe(Role::Dim, piece.text)).collect()
 }
 
-/// The JSON that was read, when some was.
+/// The program or the JSON that was read, when some was.
 fn found(card: &TurnCard, columns: usize) -> Option<Vec<Row>> {
     let extract = card.extract.as_ref().filter(|extract| extract.error.is_none())?;
+    if let Some(program) = card.program_text() {
+        return Some(Wrapped::of(program.trim_end(), columns, Look::Rich(Language::Lisp)));
+    }
     let text = match &extract.repaired {
         Some(Kept::Whole(text)) => text.as_str(),
         Some(Kept::Head { head, .. }) => head.as_str(),
@@ -125,18 +157,64 @@ fn found(card: &TurnCard, columns: usize) -> Option<Vec<Row>> {
             card.reply().get(start..end)?
         }
     };
-    Some(json_rows(text, columns))
+    match extract.kind.as_str() {
+        "text" => None,
+        "control" => Some(control(text, columns)),
+        _ => Some(json_rows(text, columns)),
+    }
 }
 
-fn tail(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
+/// A control object: the thought as text, the rest as JSON.
+fn control(text: &str, columns: usize) -> Vec<Row> {
+    let Ok(object) = ptc_core::value::json::parse(text) else { return json_rows(text, columns) };
+    let thought = object.get("thought").and_then(Json::as_str).unwrap_or_default();
+    let mut rows = if thought.is_empty() {
+        Vec::new()
+    } else {
+        prose(vec![Piece::literal(Role::Accent, "… ")], thought, Role::Text, columns)
+    };
+    let others = object.members().unwrap_or_default().iter();
+    let others = others.filter(|member| member.key != "thought" && member.value.node != Node::Null);
+    let others = Json::object(others.map(|member| (member.key.clone(), member.value.clone())));
+    rows.extend(json_rows(&others.to_text(), columns));
+    rows
+}
+
+/// Behind the reply: what the turn is doing, how the reply was read, the calls that were made.
+fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
     let mut rows = Vec::new();
     let progress = card.progress(frame.over);
+    let thought =
+        (progress == Progress::Streaming && card.want == "control_json").then(|| card.last_attempt()).flatten();
+    if let Some(thought) = thought.and_then(|attempt| attempt.reading.as_ref()?.thought()) {
+        rows.extend(prose(vec![Piece::literal(Role::Accent, "… ")], &thought, Role::Text, columns));
+    }
     if let Some(line) = going_on(card, progress, frame.now_ms) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "● ")], &line, Role::Dim, columns));
     }
     if let Some(extract) = &card.extract {
         rows.extend(read_from(extract, card.reply(), columns));
+    }
+    rows.extend(work::calls(card, frame.over, frame.now_ms, columns));
+    for (_, question, answer) in &card.questions {
+        rows.extend(work::question(question, answer.as_ref(), columns));
+    }
+    rows
+}
+
+/// What came of the turn.
+fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
+    let columns = frame.body();
+    let mut rows = Vec::new();
+    if let Some(end) = &card.program {
+        rows.extend(work::program(end, card.program_text(), columns));
+    }
+    if let Some(change) = &card.memory {
+        rows.extend(work::memory(change, columns));
+    }
+    if let Some(plan) = &card.plan {
+        rows.extend(work::plan(plan, columns));
     }
     for check in &card.checks {
         rows.extend(issues(check, columns));
@@ -165,13 +243,28 @@ fn tail(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
 fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> {
     match progress {
         Progress::Waiting => Some(format!("{}waiting for the model", attempt(card))),
+        Progress::Asked if card.questions.iter().any(|(.., answer)| answer.is_none()) => None,
         Progress::Asked => Some("waiting for you: you are the model".to_owned()),
         Progress::Streaming => {
             let which = attempt(card);
             let attempt = card.last_attempt()?;
-            let said = attempt.reading.as_ref().map(Reading::describe).unwrap_or_default();
+            if attempt.text.is_empty() {
+                return Some(format!("{which}calling {}", wording::cut(&attempt.calling, 120)));
+            }
+            let said = match card.want.as_str() {
+                "program" => {
+                    partial::program(&attempt.text).map_or_else(|| "no program yet".to_owned(), partial::program_state)
+                }
+                "text" => "text".to_owned(),
+                _ => attempt.reading.as_ref().map(Reading::describe).unwrap_or_default(),
+            };
             Some(format!("{which}{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
         }
+        Progress::Running => match card.calls.iter().filter(|call| call.status.is_none()).count() {
+            0 => Some("the program runs".to_owned()),
+            1 => None,
+            calls => Some(format!("{calls} calls at the same time")),
+        },
         Progress::Retrying => {
             let (wait, until_ms) = card.wait.as_ref()?;
             let left = crate::event::elapsed_ms(now_ms, *until_ms);
@@ -198,6 +291,9 @@ fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
             record.message = format!("{} (reply {place})", record.message);
         }
         return error(&record, columns);
+    }
+    if extract.kind == "text" {
+        return Vec::new();
     }
     let rule = match extract.rule.as_deref() {
         Some("whole") => "the whole reply".to_owned(),

@@ -1,0 +1,127 @@
+//! Agents behind tools that have a file of their own: read together with the file that names them, so that a definition stands
+//! alone wherever it is recorded.
+//!
+//! In: a tool's table with `kind = "agent"` and `file`. Out: the same with that file's agent as its table `agent`; and back.
+//! It must never follow files in a circle.
+
+use std::path::{Path, PathBuf};
+
+use ptc_core::value::Json;
+
+use super::file::read_from;
+use super::{Agent, Tool};
+use crate::config::document::{self, Entry, Problem, Problems};
+use crate::tool::SELF;
+
+/// How deep files may name each other.
+const DEEPEST: usize = 8;
+/// Largest definition, with everything it holds, in bytes.
+const LARGEST_BYTES: usize = 1 << 20;
+
+/// Where a definition is read from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Source {
+    /// What relative names start from.
+    pub(super) folder: PathBuf,
+    /// The files that led here, the outermost first.
+    files: Vec<PathBuf>,
+}
+
+impl Source {
+    /// A text whose files lie in this folder.
+    pub(super) fn folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), files: Vec::new() }
+    }
+
+    /// A file; when there is none of this name, a text that is called so.
+    pub(super) fn file(path: &Path) -> Self {
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Self { folder, files: path.canonicalize().into_iter().collect() }
+    }
+
+    /// The file that a tool names.
+    fn below(&self, entry: &Entry<'_>, name: &str) -> Result<Self, Problem> {
+        let named = |problem: String| entry.problem(format!("`{}.file` names {problem}", entry.path));
+        let path = self.folder.join(name);
+        let file = path
+            .canonicalize()
+            .map_err(|error| named(format!("the file {}, which cannot be read: {error}", path.display())))?;
+        if self.files.contains(&file) {
+            let way: Vec<_> = self.files.iter().chain([&file]).map(|file| short(file)).collect();
+            return Err(named(format!(
+                "a file that leads back to itself: {}; an agent that calls itself writes file = \"{SELF}\"",
+                way.join(" → ")
+            )));
+        }
+        if self.files.len() > DEEPEST {
+            return Err(named(format!("a file more than {DEEPEST} files deep; put agents into fewer files")));
+        }
+        let files = self.files.iter().cloned().chain([file]).collect();
+        Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), files })
+    }
+}
+
+fn short(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A tool's table with the agent of its file, when it names one and does not hold it yet.
+pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Problem> {
+    let text = |key: &str| entry.json.get(key).and_then(Json::as_str);
+    let (Some("agent"), Some(name), None) = (text("kind"), text("file"), entry.json.get("agent")) else {
+        return Ok(entry.json.clone());
+    };
+    if name == SELF {
+        return Ok(entry.json.clone());
+    }
+    let below = source.below(entry, name)?;
+    let path = source.folder.join(name);
+    let problem = |message: String| entry.problem(format!("`{}.file`: {message}", entry.path));
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| problem(format!("{} cannot be read: {error}", path.display())))?
+        .replace("\r\n", "\n");
+    let mut problems = Problems::default();
+    let agent = read_from(Agent::named_after(&path), &text, &below, &mut problems);
+    let agent =
+        problems.or_first(agent, &path.display().to_string(), &text).map_err(|error| problem(error.to_string()))?;
+    let whole = agent.to_toml();
+    if whole.len() > LARGEST_BYTES {
+        return Err(problem(format!(
+            "{} is {} bytes with the agents in it; at most {LARGEST_BYTES} are allowed",
+            path.display(),
+            whole.len()
+        )));
+    }
+    let table = document::parse(&whole).map_err(|found| problem(found.message))?;
+    let members = entry.json.members().unwrap_or_default().iter();
+    let members = members.map(|member| (member.key.clone(), member.value.clone()));
+    Ok(Json::object(members.chain([("agent".to_owned(), table)])))
+}
+
+impl Agent {
+    /// The definition as its file says it: agents that stand in files of their own are left out.
+    pub(super) fn without_files(&self) -> Self {
+        let tools = self
+            .tools
+            .iter()
+            .map(|tool| Tool { name: tool.name.clone(), definition: without_agent(&tool.definition) })
+            .collect();
+        let modes = self.modes.iter().map(|(mode, overrides)| {
+            let members = overrides.members().unwrap_or_default().iter().map(|member| {
+                let tools = member.value.members().filter(|_| member.key == "tools");
+                let bare = tools
+                    .map(|tools| Json::object(tools.iter().map(|tool| (tool.key.clone(), without_agent(&tool.value)))));
+                (member.key.clone(), bare.unwrap_or_else(|| member.value.clone()))
+            });
+            (*mode, Json::object(members.collect::<Vec<_>>()))
+        });
+        let modes = modes.collect();
+        Self { tools, modes, ..self.clone() }
+    }
+}
+
+fn without_agent(tool: &Json) -> Json {
+    let has_file = tool.get("file").is_some();
+    let members = tool.members().unwrap_or_default().iter().filter(|member| !(has_file && member.key == "agent"));
+    Json::object(members.map(|member| (member.key.clone(), member.value.clone())).collect::<Vec<_>>())
+}

@@ -1,0 +1,257 @@
+//! What the linear face says of programs, tools, people and agents below.
+
+use super::*;
+use crate::event::{
+    AgentRecord, AnswerGiven, CallStatus, CompactionDone, ErrorRecord, Extract, JsonText, Kept, MemoryChange,
+    ModelRecord, PlanState, ProgramEnd, QuestionAsked, ToolCall, ToolEnd, Totals, TurnStart, UsageRecord,
+};
+
+fn printed(events: impl IntoIterator<Item = (&'static str, Event)>) -> String {
+    let mut out = Vec::new();
+    let mut printer = Printer::new(&mut out, false);
+    for (seq, (at, event)) in events.into_iter().enumerate() {
+        printer.print(&Envelope { seq: seq as u64, at_ms: 0, address: Address::from(at), event });
+    }
+    drop(printer);
+    String::from_utf8(out).unwrap()
+}
+
+fn text(source: &str) -> JsonText {
+    JsonText::of(&ptc_core::value::json::parse(source).unwrap())
+}
+
+fn start(agent: &str, mode: &str) -> Event {
+    let agent = AgentRecord { name: agent.to_owned(), ..AgentRecord::default() };
+    let model = ModelRecord { alias: "demo".to_owned(), ..ModelRecord::default() };
+    RunStart { agent, mode: mode.to_owned(), model, ..RunStart::default() }.into()
+}
+
+fn reply(text: &str) -> Event {
+    let lens = vec![u32::try_from(text.len()).unwrap()];
+    ReplyPart { attempt: 1, kind: PartKind::Text, text: text.to_owned(), lens, ms: vec![0] }.into()
+}
+
+fn found(span: (usize, usize)) -> Event {
+    Extract { kind: "program".to_owned(), span: Some(span), ..Extract::default() }.into()
+}
+
+fn call(name: &str, args: &str) -> Event {
+    ToolCall { name: name.to_owned(), args: text(args), ..ToolCall::default() }.into()
+}
+
+fn answered(result: &str, ms: u64, cached: bool) -> Event {
+    ToolEnd { result: Some(text(result)), ms, cached, ..ToolEnd::default() }.into()
+}
+
+fn error(reason: &str, message: &str) -> ErrorRecord {
+    ErrorRecord { reason: reason.to_owned(), message: message.to_owned(), ..ErrorRecord::default() }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn a_turn_with_a_program_is_told_in_short_lines() {
+    let rows = format!("[{}]", vec![r#"{"id":1}"#; 60].join(","));
+    let program = "(let [a 1] (println a) (println (tool/orders {:region \"north\"})) (return {:sum (reduce + [1 2 3 4 5 6 7 8 9 10])}))";
+    let said = printed([
+        ("r0", start("sales", "ptc_lisp")),
+        ("r0/t1", TurnStart { kind: "must_return".to_owned(), ..TurnStart::default() }.into()),
+        ("r0/t1", reply(program)),
+        ("r0/t1", found((0, program.len()))),
+        ("r0/t1/c0", call("orders", r#"{"region":"north"}"#)),
+        ("r0/t1/c0", answered(&rows, 34, false)),
+        ("r0/t1/c1", call("orders", r#"{"region":"north"}"#)),
+        ("r0/t1/c1", answered("[]", 0, true)),
+        ("r0/t1/c2", call("order", "{}")),
+        (
+            "r0/t1/c2",
+            ToolEnd {
+                status: CallStatus::Refused,
+                error: Some(error("unknown_tool", "no `order`")),
+                ..ToolEnd::default()
+            }
+            .into(),
+        ),
+        (
+            "r0/t1",
+            ProgramEnd {
+                status: "return".to_owned(),
+                value: Some(Kept::Whole("{:sum 55}".to_owned())),
+                prints: owned(&["1", "two\nlines", "3", "4", "5"]),
+                warnings: owned(&["`call` is an older form"]),
+                ..ProgramEnd::default()
+            }
+            .into(),
+        ),
+        (
+            "r0/t1",
+            MemoryChange {
+                set: vec![("rows".to_owned(), Kept::Whole("[1 2]".to_owned()))],
+                del: owned(&["old"]),
+                ..MemoryChange::default()
+            }
+            .into(),
+        ),
+        (
+            "r0/t1",
+            PlanState {
+                items: vec![
+                    ("1".to_owned(), "Load".to_owned(), Some("done it".to_owned())),
+                    ("2".to_owned(), "Add".to_owned(), None),
+                ],
+            }
+            .into(),
+        ),
+    ]);
+    let lines: Vec<&str> = said.lines().collect();
+    let at = lines.iter().position(|line| line.starts_with("  call orders")).unwrap();
+    assert_eq!(lines[..2], ["sales · ptc_lisp · demo", "turn 1 (must return)"]);
+    assert!(lines.contains(&"  program") && lines.contains(&"    (let [a 1]"), "{said}");
+    assert_eq!(
+        lines[at..],
+        [
+            "  call orders {\"region\":\"north\"}",
+            "    ✓ c0 → 60 items, 541 B (34 ms)",
+            "  call orders {\"region\":\"north\"}",
+            "    ✓ c1 → [] (cached)",
+            "  call order {}",
+            "    ✗ c2 → refused: unknown_tool: no `order`",
+            "  prints 1",
+            "  prints two lines",
+            "  prints 3",
+            "  … 2 more printed",
+            "  return {:sum 55}",
+            "  ! `call` is an older form",
+            "  memory + rows [1 2]",
+            "  memory - old",
+            "  plan 1 of 2 done",
+            "    [x] 1 Load — done it",
+            "    [ ] 2 Add",
+        ]
+    );
+}
+
+#[test]
+fn an_error_shows_its_place_in_the_program() {
+    let program = "(def n 1)\n(reduce + (map :totl rows))";
+    let said = printed([
+        ("r0/t1", reply(program)),
+        ("r0/t1", found((0, program.len()))),
+        (
+            "r0/t1",
+            ProgramEnd {
+                status: "error".to_owned(),
+                error: Some(error("type_error", "+ expects numbers")),
+                span: Some((25, 30)),
+                ..ProgramEnd::default()
+            }
+            .into(),
+        ),
+    ]);
+    let lines: Vec<&str> = said.lines().skip(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "  ✗ type_error: + expects numbers (line 2, column 16)",
+            "      2 | (reduce + (map :totl rows))",
+            "        |                ^^^^^",
+        ]
+    );
+}
+
+#[test]
+fn agents_below_stand_to_the_right_and_do_not_end_the_run() {
+    let below = Totals { turns: 1, requests: 1, tokens: None };
+    let usage = UsageRecord {
+        totals: Totals { turns: 2, ..Totals::default() },
+        children: Some(below),
+        ..UsageRecord::default()
+    };
+    let said = printed([
+        ("r0", start("boss", "ptc_lisp")),
+        ("r0/t1/c0", call("helper", r#"{"text":"x"}"#)),
+        ("r0/t1/c0", start("helper", "json")),
+        ("r0/t1/c0/t1", TurnStart::default().into()),
+        ("r0/t1/c0/t1", reply("{}")),
+        ("r0/t1/c0", RunEnd { fail: Some(error("validation_error", "no")), ..RunEnd::default() }.into()),
+        ("r0/t1/c0", answered("{}", 5, false)),
+        (
+            "r0",
+            RunEnd {
+                summary: Some("all well".to_owned()),
+                refs: Some(text(r#"{"id":7}"#)),
+                from_turn: Some(1),
+                usage,
+                ..RunEnd::default()
+            }
+            .into(),
+        ),
+    ]);
+    let expected = "\
+boss · ptc_lisp · demo
+  call helper {\"text\":\"x\"}
+    agent helper · json · demo
+    turn 1
+      | {}
+    ✗ validation_error after 0 turns, 0.0 s: no
+    ✓ c0 → {} (5 ms)
+✓ returned after 2 turns, 0.0 s with the value of turn 1
+  summary all well
+  refs {\"id\":7}
+  agents below: 1 turn
+";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn questions_answers_and_shortened_histories_are_told() {
+    let question = QuestionAsked { kind: "ask".to_owned(), text: "Which?".to_owned(), options: owned(&["a", "b"]) };
+    let done = CompactionDone {
+        strategy: "trim".to_owned(),
+        reason: "turn_pressure".to_owned(),
+        messages_before: 12,
+        messages_after: 5,
+        tokens_before: 4_100,
+        tokens_after: 1_300,
+        counts: Vec::new(),
+    };
+    let said = printed([
+        ("r0/t1", done.into()),
+        ("r0/t1/c0/q0", question.into()),
+        ("r0/t1/c0/q0", AnswerGiven { by: "person".to_owned(), value: text(r#""a""#) }.into()),
+    ]);
+    assert_eq!(
+        said,
+        "  history shortened (trim, turn pressure): 12 → 5 messages, ~4100 → ~1300 tokens\n  asks: Which? (a | b)\n  answered by person: \"a\"\n"
+    );
+}
+
+#[test]
+fn nothing_from_outside_acts_on_the_terminal() {
+    let hostile = "x\u{1b}]0;t\u{7}\u{202e}";
+    let quoted = ptc_core::value::Json::str(hostile).to_text();
+    let said = printed([
+        ("r0/t1/c0", call(hostile, &quoted)),
+        ("r0/t1/c0", answered(&quoted, 1, false)),
+        (
+            "r0/t1",
+            ProgramEnd {
+                value: Some(Kept::Whole(hostile.to_owned())),
+                prints: owned(&[hostile]),
+                error: Some(error(hostile, hostile)),
+                warnings: owned(&[hostile]),
+                summaries: vec![(hostile.to_owned(), hostile.to_owned())],
+                ..ProgramEnd::default()
+            }
+            .into(),
+        ),
+        ("r0/t1", PlanState { items: vec![(hostile.to_owned(), hostile.to_owned(), None)] }.into()),
+        (
+            "r0/t1/q0",
+            QuestionAsked { text: hostile.to_owned(), options: owned(&[hostile]), ..QuestionAsked::default() }.into(),
+        ),
+    ]);
+    assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{said:?}");
+}

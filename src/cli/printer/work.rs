@@ -1,0 +1,174 @@
+//! What a turn did, in a line or two each: program, calls, prints, value, memory, questions, checklist, compaction.
+
+use std::io::Write;
+
+use ptc_core::lisp::format;
+use ptc_core::text::SafeText;
+use ptc_core::text::width::width;
+
+use super::Printer;
+use crate::event::{
+    Address, AnswerGiven, CallStatus, CompactionDone, Extract, JsonText, MemoryChange, PlanState, ProgramEnd,
+    QuestionAsked, RunEnd, ToolCall, ToolEnd,
+};
+use crate::workbench::format::plural;
+use crate::workbench::wording::{self, Excerpt, cut};
+
+/// Characters of a value, an argument or a text that are printed.
+pub(super) const LONGEST: usize = 200;
+/// Items of a list of texts that are printed.
+const ITEMS: usize = 3;
+/// Columns that a program is laid out within.
+const COLUMNS: usize = 96;
+
+/// A text on one line, cut.
+fn short(text: &str) -> String {
+    cut(SafeText::single_line(text.trim()).as_str(), LONGEST)
+}
+
+impl<W: Write> Printer<W> {
+    /// The program laid out, unless it stands above in the same way.
+    pub(super) fn program(&mut self, at: &Address, extract: &Extract) {
+        let reply = self.replies.get(at).map(|(_, text)| text.as_str()).unwrap_or_default();
+        let Some(program) = wording::program(extract, reply) else { return };
+        let laid = format::program(program, COLUMNS).unwrap_or_else(|| program.to_owned());
+        if reply.contains(laid.trim()) {
+            return;
+        }
+        let lines: Vec<String> = laid.trim_end().lines().map(|line| format!("    {line}")).collect();
+        self.line(&format!("  program\n{}", lines.join("\n")));
+    }
+
+    pub(super) fn call(&mut self, call: &ToolCall) {
+        let args = wording::in_short(&call.args, LONGEST);
+        let effect = if call.effectful { " (changes something outside)" } else { "" };
+        self.line(&format!("  call {} {args}{effect}", call.name));
+    }
+
+    pub(super) fn call_end(&mut self, at: &Address, end: &ToolEnd) {
+        let mark = if end.status == CallStatus::Ok { self.marks.good } else { self.marks.bad };
+        let time = if end.cached { "cached".to_owned() } else { format!("{} ms", end.ms) };
+        let said = match end.status {
+            CallStatus::Refused => format!("refused: {}", wording::outcome(end, LONGEST)),
+            CallStatus::Cancelled => "stopped".to_owned(),
+            CallStatus::Unknown => "nobody knows how it ended".to_owned(),
+            CallStatus::Ok | CallStatus::Error => format!("{} ({time})", short(&wording::outcome(end, LONGEST))),
+        };
+        let number = at.as_str().rsplit('/').next().unwrap_or_default();
+        self.line(&format!("    {mark} {number} → {said}"));
+    }
+
+    pub(super) fn question(&mut self, question: &QuestionAsked) {
+        let options =
+            if question.options.is_empty() { String::new() } else { format!(" ({})", question.options.join(" | ")) };
+        self.line(&format!("  asks: {}{options}", question.text));
+    }
+
+    pub(super) fn answer(&mut self, answer: &AnswerGiven) {
+        self.line(&format!("  answered by {}: {}", answer.by, short(answer.value.as_str())));
+    }
+
+    pub(super) fn program_end(&mut self, at: &Address, end: &ProgramEnd) {
+        for print in end.prints.iter().take(ITEMS) {
+            self.line(&format!("  prints {}", short(print)));
+        }
+        if let Some(more) = end.prints.len().checked_sub(ITEMS).filter(|more| *more > 0) {
+            self.line(&format!("  … {more} more printed"));
+        }
+        if let Some(value) = &end.value {
+            let word = if end.status == "return" || end.status == "fail" { end.status.as_str() } else { "value" };
+            self.line(&format!("  {word} {}", short(value.text())));
+        }
+        if let Some(error) = &end.error {
+            let excerpt = end.span.and_then(|span| Excerpt::of(self.programs.get(at)?, span));
+            let place = excerpt.as_ref().map(|found| format!(" ({})", found.place));
+            let place = place.filter(|_| !error.message.contains("line ")).unwrap_or_default();
+            self.line(&format!("  {} {}: {}{place}", self.marks.bad, error.reason, error.message));
+            if let Some(found) = excerpt {
+                self.excerpt(&found);
+            }
+            if let Some(hint) = wording::own_hint(error) {
+                self.line(&format!("    {hint}"));
+            }
+            if let Some(details) = &error.details {
+                self.line(&format!("    {}", wording::in_short(details, LONGEST)));
+            }
+        }
+        for (id, text) in &end.summaries {
+            self.line(&format!("  done {id}: {}", short(text)));
+        }
+        for warning in &end.warnings {
+            self.line(&format!("  {} {warning}", self.marks.warning));
+        }
+    }
+
+    /// The line of the program with a caret under what is wrong.
+    fn excerpt(&mut self, found: &Excerpt) {
+        let before = SafeText::single_line(&found.before);
+        let marked = SafeText::single_line(&found.marked);
+        let line = found.place.line;
+        self.line(&format!("    {line:>3} | {before}{marked}{}", SafeText::single_line(&found.after)));
+        let under = format!("{}{}", " ".repeat(width(&before)), "^".repeat(width(&marked).max(1)));
+        self.line(&format!("        | {under}"));
+    }
+
+    pub(super) fn memory(&mut self, change: &MemoryChange) {
+        if change.rolled_back {
+            return self.line(&format!("  {} memory: too large, the definitions are dropped", self.marks.warning));
+        }
+        let set = change.set.iter().map(|(name, value)| format!("+ {name} {}", short(value.text())));
+        let del = change.del.iter().map(|name| format!("- {name}"));
+        let all: Vec<String> = set.chain(del).collect();
+        for line in all.iter().take(ITEMS) {
+            self.line(&format!("  memory {line}"));
+        }
+        if let Some(more) = all.len().checked_sub(ITEMS).filter(|more| *more > 0) {
+            self.line(&format!("  memory … {more} more"));
+        }
+    }
+
+    pub(super) fn plan(&mut self, plan: &PlanState) {
+        let done = plan.items.iter().filter(|(.., note)| note.is_some()).count();
+        self.line(&format!("  plan {done} of {} done", plan.items.len()));
+        for (id, what, note) in &plan.items {
+            let mark = if note.is_some() { "[x]" } else { "[ ]" };
+            let note = note.as_deref().filter(|note| !note.is_empty()).map(|note| format!(" — {}", short(note)));
+            self.line(&format!("    {mark} {id} {}{}", short(what), note.unwrap_or_default()));
+        }
+    }
+
+    pub(super) fn compaction(&mut self, done: &CompactionDone) {
+        self.line(&format!(
+            "  history shortened ({}, {}): {} → {} messages, ~{} → ~{} tokens",
+            done.strategy,
+            done.reason.replace('_', " "),
+            done.messages_before,
+            done.messages_after,
+            done.tokens_before,
+            done.tokens_after
+        ));
+    }
+
+    /// What came beside the answer.
+    pub(super) fn extras(&mut self, end: &RunEnd) {
+        if let Some(summary) = &end.summary {
+            self.line(&format!("  summary {}", short(summary)));
+        }
+        if let Some(refs) = end.refs.as_ref().map(JsonText::as_str) {
+            self.line(&format!("  refs {}", short(refs)));
+        }
+        if let Some(below) = end.usage.children {
+            let tokens = below.tokens.map(|tokens| format!(", {} tokens", tokens.total())).unwrap_or_default();
+            let turns = plural(below.turns.into(), "turn");
+            self.line(&format!("  agents below: {turns}{tokens}"));
+        }
+    }
+
+    /// Keeps the program of a turn for the place of its error.
+    pub(super) fn keep_program(&mut self, at: &Address, extract: &Extract) {
+        let reply = self.replies.get(at).map(|(_, text)| text.as_str()).unwrap_or_default();
+        if let Some(program) = wording::program(extract, reply).map(str::to_owned) {
+            self.programs.insert(at.clone(), program);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Combined mode: mode `text` with the native tool `lisp_eval` next to the app's tools (agent contract §6).
+//!
+//! In: a reply with calls. Out: the result of each call. A program's `return` and `fail` only give a result: the run ends with the
+//! model's final text. Definitions stay during the run.
+
+use ptc_core::lisp::Signal;
+use ptc_core::reasons::Reason;
+use ptc_core::value::Value;
+
+use super::cycle::Cycle;
+use super::program::{failed, record};
+use super::ptc_lisp::{Work, argument, call_result};
+use super::{Halt, Input};
+use crate::event::{Address, ErrorRecord, Extract, Kept, MessagePart, NativeCall, hex_sha};
+use crate::model::Reply;
+use crate::prompt::ptc_lisp::{LISP_EVAL, feedback};
+
+/// Programs beside native calls.
+pub(super) struct Combined {
+    work: Work,
+}
+
+impl Combined {
+    /// For a run in combined mode; `None` for any other.
+    pub(super) fn begin(cycle: &Cycle<'_>, input: &Input) -> Result<Option<Self>, Halt> {
+        if !cycle.plan.is_combined() {
+            return Ok(None);
+        }
+        let (context, _) = cycle.plan.check_context(&input.context);
+        Ok(Some(Self { work: Work::begin(cycle, context, input)? }))
+    }
+
+    /// The results of the calls of this reply, when a program is among them; `None` when none is.
+    pub(super) async fn answer(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        at: &Address,
+        reply: &Reply,
+    ) -> Result<Option<Vec<String>>, Halt> {
+        let is_program = |call: &&NativeCall| call.name == LISP_EVAL;
+        let programs = reply.calls.iter().filter(is_program).count();
+        let refused = match (programs, reply.calls.len()) {
+            (0, _) => return Ok(None),
+            (1, 1) => {
+                let result = self.run(cycle, at, &reply.calls[0], reply).await?;
+                return Ok(Some(vec![result]));
+            }
+            (1, _) => ErrorRecord::new(
+                Reason::MixedWithLispEval,
+                format!("{LISP_EVAL} came together with other calls and none was made; send it alone"),
+            ),
+            (several, _) => ErrorRecord::new(
+                Reason::MultipleToolCalls,
+                format!("the reply holds {several} {LISP_EVAL} calls and none was made; send one"),
+            ),
+        };
+        cycle.emit(at, told(reply, Err(&refused))).await?;
+        let result = call_result(&self.work, Some(&refused), &refused.message);
+        Ok(Some(vec![result; reply.calls.len()]))
+    }
+
+    async fn run(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        at: &Address,
+        call: &NativeCall,
+        reply: &Reply,
+    ) -> Result<String, Halt> {
+        let program = match argument(call) {
+            Ok(program) => program,
+            Err(record) => {
+                cycle.emit(at, told(reply, Err(&record))).await?;
+                return Ok(call_result(&self.work, Some(&record), &record.message));
+            }
+        };
+        cycle.emit(at, told(reply, Ok(&program))).await?;
+        let world = self.work.world(cycle, feedback::TurnKind::Normal);
+        let before = self.work.memory.clone();
+        let outcome = cycle.run_program(at, &program, &world).await?;
+        self.work.note(&program, &outcome);
+        let (failure, parts) = match &outcome.result {
+            Err(error) => {
+                let place = error.span.map(|span| (program.as_str(), span));
+                let parts = feedback::error(cycle.plan, error.reason.name(), &error.message(), place);
+                (Some(record(error)), parts)
+            }
+            Ok((signal, value)) => {
+                self.work.accept(cycle, at, &outcome).await?;
+                self.work.remember(cycle, value);
+                let failure = (*signal == Signal::Fail).then(|| failed(value));
+                (failure, feedback::success(cycle.plan, &outcome, shown(*signal, value), &before))
+            }
+        };
+        Ok(call_result(&self.work, failure.as_ref(), &text(&parts)))
+    }
+}
+
+/// What a failed program gave is told as its failure.
+fn shown(signal: Signal, value: &Value) -> &Value {
+    const NIL: &Value = &Value::Nil;
+    if signal == Signal::Fail { NIL } else { value }
+}
+
+fn text(parts: &[MessagePart]) -> String {
+    let text = |part: &MessagePart| match part {
+        MessagePart::Text { text, .. } => text.clone(),
+        MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => String::new(),
+    };
+    parts.iter().map(text).collect()
+}
+
+fn told(reply: &Reply, program: Result<&str, &ErrorRecord>) -> Extract {
+    let candidates = u32::try_from(reply.calls.len()).unwrap_or(u32::MAX);
+    Extract {
+        kind: "program".to_owned(),
+        rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
+        candidates,
+        sha: hex_sha(reply.text.as_bytes()),
+        repaired: program.ok().map(|program| Kept::of(program.to_owned())),
+        error: program.err().cloned(),
+        ..Extract::default()
+    }
+}

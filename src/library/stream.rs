@@ -1,0 +1,64 @@
+//! A run in the background, and its events one by one.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::Stream;
+use ptc_core::reasons::Reason;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use super::Run;
+use crate::agent::Step;
+use crate::event::{Envelope, ErrorRecord};
+use crate::port::Stop;
+
+/// The events of a run in the background, in order and complete.
+pub struct Events {
+    events: UnboundedReceiver<Envelope>,
+    task: JoinHandle<Step>,
+    stop: Stop,
+}
+
+impl Run {
+    /// Starts the run on the current runtime.
+    pub fn stream(self) -> Events {
+        let (sender, events) = unbounded_channel();
+        let stop = self.doors.stop.clone();
+        // A reader that went away does not stop the run.
+        let run = self.listening(Arc::new(move |envelope: &Envelope| drop(sender.send(envelope.clone()))));
+        Events { events, task: tokio::spawn(run.into_future()), stop }
+    }
+}
+
+impl Events {
+    /// The next event; `None` when the run is over.
+    pub async fn next(&mut self) -> Option<Envelope> {
+        self.events.recv().await
+    }
+
+    /// What stops the run.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// The Step, when the run has ended.
+    pub async fn step(self) -> Step {
+        match self.task.await {
+            Ok(step) => step,
+            Err(error) => {
+                let fail = Some(ErrorRecord::new(Reason::InternalError, error.to_string()));
+                Step { fail, ..Step::default() }
+            }
+        }
+    }
+}
+
+impl Stream for Events {
+    type Item = Envelope;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Envelope>> {
+        self.events.poll_recv(context)
+    }
+}

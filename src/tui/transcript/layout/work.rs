@@ -1,0 +1,201 @@
+//! What a turn did: compaction, tool calls, questions, prints, value, error at its place, memory, checklist.
+
+use ptc_core::text::SafeText;
+use ptc_core::text::width::width;
+
+use super::block::{error, prose};
+use crate::event::{
+    AnswerGiven, CallStatus, CompactionDone, JsonText, Kept, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
+};
+use crate::tui::colours::Language;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::card::{CallLine, TurnCard};
+use crate::tui::transcript::format::{count, duration, plural, running};
+use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::workbench::wording::{self, Excerpt};
+
+/// Columns of the words before what they name.
+const LABEL: usize = 8;
+/// Rows of a printed text or a value that are shown.
+const ROWS: usize = 12;
+
+/// Rows behind a label that stands before the first of them.
+fn labelled(label: &'static str, rows: Vec<Row>) -> Vec<Row> {
+    let mut label = Some(label);
+    rows.into_iter()
+        .map(|mut row| {
+            let text = format!("{:<LABEL$}", label.take().unwrap_or_default());
+            row.left.insert(0, Piece::new(Role::Dim, &text));
+            row
+        })
+        .collect()
+}
+
+/// A text as rows, cut after the first ones.
+fn some_rows(text: &str, columns: usize, language: Language) -> Vec<Row> {
+    let mut rows = Wrapped::of(text, columns.saturating_sub(LABEL).max(1), Look::Rich(language));
+    let more = rows.len().saturating_sub(ROWS);
+    if more > 0 {
+        rows.truncate(ROWS);
+        rows.push(Row::new([Piece::new(Role::Dim, &format!("… {}", plural(more as u64, "more row")))]));
+    }
+    rows
+}
+
+/// What a request leaves out of the history.
+pub(super) fn compaction(done: &CompactionDone, columns: usize) -> Vec<Row> {
+    let counts: Vec<String> =
+        done.counts.iter().map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " "))).collect();
+    let counts = if counts.is_empty() { String::new() } else { format!(" · {}", counts.join(", ")) };
+    let text = format!(
+        "history shortened ({}, {}): {} → {} messages, ~{} → ~{} tok{counts}",
+        done.strategy,
+        done.reason.replace('_', " "),
+        done.messages_before,
+        done.messages_after,
+        count(done.tokens_before),
+        count(done.tokens_after),
+    );
+    prose(vec![Piece::literal(Role::Accent, "⋯ ")], &text, Role::Dim, columns)
+}
+
+/// The tool calls, one under the other, each with what came of it.
+pub(super) fn calls(card: &TurnCard, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
+    let room = columns.saturating_sub(LABEL).max(1);
+    let mut rows: Vec<Row> = card.calls.iter().flat_map(|line| call(line, over, now_ms, room)).collect();
+    for asked in card.asked_calls() {
+        let name = Piece::new(Role::Accent, &format!("{} ", asked.name));
+        rows.extend(prose(vec![name], &wording::cut(&asked.args, 300), Role::Text, room));
+    }
+    labelled("tools", rows)
+}
+
+fn call(line: &CallLine, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
+    let time = |ms: u64| if line.cached { "cached".to_owned() } else { duration(ms) };
+    let (role, state) = match line.status {
+        Some(CallStatus::Ok) => (Role::Good, format!("{} ✓", time(line.ms))),
+        Some(CallStatus::Error) => (Role::Bad, format!("{} ✗", time(line.ms))),
+        Some(CallStatus::Refused) => (Role::Bad, "refused ✗".to_owned()),
+        Some(CallStatus::Cancelled) => (Role::Bad, "stopped ✗".to_owned()),
+        Some(CallStatus::Unknown) => (Role::Warn, "outcome unknown !".to_owned()),
+        None if over => (Role::Bad, "no answer ✗".to_owned()),
+        None => (Role::Accent, format!("{} ●", running(crate::event::elapsed_ms(line.started_ms, now_ms)))),
+    };
+    let effect = if line.effectful { "! " } else { "" };
+    let head = [Piece::literal(Role::Warn, effect), Piece::new(Role::Accent, &format!("{} ", line.name))];
+    let shown =
+        if line.outcome.is_empty() { line.args.clone() } else { format!("{}  →  {}", line.args, line.outcome) };
+    let room = columns.saturating_sub(width(&state) + 2).max(1);
+    let mut rows = prose(head.into_iter().filter(|piece| !piece.text.is_empty()).collect(), &shown, Role::Text, room);
+    if let Some(first) = rows.first_mut() {
+        first.right.push(Piece::new(role, &state));
+    }
+    rows
+}
+
+/// A question to a person, and the answer.
+pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, columns: usize) -> Vec<Row> {
+    let room = columns.saturating_sub(LABEL).max(1);
+    let options =
+        if question.options.is_empty() { String::new() } else { format!("  ({})", question.options.join(" | ")) };
+    let mut rows = prose(Vec::new(), &format!("{}{options}", question.text), Role::Text, room);
+    match answer {
+        Some(answer) => {
+            let said = answer.value.json();
+            let said = said.as_str().map_or_else(|| answer.value.as_str().to_owned(), str::to_owned);
+            rows.extend(prose(vec![Piece::literal(Role::Good, "→ ")], &said, Role::JsonString, room));
+        }
+        None => rows.push(Row::new([Piece::literal(Role::Accent, "● waits for the answer")])),
+    }
+    labelled("asks", rows)
+}
+
+/// What a program printed and gave, or where it broke.
+pub(super) fn program(end: &ProgramEnd, text: Option<&str>, columns: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if !end.prints.is_empty() {
+        rows.extend(labelled("prints", some_rows(&end.prints.join("\n"), columns, Language::Plain)));
+    }
+    if let Some(value) = &end.value {
+        let label = match end.status.as_str() {
+            "return" => "return",
+            "fail" => "fail",
+            _ => "value",
+        };
+        let text = match value {
+            Kept::Whole(text) => text.clone(),
+            Kept::Head { head, bytes, .. } => {
+                format!("{head}… ({} in all)", crate::tui::transcript::format::size(*bytes))
+            }
+        };
+        rows.extend(labelled(label, some_rows(&text, columns, Language::Lisp)));
+    }
+    if let Some(record) = &end.error {
+        rows.extend(error(record, columns));
+        let excerpt = end.span.zip(text).and_then(|(span, text)| Excerpt::of(text, span));
+        rows.extend(excerpt.iter().flat_map(at_its_place));
+        if let Some(hint) = wording::own_hint(record) {
+            rows.extend(prose(vec![Piece::literal(Role::Accent, "  → ")], hint, Role::Text, columns));
+        }
+        if let Some(details) = record.details.as_ref().map(JsonText::as_str) {
+            rows.extend(prose(vec![Piece::literal(Role::Dim, "  ")], details, Role::Dim, columns));
+        }
+    }
+    for (id, text) in &end.summaries {
+        rows.extend(labelled(
+            "done",
+            prose(vec![Piece::new(Role::JsonKey, &format!("{id}  "))], text, Role::Text, columns),
+        ));
+    }
+    for warning in &end.warnings {
+        rows.extend(prose(vec![Piece::literal(Role::Warn, "! ")], warning, Role::Dim, columns));
+    }
+    rows
+}
+
+/// The line of a program with what is wrong in it underlined.
+fn at_its_place(excerpt: &Excerpt) -> [Row; 2] {
+    let line = format!("{:>3} │ ", excerpt.place.line);
+    let before = SafeText::single_line(&excerpt.before);
+    let marked = SafeText::single_line(&excerpt.marked);
+    let under = format!("{}{}", " ".repeat(width(&before)), "^".repeat(width(&marked).max(1)));
+    [
+        Row::new([
+            Piece::new(Role::Dim, &line),
+            Piece::safe(Role::Text, before),
+            Piece::safe(Role::Bad, marked),
+            Piece::new(Role::Text, &excerpt.after),
+        ]),
+        Row::new([Piece::literal(Role::Dim, "    │ "), Piece::new(Role::Bad, &under)]),
+    ]
+}
+
+/// What a program defined, and what it took away.
+pub(super) fn memory(change: &MemoryChange, columns: usize) -> Vec<Row> {
+    let room = columns.saturating_sub(LABEL).max(1);
+    let mut rows = Vec::new();
+    for (name, value) in &change.set {
+        let head = vec![Piece::literal(Role::Good, "+ "), Piece::new(Role::JsonKey, &format!("{name} "))];
+        rows.extend(prose(head, &wording::cut(value.text(), 200), Role::Text, room));
+    }
+    for name in &change.del {
+        rows.push(Row::new([Piece::literal(Role::Bad, "- "), Piece::new(Role::JsonKey, name)]));
+    }
+    if change.rolled_back {
+        let text = format!("{} bytes are too many: the turn's definitions are dropped", count(change.bytes));
+        rows.extend(prose(vec![Piece::literal(Role::Warn, "! ")], &text, Role::Text, room));
+    }
+    labelled("memory", rows)
+}
+
+/// The checklist.
+pub(super) fn plan(plan: &PlanState, columns: usize) -> Vec<Row> {
+    let room = columns.saturating_sub(LABEL).max(1);
+    let item = |(id, what, done): &(String, String, Option<String>)| {
+        let mark = if done.is_some() { Piece::literal(Role::Good, "✓ ") } else { Piece::literal(Role::Dim, "○ ") };
+        let note = done.as_deref().filter(|note| !note.is_empty()).map(|note| format!(" — {note}")).unwrap_or_default();
+        prose(vec![mark, Piece::new(Role::JsonKey, &format!("{id}  "))], &format!("{what}{note}"), Role::Text, room)
+    };
+    labelled("plan", plan.items.iter().flat_map(item).collect())
+}

@@ -1,0 +1,152 @@
+//! Wording that both faces share: data in short, places in programs, native calls.
+//!
+//! In: event data. Out: short plain texts. Nothing here is safe for a terminal yet: the faces see to that.
+
+use ptc_core::reasons::Reason;
+use ptc_core::text::LineCol;
+use ptc_core::value::json::Node;
+
+use super::format::{plural, size};
+use crate::event::{ErrorRecord, Extract, JsonText, Kept, ToolEnd};
+
+/// Members and items that are named before the rest is counted.
+const NAMED: usize = 3;
+
+/// Data of a call in short: all of it up to so many bytes, else its shape and size: `120 items, 18 KB`.
+pub fn in_short(data: &JsonText, bytes: usize) -> String {
+    let text = data.as_str();
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let large = size(text.len() as u64);
+    match data.json().node {
+        Node::List(items) => format!("{}, {large}", plural(items.len() as u64, "item")),
+        Node::Object(members) => {
+            let named: Vec<&str> = members.iter().take(NAMED).map(|member| member.key.as_str()).collect();
+            let more = members.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            format!("{{{}{more}}}, {large}", named.join(", "))
+        }
+        _ => format!("{}…, {large}", start(text, bytes)),
+    }
+}
+
+/// The first characters of a text, and a mark when more follow.
+pub fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The longest start of at most so many bytes.
+fn start(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// What came of a call in short: its result, or why there is none.
+pub fn outcome(end: &ToolEnd, bytes: usize) -> String {
+    match (&end.result, &end.error) {
+        (_, Some(error)) => format!("{}: {}", error.reason, error.message),
+        (Some(result), None) => in_short(result, bytes),
+        (None, None) => String::new(),
+    }
+}
+
+/// The program that was found in a reply, as it was run.
+pub fn program<'a>(extract: &'a Extract, reply: &'a str) -> Option<&'a str> {
+    if extract.kind != "program" {
+        return None;
+    }
+    match (&extract.repaired, extract.span) {
+        (Some(Kept::Whole(text) | Kept::Head { head: text, .. }), _) => Some(text),
+        (None, Some((start, end))) => reply.get(start..end),
+        (None, None) => None,
+    }
+}
+
+/// What an error itself says to do, beyond the advice that its reason always gives.
+pub fn own_hint(error: &ErrorRecord) -> Option<&str> {
+    let usual = Reason::from_name(&error.reason).map(|reason| reason.row().next);
+    error.hint.as_deref().filter(|hint| Some(*hint) != usual)
+}
+
+/// The line of a program in which something stands, cut around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Where it starts.
+    pub place: LineCol,
+    /// The line before it.
+    pub before: String,
+    /// It, as far as it stands on this line.
+    pub marked: String,
+    /// The line behind it.
+    pub after: String,
+}
+
+impl Excerpt {
+    /// Characters of a line that are shown on each side.
+    const SIDE: usize = 40;
+
+    /// The line around the bytes `span` of a program; `None` when the program has no such place.
+    pub fn of(program: &str, span: (usize, usize)) -> Option<Self> {
+        let (start, end) = (span.0, span.1.max(span.0));
+        let line_start = program.get(..start)?.rfind('\n').map_or(0, |at| at + 1);
+        let line_end = program[start..].find('\n').map_or(program.len(), |at| start + at);
+        let end = end.min(line_end);
+        let (before, marked, after) =
+            (&program[line_start..start], program.get(start..end)?, program.get(end..line_end)?);
+        let hidden = before.chars().count().saturating_sub(Self::SIDE);
+        let before = match before.char_indices().nth(hidden) {
+            Some((at, _)) if hidden > 0 => format!("…{}", &before[at..]),
+            _ => before.to_owned(),
+        };
+        Some(Self {
+            place: LineCol::of(program, start),
+            before,
+            marked: cut(marked, Self::SIDE),
+            after: cut(after.trim_end(), Self::SIDE),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::value::json;
+
+    use super::*;
+
+    fn text(source: &str) -> JsonText {
+        JsonText::of(&json::parse(source).unwrap())
+    }
+
+    #[test]
+    fn small_data_is_told_whole_and_large_data_by_shape_and_size() {
+        assert_eq!(in_short(&text(r#"{"a":1}"#), 10), r#"{"a":1}"#);
+        let rows = format!("[{}]", vec![r#"{"id":1}"#; 120].join(","));
+        assert_eq!(in_short(&text(&rows), 60), "120 items, 1.0 KB");
+        assert_eq!(in_short(&text(r#"{"a":1,"b":2,"c":3,"d":4,"e":5}"#), 10), "{a, b, c, 2 more}, 31 B");
+        assert_eq!(in_short(&text(r#""ééééé""#), 4), "\"é…, 12 B");
+    }
+
+    #[test]
+    fn an_excerpt_shows_the_line_around_its_place() {
+        let program = "(def rows 1)\n(reduce + (map :totl rows))\n";
+        let found = Excerpt::of(program, (29, 34)).unwrap();
+        assert_eq!((found.place.line, found.place.column), (2, 17));
+        assert_eq!([found.before, found.marked, found.after], ["(reduce + (map :", "totl ", "rows))"]);
+        let long = format!("{}x{}", "a".repeat(100), "b".repeat(100));
+        let found = Excerpt::of(&long, (100, 101)).unwrap();
+        assert_eq!(found.before.chars().count(), 41);
+        assert_eq!(found.marked, "x");
+        assert!(found.before.starts_with('…') && found.after.ends_with('…'));
+        assert_eq!(Excerpt::of("ab", (5, 6)), None);
+        assert_eq!(Excerpt::of("é", (1, 2)), None);
+        assert_eq!(Excerpt::of("a\nb", (0, 3)).unwrap().marked, "a");
+        assert_eq!(Excerpt::of("a", (1, 1)).unwrap().marked, "");
+    }
+}

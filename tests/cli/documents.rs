@@ -1,0 +1,69 @@
+//! The pages in `docs`: every command in a block marked `sh run` is run, in order and in one empty home, and prints what is shown in the
+//! block behind it. Blocks marked `toml file NAME` are the files that the commands use.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::program::Program;
+
+/// A fenced block: what its fence says, and its lines.
+struct Block {
+    mark: String,
+    text: String,
+    /// Only blank lines stand between it and the block before.
+    follows: bool,
+}
+
+/// The fenced blocks of a page, in order.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open: Option<usize> = None;
+    let mut follows = false;
+    for line in page.lines() {
+        let ticks = line.chars().take_while(|c| *c == '`').count();
+        match (open, found.last_mut()) {
+            (Some(width), Some(_)) if ticks == width && line.len() == ticks => (open, follows) = (None, true),
+            (Some(_), Some(block)) => block.text += &format!("{line}\n"),
+            _ if ticks >= 3 => {
+                open = Some(ticks);
+                found.push(Block { mark: line[ticks..].to_owned(), text: String::new(), follows });
+            }
+            _ => follows &= line.trim().is_empty(),
+        }
+    }
+    found
+}
+
+/// Runs the commands of a page and compares.
+fn holds(file: &str) {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let program = Program::new();
+    let folder = Path::new(env!("CARGO_BIN_EXE_ptc-workbench")).parent().unwrap();
+    let path = std::env::join_paths([folder, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let mut blocks = blocks(&page).into_iter().peekable();
+    let mut count = 0;
+    while let Some(block) = blocks.next() {
+        if let Some(name) = block.mark.strip_prefix("toml file ") {
+            program.file(name, &block.text);
+        }
+        if block.mark != "sh run" {
+            continue;
+        }
+        count += 1;
+        let mut command = Command::new("bash");
+        program.surround(&mut command);
+        command.env("PATH", &path).args(["-euo", "pipefail", "-c", &block.text]);
+        let done = program.done(command.output().unwrap());
+        done.exits(0);
+        if let Some(shown) = blocks.next_if(|next| next.follows && !next.mark.contains(' ')) {
+            assert_eq!(done.stdout, shown.text, "{file}:\n{}\nstderr:\n{}", block.text, done.stderr);
+        }
+    }
+    assert!(count > 0, "{file} has no commands");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_modes_shows_what_its_commands_print() {
+    holds("docs/modes.md");
+}

@@ -1,0 +1,173 @@
+//! The examples of the core specification: delegate, refs, agents as tools, the loop.
+
+use std::sync::{Arc, Mutex};
+
+use ptc_core::value::Value;
+use ptc_workbench::agent::Builder;
+use ptc_workbench::library::{run, task};
+use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request, script};
+use serde_json::json;
+
+use super::{last, p, told, value};
+
+const CUSTOMERS: &str = r#"[{"id":123,"name":"Acme"},{"id":124,"name":"Bolt"}]"#;
+
+fn with_customers(agent: Builder) -> Builder {
+    agent.tool_fn("get_customers", "() -> [:map]", "All customers", |_| Ok(value(CUSTOMERS)))
+}
+
+/// The opening example: a program, then words; the words are the summary, the program's value is the result.
+#[tokio::test]
+async fn a_task_is_delegated() {
+    let agent = with_customers(task("Find the top customer"));
+    let model = script([p("(first (call \"get_customers\" {}))"), "Top customer is Acme".into()]);
+    let done = run(agent).model(model).delegate().await.unwrap();
+    assert_eq!(done.result.to_text(), r#"{"id":123,"name":"Acme"}"#);
+    assert_eq!(done.summary.as_deref(), Some("Top customer is Acme"));
+    assert_eq!(done.refs.to_text(), "{}");
+    assert_eq!((done.trace.len(), done.usage.requests, done.usage.total_tokens), (2, 2, 0));
+    assert_eq!(done.trace[0].program.as_deref(), Some("(first (call \"get_customers\" {}))"));
+    assert_eq!(done.trace[0].tool_calls[0].name, "get_customers");
+    assert_eq!(done.trace[1].answer.as_deref(), Some("Top customer is Acme"));
+    let view = done.to_json();
+    let keys: Vec<&str> = view.members().unwrap().iter().map(|member| member.key.as_str()).collect();
+    assert_eq!(keys, ["result", "summary", "refs", "trace", "usage"]);
+}
+
+/// Refs by path and by expression, passed on to the next task.
+#[tokio::test]
+async fn refs_are_passed_to_the_next_task() {
+    let agent = task("Find urgent emails")
+        .tool_fn("list_emails", "() -> [:map]", "All emails", |_| Ok(value(r#"[{"id":1},{"id":2}]"#)))
+        .ref_path("email_ids", "[*].id")
+        .ref_expr("count", "(count result)");
+    let model = script([p("(call \"list_emails\" {})"), "Two emails.".into()]);
+    let first = run(agent).model(model).delegate().await.unwrap();
+    assert_eq!(first.refs.to_text(), r#"{"email_ids":[1,2],"count":2}"#);
+    let context = json!({"email_ids": [1, 2]});
+    assert_eq!(first.refs.get("email_ids").unwrap().to_text(), context["email_ids"].to_string());
+    let model = script([p("(count ctx/email_ids)"), "Drafted.".into()]);
+    let second = run(task("Draft replies")).context(context).model(model).delegate().await.unwrap();
+    assert_eq!(second.result.to_text(), "2");
+}
+
+/// Required refs that are missing are asked for once more; then the task fails.
+#[tokio::test]
+async fn missing_refs_are_asked_for_again() {
+    let agent = || task("Find a customer").ref_path("customer_id", "id");
+    let (model, requests) = told([p("{:x 1}"), "Done.".into(), p("{:id 4}"), "Done.".into()]);
+    let done = run(agent()).model(model).delegate().await.unwrap();
+    assert_eq!(done.refs.to_text(), r#"{"customer_id":4}"#);
+    assert!(last(&requests.lock().unwrap()[2]).contains("customer_id"));
+    let failed = run(agent()).model(script([p("{:x 1}"), "Done.".into()])).delegate().await.unwrap_err();
+    assert_eq!(failed.reason, "missing_refs");
+}
+
+/// Used-up turns and a failing model, under the names of the document.
+#[tokio::test]
+async fn failures_keep_the_names_of_the_document() {
+    let failed = run(task("Go on").max_turns(2)).model(script([p("1")])).delegate().await.unwrap_err();
+    assert_eq!((failed.reason.as_str(), failed.trace.len(), failed.usage.requests), ("max_turns_reached", 2, 2));
+    let broken = ClosureModel::new(|_: &Request| Err::<Reply, _>(ModelError::new(ErrorClass::Server, "overloaded")));
+    let failed = run(task("Go on")).model(broken).delegate().await.unwrap_err();
+    assert_eq!(failed.reason, "llm_error");
+    assert!(failed.to_json().get("message").unwrap().as_str().unwrap().contains("overloaded"));
+}
+
+/// A broken program goes back to the model.
+#[tokio::test]
+async fn an_error_goes_back_and_the_next_program_recovers() {
+    let (model, requests) = told([p("(call \"nothing\" {})"), p("(+ 1 2)"), "Three.".into()]);
+    let done = run(task("Add")).model(model).delegate().await.unwrap();
+    assert_eq!(done.result.to_text(), "3");
+    assert!(done.trace[0].error.as_ref().unwrap().contains("nothing"), "{:?}", done.trace[0]);
+    assert!(last(&requests.lock().unwrap()[1]).contains("unknown_tool"));
+}
+
+/// Context, the last result and memory under the names of the document.
+#[tokio::test]
+async fn context_last_result_and_memory_by_their_old_names() {
+    let model = script([
+        p("(memory/put :seen ctx/items)"),
+        p("(count ctx/last-result)"),
+        p("[(memory/get :seen) memory/seen ctx/last-result]"),
+        "Kept.".into(),
+    ]);
+    let done = run(task("Keep")).context(json!({"items": [1, 2]})).model(model).delegate().await.unwrap();
+    assert_eq!(done.result.to_text(), "[[1,2],[1,2],2]");
+}
+
+/// A worker as a tool: called with a task, it answers result, summary, refs and trace.
+#[tokio::test]
+async fn an_agent_is_a_tool_of_another() {
+    let finder =
+        with_customers(task("You find customers.").description("Finds customers")).ref_path("customer_id", "[0].id");
+    let orders = task("You find orders.").description("Finds orders");
+    let parent = task("Find top customer and their orders")
+        .tool_agent("customer-finder", finder)
+        .delegated()
+        .tool_agent("order-lookup", orders)
+        .delegated();
+    let (model, requests) = told([
+        p("(def found (call \"customer-finder\" {:task \"Find top customer by revenue\"}))
+           [(get-in found [\"refs\" \"customer_id\"]) (get found \"summary\") (count (get found \"trace\"))]"),
+        p("(call \"get_customers\" {})"),
+        "Acme leads.".into(),
+        "It is Acme.".into(),
+    ]);
+    let step = run(parent).model(model).await;
+    assert_eq!(step.children.len(), 1, "{:?}", step.calls);
+    let done = step.delegated().unwrap();
+    assert_eq!(done.result.to_text(), r#"[123,"Acme leads.",2]"#);
+    let child = requests.lock().unwrap()[1].clone();
+    let mission = last(&child);
+    assert!(mission.contains("You find customers.") && mission.contains("Find top customer by revenue"), "{mission}");
+    assert_eq!(step.children[0].calls[0].name, "get_customers");
+}
+
+/// The same agents with typed parameters: the reference's form.
+#[tokio::test]
+async fn an_agent_is_a_tool_with_its_own_parameters() {
+    let shout = Builder::from("Shout {{word}}").signature("(word :string) -> {loud :string}").description("Shouts");
+    let parent = task("Shout it").tool_agent("shout", shout);
+    let model = script([p("(tool/shout {:word \"hi\"})"), r#"{"loud":"HI"}"#.into(), "Done.".into()]);
+    assert_eq!(run(parent).model(model).delegate().await.unwrap().result.to_text(), r#"{"loud":"HI"}"#);
+}
+
+/// A plan made by a tool, then worked off.
+#[tokio::test]
+async fn a_plan_is_made_by_a_create_plan_tool() {
+    let plan: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&plan);
+    let planner = task("Plan how to find the top customer").tool_fn(
+        "create_plan",
+        "(steps [:string]) -> :int",
+        "Keeps the steps of a plan",
+        move |args| {
+            let steps = args.lookup("steps").and_then(Value::as_list).into_iter().flatten();
+            kept.lock().unwrap().extend(steps.filter_map(|step| step.as_str().map(str::to_owned)));
+            Ok(Value::Int(i64::try_from(kept.lock().unwrap().len()).unwrap_or_default()))
+        },
+    );
+    let model =
+        script([p("(call \"create_plan\" {:steps [\"list customers\" \"take the first\"]})"), "Planned.".into()]);
+    assert_eq!(run(planner).model(model).delegate().await.unwrap().result.to_text(), "2");
+    let steps = plan.lock().unwrap().clone();
+    assert_eq!(steps, ["list customers", "take the first"]);
+    let mut found = value("null");
+    for (step, program) in steps.iter().zip(["(call \"get_customers\" {})", "(first ctx/found)"]) {
+        let context = json!({"found": serde_json::from_str::<serde_json::Value>(&ptc_core::value::Json::from(&found).to_text()).unwrap()});
+        let model = script([p(program), "Done.".into()]);
+        let done = run(with_customers(task(step.as_str()))).context(context).model(model).delegate().await.unwrap();
+        found = done.result.to_value();
+    }
+    assert_eq!(found.lookup("name").unwrap().as_str(), Some("Acme"));
+}
+
+/// The smallest callback of the document.
+#[tokio::test]
+async fn the_smallest_callback() {
+    let model = ClosureModel::new(|request: &Request| if request.turn() == 1 { p("(+ 1 2)") } else { "Three.".into() });
+    let done = run(task("Echo")).model(model).delegate().await.unwrap();
+    assert_eq!((done.result.to_text().as_str(), done.summary.as_deref()), ("3", Some("Three.")));
+}

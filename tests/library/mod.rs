@@ -1,0 +1,60 @@
+//! Library use: the usage examples of the five source documents one by one, and their testing strategies as a table.
+//!
+//! Each file holds the examples of one document, in its order; [`strategies`] says which test shows what a document lists.
+
+mod core;
+mod json_loop;
+mod json_mode;
+mod modes;
+mod offers;
+mod reasons;
+mod strategies;
+mod text_mode;
+
+use std::sync::{Arc, Mutex};
+
+use ptc_core::value::Value;
+use ptc_workbench::agent::Step;
+use ptc_workbench::model::{Model, Reply, Request};
+
+use crate::engine::{parsed, recorded_replies};
+
+/// A reply with one program.
+fn p(program: &str) -> Reply {
+    format!("```clojure\n{program}\n```").into()
+}
+
+/// A model that gives these replies in turn, and the requests it got.
+fn told<R: Into<Reply>>(
+    replies: impl IntoIterator<Item = R>,
+) -> (Arc<dyn Model>, Arc<Mutex<Vec<Request>>>) {
+    let (model, requests) = recorded_replies(replies.into_iter().map(Into::into).collect());
+    (Arc::new(model), requests)
+}
+
+/// The answer as compact JSON, or the reason of the failure.
+fn outcome(step: &Step) -> String {
+    match (&step.answer, &step.fail) {
+        (Some(answer), None) => answer.to_text(),
+        (_, Some(fail)) => fail.reason.clone(),
+        (None, None) => "neither".to_owned(),
+    }
+}
+
+/// The last message of a request.
+fn last(request: &Request) -> String {
+    request.messages.last().map(ptc_workbench::model::Message::joined).unwrap_or_default()
+}
+
+/// A whole number among the arguments of a tool.
+fn int(args: &Value, name: &str) -> i64 {
+    match args.lookup(name) {
+        Some(Value::Int(int)) => *int,
+        _ => 0,
+    }
+}
+
+/// A value written as JSON.
+fn value(text: &str) -> Value {
+    parsed(text).to_value()
+}

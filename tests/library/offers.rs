@@ -1,0 +1,109 @@
+//! What the library offers beside the examples: models by name, events, conversations, definitions that cannot be run.
+
+use std::sync::{Arc, Mutex};
+
+use ptc_core::value::json::Node;
+use ptc_workbench::agent::{Agent, Mode};
+use ptc_workbench::engine::ModelList;
+use ptc_workbench::event::{Envelope, Event};
+use ptc_workbench::library::{Chat, run};
+use ptc_workbench::model::script;
+use ptc_workbench::port::Stop;
+use serde_json::json;
+
+use super::{last, outcome, p, told};
+
+/// Scenario 29: the chain is checked before anything is asked; a failure comes first.
+#[tokio::test]
+async fn a_chain_breaks_before_a_request_is_made() {
+    let next = || Agent::builder().prompt("Use {{z}}").signature("(z :string) -> {r :string}");
+    let first = run("Say").signature("{a :string}").model(script([r#"{"a":"x"}"#])).await;
+    let (model, requests) = told([r#"{"r":"x"}"#]);
+    let second = first.then(next()).model(model).await;
+    assert_eq!(outcome(&second), "chain_error");
+    assert!(second.fail.unwrap().message.contains("`z`"));
+    assert!(requests.lock().unwrap().is_empty());
+    let failed = run("Say").signature("{a :string}").max_turns(1).model(script(["no"])).await;
+    assert_eq!(outcome(&failed.then(next()).model(script(["x"])).await), "chained_failure");
+    assert_eq!(outcome(&run(next()).context(&failed).model(script(["x"])).await), "chained_failure");
+    assert_eq!(failed.into_answer().unwrap_err().reason, "json_parse_error");
+}
+
+/// Scenario 30: no model, a name without a list, a name that is not in it, and one that is.
+#[tokio::test]
+async fn models_are_found_by_name() {
+    let list = || ModelList::default().with("small", script(["hello"]));
+    assert_eq!(outcome(&run("Say").await), "llm_required");
+    assert_eq!(outcome(&run("Say").model_named("small").await), "llm_registry_required");
+    let near = run("Say").model_named("smal").models(list()).await;
+    assert_eq!(outcome(&near), "llm_not_found");
+    assert!(near.fail.unwrap().message.contains("did you mean `small`"));
+    assert_eq!(outcome(&run("Say").model_named("small").models(list()).await), r#""hello""#);
+    let own = Agent::builder().mode(Mode::Text).prompt("Say").model("small");
+    assert_eq!(outcome(&run(own).models(list()).await), r#""hello""#);
+}
+
+#[tokio::test]
+async fn events_are_told_as_they_happen() {
+    let kinds: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&kinds);
+    let step = run("Say")
+        .model(script(["hello"]))
+        .on_event(move |envelope: &Envelope| kept.lock().unwrap().push(envelope.event.kind().to_owned()))
+        .await;
+    assert_eq!(outcome(&step), r#""hello""#);
+    let kinds = kinds.lock().unwrap().clone();
+    assert_eq!((kinds.first().unwrap().as_str(), kinds.last().unwrap().as_str()), ("run.start", "run.end"));
+}
+
+#[tokio::test]
+async fn events_are_a_stream() {
+    let mut events = run("Say").model(script(["hello"])).stream();
+    let mut text = String::new();
+    while let Some(envelope) = events.next().await {
+        if let Event::ReplyPart(part) = envelope.event {
+            text.push_str(&part.text);
+        }
+    }
+    assert_eq!(text, "hello");
+    assert_eq!(outcome(&events.step().await), r#""hello""#);
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_run() {
+    let stop = Stop::default();
+    stop.by_person();
+    assert_eq!(outcome(&run("Say").model(script(["hello"])).stop(stop).await), "cancelled");
+}
+
+/// A conversation keeps what was said and what was defined.
+#[tokio::test]
+async fn a_conversation_knows_what_was_said_and_defined() {
+    let (model, requests) = told([p("(def a 2) (return a)"), p("(return (* a 21))")]);
+    let mut chat = Chat::new(run("You count").mode(Mode::PtcLisp).model(model));
+    assert_eq!(outcome(&chat.say("Keep two").await), "2");
+    assert_eq!(outcome(&chat.say("Times {{21}}").await), "42");
+    let requests = requests.lock().unwrap();
+    let all: String = requests[1].messages.iter().map(ptc_workbench::model::Message::joined).collect();
+    assert!(all.contains("Keep two") && all.contains("Times {{21}}"), "{all}");
+}
+
+#[tokio::test]
+async fn a_definition_that_cannot_be_run_says_why() {
+    let step = run(Agent::builder().mode(Mode::Json).prompt("Go")).model(script(["{}"])).await;
+    assert_eq!(outcome(&step), "invalid_agent");
+    let wrong = run("Go").with(|agent| agent.set("max_trns", Node::Int(3).into())).model(script(["x"])).await;
+    let fail = wrong.fail.unwrap();
+    assert!(fail.message.contains("max_trns") && fail.message.contains("max_turns"), "{}", fail.message);
+}
+
+/// Templates without parameters, plain data, and an agent's own context.
+#[tokio::test]
+async fn data_comes_from_the_run_or_from_the_agent() {
+    let own = Agent::builder().mode(Mode::Text).prompt("Say {{x}}").context(super::parsed(r#"{"x":"own"}"#));
+    let (model, requests) = told(["a", "b"]);
+    run(own.clone()).model(Arc::clone(&model)).await;
+    run(own).context(json!({"x": "given"})).model(model).await;
+    let requests = requests.lock().unwrap();
+    assert!(last(&requests[0]).contains("Say own") && last(&requests[1]).contains("Say given"));
+}
