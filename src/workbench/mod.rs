@@ -22,6 +22,7 @@ pub mod wording;
 use crate::config::{Config, Folders};
 use gates::Gates;
 
+pub use crate::replay::Answers;
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
@@ -29,7 +30,6 @@ pub use feed::Feed;
 pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
-pub use crate::replay::Answers;
 pub use run::{RunSpec, Running, StartError};
 pub use sessions::{OpenError, SessionKey};
 
