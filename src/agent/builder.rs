@@ -25,7 +25,7 @@ pub struct Builder {
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let functions: Vec<_> = self.functions.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Builder").field("agent", &self.agent).field("functions", &functions).finish()
+        f.debug_struct("Builder").field("agent", &self.agent).field("functions", &functions).finish_non_exhaustive()
     }
 }
 

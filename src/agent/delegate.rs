@@ -8,7 +8,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::{CallEntry, Step, Turn};
-use crate::event::{ErrorRecord, Tokens};
+use crate::event::{Address, ErrorRecord, Tokens};
 
 /// What a task gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +91,7 @@ impl Step {
     }
 
     fn trace_of(&self, turn: &Turn) -> Trace {
-        let is_here = |call: &&CallEntry| call.address.as_ref().map(|at| at.turn_part()) == turn.address;
+        let is_here = |call: &&CallEntry| call.address.as_ref().map(Address::turn_part) == turn.address;
         let said = (turn.program.is_none() && turn.success).then(|| turn.raw_response.clone());
         Trace {
             iteration: turn.number,

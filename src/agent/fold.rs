@@ -4,8 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart,
-    RunText, SentMessage, Source, elapsed_ms,
+    Address, Envelope, Event, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, ReplyStatus, Role, RunEnd,
+    RunStart, RunText, SentMessage, Source, elapsed_ms,
 };
 
 /// Folds the events of one run and of the runs below it.
@@ -191,6 +191,9 @@ fn in_turn(turn: &mut Turn, event: &Event) {
             turn.raw_response.push_str(text);
         }
         Event::ReplyEnd(end) => {
+            if end.status == ReplyStatus::Discarded {
+                turn.raw_response.clear();
+            }
             turn.attempts = turn.attempts.max(end.attempt);
             turn.model.clone_from(&end.model);
             turn.finish_reason.clone_from(&end.finish);

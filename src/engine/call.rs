@@ -29,7 +29,7 @@ impl Cycle<'_> {
     /// Calls a tool. `Err` ends the run.
     pub(super) async fn call_tool(&self, at: &Address, name: &str, args: &Value) -> Result<Given, Halt> {
         let started = Instant::now();
-        let count = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let count = self.count_call(at);
         let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
         let refused = self.ports.tools.refuses(at, over.is_some());
         let Some(tool) = self.plan.tool(name) else {

@@ -17,8 +17,8 @@ impl Cycle<'_> {
     pub(super) async fn run_child(&self, at: &Address, tool: &Tool, plan: &Plan, args: &Value) -> Result<Given, Halt> {
         let refused = |reason: Reason, message: String| Ok(Err(ErrorRecord::new(reason, message)));
         let depth = self.depth + 1;
-        if depth >= self.plan.settings.max_depth {
-            let limit = self.plan.settings.max_depth;
+        if depth >= self.max_depth() {
+            let limit = self.max_depth();
             return refused(
                 Reason::MaxDepthExceeded,
                 format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),

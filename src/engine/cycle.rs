@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ptc_core::reasons::Reason;
@@ -27,6 +27,8 @@ use crate::prompt::{self, ptc_lisp::Kept};
 pub struct Tree {
     /// Turns that are left; not known before the root run starts.
     turns: Arc<Mutex<Option<u32>>>,
+    /// Levels of agents that the root run allows; not known before it starts.
+    levels: Arc<OnceLock<u32>>,
     /// The time in which somebody waited for a person.
     waits: Arc<Mutex<Waits>>,
 }
@@ -46,16 +48,10 @@ impl Tree {
 
     /// The same, and then one is used: branches that begin at the same time never get the same last turn.
     fn take(&self, start: u32) -> u32 {
-        let left = self.left(start);
-        self.spend(1);
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = *turns.get_or_insert(start);
+        *turns = Some(left.saturating_sub(1));
         left
-    }
-
-    /// Turns are used.
-    fn spend(&self, used: u32) {
-        if let Some(turns) = &mut *self.turns.lock().unwrap_or_else(PoisonError::into_inner) {
-            *turns = turns.saturating_sub(used);
-        }
     }
 
     /// The time waited for persons so far, the wait of this moment included. Waits at the same time count once.
@@ -144,7 +140,7 @@ impl<'a> Cycle<'a> {
             totals: Totals::default(),
             structured_by: None,
             now_ms: 0,
-            calls: AtomicU64::new(0),
+            calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
             questions: AtomicU32::new(0),
             told_stop: AtomicBool::new(false),
             known: Mutex::default(),
@@ -186,11 +182,7 @@ impl<'a> Cycle<'a> {
     pub(super) fn take_below(&self, recorded: Option<Below>, done: &[Envelope]) {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         done.iter().for_each(|envelope| fold.apply(envelope));
-        let is_call = |envelope: &&Envelope| matches!(envelope.event, Event::ToolCall(_)) && envelope.run() == self.run;
-        self.calls.fetch_add(done.iter().filter(is_call).count() as u64, Ordering::Relaxed);
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
-        let turns = |below: Option<Below>| below.map_or(0, |below| below.totals.turns);
-        self.tree.spend(turns(recorded).saturating_sub(turns(*below)));
         *below = recorded;
     }
 
@@ -224,6 +216,7 @@ impl<'a> Cycle<'a> {
 
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
+        _ = self.tree.levels.set(self.plan.settings.max_depth);
         let toml = self.plan.agent.to_toml();
         let agent = AgentRecord { name: self.plan.agent.name.clone(), sha: hex_sha(toml.as_bytes()), toml };
         let start = RunStart {
@@ -264,8 +257,9 @@ impl<'a> Cycle<'a> {
         let mission_ms = self.mission_left_ms();
         let tokens = self.plan.agent.token_limit.map(|limit| limit.saturating_sub(self.spent()));
         let turns = self.turns_in_all().saturating_sub(self.totals.turns);
-        let most = self.plan.settings.turn_budget;
-        let tree = if mission_ms == Some(0) { self.tree.left(most) } else { self.tree.take(most) };
+        let most = self.plan.settings.turn_budget.saturating_sub(self.ports.clock.turns_held());
+        let is_used = mission_ms == Some(0) || self.ports.clock.holds_turn(&address);
+        let tree = if is_used { self.tree.left(most) } else { self.tree.take(most) };
         let tree = self.ports.clock.tree_turns(&address, tree);
         self.tree_turns = tree;
         let stop = match (tree, mission_ms) {
@@ -299,6 +293,18 @@ impl<'a> Cycle<'a> {
         self.tree_turns
     }
 
+    /// Levels of agents that are allowed: what the root run allows, or less.
+    pub(super) fn max_depth(&self) -> u32 {
+        let own = self.plan.settings.max_depth;
+        own.min(*self.tree.levels.get_or_init(|| own))
+    }
+
+    /// Counts a call of the run; a call that a resumed recording holds is counted from the start.
+    pub(super) fn count_call(&self, at: &Address) -> u64 {
+        let more = u64::from(!self.ports.tools.holds_call(at));
+        self.calls.fetch_add(more, Ordering::Relaxed) + more
+    }
+
     /// When everything must be done if nobody waits: the earlier of what came from above and the run's own mission time. Unix ms.
     pub(super) fn deadline_ms(&self) -> Option<i64> {
         let first = self.first_now_ms.unwrap_or(self.now_ms);
@@ -314,6 +320,9 @@ impl<'a> Cycle<'a> {
 
     /// When the mission time is over as things stand: waits for persons put it off, so that it must be asked again when it is due.
     pub(super) fn due(&self) -> Option<Instant> {
+        if self.ports.clock.is_over(&self.turn()) {
+            return None;
+        }
         let (began, waited) = self.began;
         let left = Duration::from_millis(self.mission_left_ms()?);
         began.checked_add(left + self.tree.waited().saturating_sub(waited))

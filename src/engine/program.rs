@@ -26,6 +26,9 @@ use crate::program::{self, Setting, Tools};
 /// Items of each collection that a recorded value shows.
 const KEPT_ITEMS: usize = 1_000;
 
+/// As good as no limit, in ms: a century.
+const NO_LIMIT_MS: u64 = 3_000_000_000_000;
+
 /// What a program works on.
 #[derive(Debug, Clone)]
 pub(super) struct World {
@@ -116,6 +119,7 @@ impl Cycle<'_> {
             world: world.clone(),
             settings: self.plan.settings.clone(),
             now_ms: self.now_ms,
+            timed: !self.ports.clock.is_over(at),
             stop: Arc::clone(&stop_sign),
         };
         // It waits for the program's own thread; a paused clock stands still meanwhile.
@@ -229,18 +233,21 @@ struct Job {
     world: World,
     settings: Settings,
     now_ms: i64,
+    /// Does its clock end it? Not when a recording says that it ended by itself.
+    timed: bool,
     stop: Arc<AtomicBool>,
 }
 
 impl Job {
     fn run(&self, tools: &dyn Tools) -> Outcome {
         let settings = &self.settings;
+        let within = |limit_ms: u64| if self.timed { limit_ms } else { NO_LIMIT_MS };
         let limits = Limits {
             memory_bytes: settings.program_memory_bytes,
             loop_jumps: settings.loop_limit,
             print_chars: settings.format.print_chars,
             parallel_workers: settings.pmap_workers,
-            parallel_timeout_ms: settings.pmap_timeout_ms,
+            parallel_timeout_ms: within(settings.pmap_timeout_ms),
             tool_calls: settings.program_tool_calls,
             ..Limits::default()
         };
@@ -256,8 +263,8 @@ impl Job {
         };
         let setting = Setting {
             tools,
-            timeout_ms: settings.program_timeout_ms,
-            compile_timeout_ms: COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max),
+            timeout_ms: within(settings.program_timeout_ms),
+            compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),
             now_ms: self.now_ms,
             stop: &self.stop,
         };

@@ -16,7 +16,7 @@ use crate::port::Stop;
 
 /// The events of a run in the background, in order and complete.
 pub struct Events {
-    events: UnboundedReceiver<Envelope>,
+    queue: UnboundedReceiver<Envelope>,
     task: JoinHandle<Step>,
     stop: Stop,
 }
@@ -24,18 +24,18 @@ pub struct Events {
 impl Run {
     /// Starts the run on the current runtime.
     pub fn stream(self) -> Events {
-        let (sender, events) = unbounded_channel();
+        let (sender, queue) = unbounded_channel();
         let stop = self.doors.stop.clone();
         // A reader that went away does not stop the run.
         let run = self.listening(Arc::new(move |envelope: &Envelope| drop(sender.send(envelope.clone()))));
-        Events { events, task: tokio::spawn(run.into_future()), stop }
+        Events { queue, task: tokio::spawn(run.into_future()), stop }
     }
 }
 
 impl Events {
     /// The next event; `None` when the run is over.
     pub async fn next(&mut self) -> Option<Envelope> {
-        self.events.recv().await
+        self.queue.recv().await
     }
 
     /// What stops the run.
@@ -59,6 +59,6 @@ impl Stream for Events {
     type Item = Envelope;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Envelope>> {
-        self.events.poll_recv(context)
+        self.queue.poll_recv(context)
     }
 }

@@ -43,6 +43,10 @@ impl Clock for RecordedPorts {
         self.recording.turn_start(at).and_then(|start| start.left.tree).unwrap_or(counted)
     }
 
+    fn is_over(&self, _: &Address) -> bool {
+        true
+    }
+
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
         self.recording.turn_start(at).map_or(counted, |start| start.waited)
     }

@@ -205,11 +205,41 @@ impl Recording {
         let since = all().filter(|envelope| envelope.seq > after).filter_map(|envelope| match &envelope.event {
             Event::AnswerGiven(_) => {
                 let asked = self.at(&envelope.address).iter().find(|e| matches!(e.event, Event::QuestionAsked(_)))?;
-                Some(elapsed_ms(asked.at_ms, envelope.at_ms))
+                Some((asked.at_ms, envelope.at_ms))
             }
             _ => None,
         });
-        waited.saturating_add(since.sum())
+        let mut waits: Vec<(i64, i64)> = since.collect();
+        waits.sort_unstable();
+        // Waits at the same time count once.
+        let mut counted_to = i64::MIN;
+        let sum: u64 = waits
+            .into_iter()
+            .map(|(from, to)| {
+                let new = elapsed_ms(from.max(counted_to), to);
+                counted_to = counted_to.max(to);
+                new
+            })
+            .sum();
+        waited.saturating_add(sum)
+    }
+
+    /// How many turns the tree below a run has begun.
+    pub(super) fn turns_of(&self, run: &Address) -> u32 {
+        let begun = |envelope: &&Envelope| matches!(&envelope.event, Event::TurnStart(start) if start.stop.is_none());
+        let all = self.events.iter().filter(|(address, _)| address.is_below(run)).flat_map(|(_, events)| events);
+        u32::try_from(all.filter(begun).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Is a call at this address recorded?
+    pub(super) fn holds_call(&self, at: &Address) -> bool {
+        self.at(at).iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)))
+    }
+
+    /// How many calls of a run are recorded.
+    pub(super) fn calls_of(&self, run: &Address) -> u64 {
+        let calls = self.events.values().flatten().filter(|e| matches!(e.event, Event::ToolCall(_)));
+        calls.filter(|envelope| envelope.run() == *run).count() as u64
     }
 
     /// The time since the last event, in ms.

@@ -65,6 +65,18 @@ impl Clock for Resumed<'_> {
         self.recorded.tree_turns(at, counted)
     }
 
+    fn turns_held(&self) -> u32 {
+        self.recording.turns_of(self.recorded.run())
+    }
+
+    fn holds_turn(&self, turn: &Address) -> bool {
+        self.recording.turn_start(turn).is_some()
+    }
+
+    fn is_over(&self, turn: &Address) -> bool {
+        self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+    }
+
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
         self.recorded.waited_ms(at, self.waited_ms.saturating_add(counted))
     }
@@ -179,6 +191,14 @@ impl Tools for Resumed<'_> {
         self.recorded.interrupted_program(turn)
     }
 
+    fn calls_held(&self, run: &Address) -> u64 {
+        self.recording.calls_of(run)
+    }
+
+    fn holds_call(&self, at: &Address) -> bool {
+        self.recording.holds_call(at)
+    }
+
     fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         self.recorded.done_in_program(turn)
     }
@@ -196,7 +216,11 @@ impl Tools for Resumed<'_> {
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {
-        self.recorded.refuses(at, counted)
+        match self.recording.tool_end(at) {
+            Some(_) => self.recorded.refuses(at, counted),
+            // It was begun: then it was allowed.
+            None => counted && !self.recording.holds_call(at),
+        }
     }
 }
 
@@ -243,7 +267,11 @@ impl Appending {
             (_, false) if of_reply => return Ok(None),
             _ => {}
         }
-        let Some(place) = events.iter().position(|known| known.event.kind() == event.kind()) else { return Ok(None) };
+        let repeats = |known: &Envelope| match event.class() {
+            Class::Note => known.event == *event,
+            Class::Input | Class::Derived => known.event.kind() == event.kind(),
+        };
+        let Some(place) = events.iter().position(repeats) else { return Ok(None) };
         let known = events.remove(place);
         if event.class() == Class::Derived && known.event != *event {
             return Err(SinkError::Diverged);

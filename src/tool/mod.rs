@@ -139,6 +139,18 @@ pub trait Tools: Send + Sync {
         None
     }
 
+    /// Calls of a run that a resumed recording holds: they count from the start, in whatever order branches make them again.
+    fn calls_held(&self, run: &Address) -> u64 {
+        _ = run;
+        0
+    }
+
+    /// Is the call at this address one of them?
+    fn holds_call(&self, at: &Address) -> bool {
+        _ = at;
+        false
+    }
+
     /// What happened inside that program, in order.
     fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         _ = turn;

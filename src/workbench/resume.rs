@@ -1,5 +1,6 @@
 //! Going on: with a run that waits for a person or broke off (same file), and with a finished one by a new message (new file).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -9,7 +10,7 @@ use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::run::chance;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Plan, Step};
+use crate::agent::{Agent, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
@@ -51,7 +52,7 @@ impl Workbench {
         let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
         let tee = Tee::over(Box::new(appending), feed.clone());
         let id = recording.id.clone();
-        let (task_stop, task_id) = (stop.clone(), id.clone());
+        let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let continues = start.continues.clone();
         let task = tokio::spawn(async move {
             let live = Ports {
@@ -73,6 +74,7 @@ impl Workbench {
             let input = Input { continues: earlier, ..input_of(&run, &start) };
             let ports = resumed.ports(&tee, task_stop);
             let step = engine::run(&plan, input, &ports).await;
+            let step = if step.waits_for.is_some() { step } else { folded(&file, &recording, step) };
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
@@ -150,6 +152,15 @@ async fn carry_of(recording: &Arc<Recording>, run: &Address) -> Option<engine::C
         Outcome::Diverged(_) => None,
         Outcome::Identical | Outcome::Unfinished { .. } => carries.remove(run),
     }
+}
+
+/// The Step of the last run in the file. Branches may have begun before what is not begun again now: the file knows more than the
+/// engine that went on.
+fn folded(file: &Path, recording: &Recording, step: Step) -> Step {
+    let (Ok(session), Some(run)) = (Session::open(file), recording.runs().pop()) else { return step };
+    let mut fold = StepFold::default();
+    session.events().filter(|envelope| envelope.address.root() == run).for_each(|envelope| fold.apply(&envelope));
+    if fold.is_complete() { fold.step() } else { step }
 }
 
 /// Are the answers to questions that are open?

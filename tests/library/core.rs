@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use ptc_core::value::Value;
-use ptc_workbench::agent::Builder;
+use ptc_workbench::agent::{Agent, Builder};
 use ptc_workbench::library::{run, task};
 use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Reply, Request, script};
 use serde_json::json;
 
-use super::{last, p, told, value};
+use super::{kept, last, p, told, value};
+use crate::engine::replays;
 
 const CUSTOMERS: &str = r#"[{"id":123,"name":"Acme"},{"id":124,"name":"Bolt"}]"#;
 
@@ -115,7 +116,9 @@ async fn an_agent_is_a_tool_of_another() {
         "Acme leads.".into(),
         "It is Acme.".into(),
     ]);
-    let step = run(parent).model(model).await;
+    let (run, events) = kept(run(parent).model(model));
+    let step = run.await;
+    replays(&events.lock().unwrap()).await;
     assert_eq!(step.children.len(), 1, "{:?}", step.calls);
     let done = step.delegated().unwrap();
     assert_eq!(done.result.to_text(), r#"[123,"Acme leads.",2]"#);
@@ -123,6 +126,28 @@ async fn an_agent_is_a_tool_of_another() {
     let mission = last(&child);
     assert!(mission.contains("You find customers.") && mission.contains("Find top customer by revenue"), "{mission}");
     assert_eq!(step.children[0].calls[0].name, "get_customers");
+}
+
+/// The same form in an agent file.
+#[tokio::test]
+async fn an_agent_file_may_declare_such_a_tool() {
+    let toml = "mode = 'ptc_lisp'\nprompt = 'Go'\n[tools.finder]\nkind = 'agent'\nreturns = 'delegate'\n\
+                description = 'Finds'\n[tools.finder.agent]\nmode = 'text'\nprompt = 'Answer in one word.'\n";
+    let agent = Agent::from_toml(toml, "test.toml").unwrap();
+    let (model, requests) =
+        told([p("(return (dissoc (tool/finder {:task \"Which {{colour}}?\"}) \"trace\"))"), "Blue".into()]);
+    let (run, events) = kept(run(agent.clone()).model(model));
+    assert_eq!(run.await.answer.unwrap().to_text(), r#"{"refs":{},"result":"Blue","summary":null}"#);
+    replays(&events.lock().unwrap()).await;
+    let requests = requests.lock().unwrap();
+    assert!(last(&requests[1]).contains("Answer in one word.\n\nWhich {{colour}}?"), "a task is no template");
+    assert!(
+        last(&requests[0]).contains("task") && last(&requests[0]).contains("result"),
+        "the tool is told with its form"
+    );
+    let wrong = Agent::from_toml(&toml.replace("delegate", "delegat"), "test.toml").unwrap();
+    let findings = Builder::from(wrong).plan().unwrap_err();
+    assert!(findings[0].message.contains("did you mean `delegate`"), "{}", findings[0].message);
 }
 
 /// The same agents with typed parameters: the reference's form.

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex};
 
 use ptc_core::value::Value;
 use ptc_workbench::agent::Step;
+use ptc_workbench::event::Envelope;
+use ptc_workbench::library::Run;
 use ptc_workbench::model::{Model, Reply, Request};
 
 use crate::engine::{parsed, recorded_replies};
@@ -25,11 +27,16 @@ fn p(program: &str) -> Reply {
 }
 
 /// A model that gives these replies in turn, and the requests it got.
-fn told<R: Into<Reply>>(
-    replies: impl IntoIterator<Item = R>,
-) -> (Arc<dyn Model>, Arc<Mutex<Vec<Request>>>) {
+fn told<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> (Arc<dyn Model>, Arc<Mutex<Vec<Request>>>) {
     let (model, requests) = recorded_replies(replies.into_iter().map(Into::into).collect());
     (Arc::new(model), requests)
+}
+
+/// A run whose events are kept.
+fn kept(run: Run) -> (Run, Arc<Mutex<Vec<Envelope>>>) {
+    let events: Arc<Mutex<Vec<Envelope>>> = Arc::default();
+    let sink = Arc::clone(&events);
+    (run.on_event(move |envelope: &Envelope| sink.lock().unwrap().push(envelope.clone())), events)
 }
 
 /// The answer as compact JSON, or the reason of the failure.

@@ -7,7 +7,8 @@ use ptc_workbench::library::{Held, run};
 use ptc_workbench::model::{ClosureModel, Reply, Request, Want, script};
 use serde_json::json;
 
-use super::{outcome, p, value};
+use super::{kept, outcome, p, value};
+use crate::engine::replays;
 
 /// Overview: which modes write programs, and which give data.
 #[test]
@@ -137,13 +138,17 @@ fn mails() -> impl ptc_workbench::model::Model + 'static {
 /// A question suspends the run; the answer lets it go on where it was, and nothing is done twice.
 #[tokio::test]
 async fn a_question_suspends_the_run_and_the_answer_resumes_it() {
-    let Held::Waits(waiting) = run(mailer()).model(mails()).hold().await else { panic!("the run asks") };
+    let (run, events) = kept(run(mailer()).model(mails()));
+    let Held::Waits(waiting) = run.hold().await else { panic!("the run asks") };
     assert_eq!(outcome(&waiting.step), "suspended");
     let question = waiting.question().unwrap();
     assert_eq!((question.text.as_str(), question.options.len()), ("Which John?", 2));
     let Held::Ended(step) = waiting.resume("John Smith").await else { panic!("nothing more is asked") };
     assert_eq!(outcome(&step), r#""sent to John Smith""#);
     assert_eq!(step.calls.iter().filter(|call| call.name == "search").count(), 1);
+    let events = events.lock().unwrap().clone();
+    assert_eq!(events.iter().filter(|envelope| envelope.event.kind() == "tool.call").count(), 3);
+    replays(&events).await;
 }
 
 /// With somebody there the same agent runs through.

@@ -11,7 +11,8 @@ use ptc_workbench::model::script;
 use ptc_workbench::port::Stop;
 use serde_json::json;
 
-use super::{last, outcome, p, told};
+use super::{kept, last, outcome, p, told};
+use crate::engine::replays;
 
 /// Scenario 29: the chain is checked before anything is asked; a failure comes first.
 #[tokio::test]
@@ -80,9 +81,11 @@ async fn a_stop_ends_the_run() {
 #[tokio::test]
 async fn a_conversation_knows_what_was_said_and_defined() {
     let (model, requests) = told([p("(def a 2) (return a)"), p("(return (* a 21))")]);
-    let mut chat = Chat::new(run("You count").mode(Mode::PtcLisp).model(model));
+    let (run, events) = kept(run("You count").mode(Mode::PtcLisp).model(model));
+    let mut chat = Chat::new(run);
     assert_eq!(outcome(&chat.say("Keep two").await), "2");
     assert_eq!(outcome(&chat.say("Times {{21}}").await), "42");
+    replays(&events.lock().unwrap()).await;
     let requests = requests.lock().unwrap();
     let all: String = requests[1].messages.iter().map(ptc_workbench::model::Message::joined).collect();
     assert!(all.contains("Keep two") && all.contains("Times {{21}}"), "{all}");

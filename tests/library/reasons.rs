@@ -108,7 +108,7 @@ async fn an_agent_too_deep_fails_its_call() {
     let step = ran(&format!("mode = 'ptc_lisp'\nmax_turns = 1\nmax_depth = 1\n{CHILD}"), &[p("(tool/below {})")]).await;
     let record = step.calls[0].error.clone().unwrap();
     assert_eq!(record.reason, "max_depth_exceeded");
-    assert_eq!(outcome(&step), "tool_error");
+    assert_eq!(step.turns[0].reason.as_deref(), Some("tool_error"));
 }
 
 /// A model with a price.

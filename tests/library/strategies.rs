@@ -185,6 +185,7 @@ const ROWS: &[Row] = &[
     // Tasks.
     ("core", "delegate with a scripted model", "tests/library/core.rs", "a_task_is_delegated"),
     ("core", "an agent as a tool", "tests/library/core.rs", "an_agent_is_a_tool_of_another"),
+    ("core", "an agent as a tool, in a file", "tests/library/core.rs", "an_agent_file_may_declare_such_a_tool"),
     ("core", "refs after the end", "tests/library/core.rs", "refs_are_passed_to_the_next_task"),
     ("core", "refs asked for again", "tests/library/core.rs", "missing_refs_are_asked_for_again"),
     ("core", "agents in agents", "tests/library/core.rs", "an_agent_is_a_tool_of_another"),

@@ -112,7 +112,7 @@ fn templates_are_checked_against_the_signature() {
         ("{{#items}}{{name}}{{/items}}", "(items [{name :string, price :float}]) -> {count :int}", None),
         ("{{#items}}{{unknown}}{{/items}}", "(items [{name :string}]) -> {count :int}", Some("unknown")),
         ("{{#tags}}{{.}}{{/tags}}", "(tags [:string]) -> {count :int}", None),
-        ("{{#items}}{{.}}{{/items}}", "(items [{name :string}]) -> {count :int}", Some("{{.}}")),
+        ("{{#items}}{{.}}{{/items}}", "(items [{name :string}]) -> {count :int}", Some("is a map")),
     ];
     for (prompt, signature, refused) in rows {
         let findings = text_agent(prompt, signature).plan().err().unwrap_or_default();

@@ -220,6 +220,12 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
     let Some((function, items)) = args.split_first_mut() else {
         return Error::new(Reason::TypeError, "needs a function and at least one item, got no arguments").halt();
     };
+    if let [only] = items {
+        return Ok(std::mem::take(only));
+    }
+    if let Value::Set(_) = function {
+        return Err(wrong(1, "a function", function));
+    }
     let callee = Callee::of(1, function)?;
     let mut best: Option<(usize, Value)> = None;
     for (at, item) in items.iter().enumerate() {

@@ -256,17 +256,17 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest:
     Ok(())
 }
 
-/// The function of `update` and `update-in`; a set is none here.
-fn changer(function: &Value) -> R<Callee<'_>> {
+/// The function of `update` and its like; a set is none here.
+fn changer(position: usize, function: &Value) -> R<Callee<'_>> {
     match function {
-        Value::Set(_) => Err(wrong(3, "a function", function)),
-        _ => Callee::of(3, function),
+        Value::Set(_) => Err(wrong(position, "a function", function)),
+        _ => Callee::of(position, function),
     }
 }
 
 fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, key, function, rest) = change(args)?;
-    let callee = changer(function)?;
+    let callee = changer(3, function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
@@ -278,7 +278,7 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, path, function, rest) = change(args)?;
-    let callee = changer(function)?;
+    let callee = changer(3, function)?;
     match place_in(machine, &mut root, path, Change::Update)? {
         Some(value) => apply(machine, value, callee, rest)?,
         None => apply(machine, &mut Value::Nil, callee, rest)?,
@@ -305,10 +305,11 @@ fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-/// The only argument of a merge that is neither nil nor false: it is given back, whatever it is.
+/// The only argument of a merge: neither nil nor false it is given back, whatever it is; false counts as no map.
 fn single(maps: &mut [Value]) -> Option<Value> {
     match maps {
         [one] if one.is_truthy() => Some(std::mem::take(one)),
+        [Value::Bool(false)] => Some(Map::default().into()),
         _ => None,
     }
 }
@@ -384,7 +385,7 @@ fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>
         other if matches!(function, Value::Map(_)) => return Err(swapped(wrong(1, "a map", &other), call)),
         other => return Err(wrong(1, "a map", &other)),
     };
-    Ok((map, Callee::of(2, function)?))
+    Ok((map, changer(2, function)?))
 }
 
 fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {

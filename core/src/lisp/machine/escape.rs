@@ -93,7 +93,12 @@ pub(super) fn made(mut halt: Box<Halt>, builtin: &'static str) -> Box<Halt> {
 /// this builtin that fails with it now.
 fn loosen(error: &mut Error, name: &str, arity: Arity) {
     let cause = match (error.stage, error.reason) {
-        (Stage::Loose(_), _) | (Stage::Raised, Reason::InvalidToolArgs) => return,
+        (Stage::Loose(_), _) => return,
+        // Of a tool that was called as a function.
+        (Stage::Raised, Reason::InvalidToolArgs) => {
+            error.stage = Stage::Loose(Cause::Other);
+            return;
+        }
         (_, reason) if stays(reason) => return,
         (Stage::Settled, _) => Cause::Body,
         (Stage::Raised, Reason::TypeError) => Cause::Kind,
