@@ -23,7 +23,7 @@ fn blocks(page: &str) -> Vec<Block> {
         let ticks = line.chars().take_while(|c| *c == '`').count();
         match (open, found.last_mut()) {
             (Some(width), Some(_)) if ticks == width && line.len() == ticks => (open, follows) = (None, true),
-            (Some(_), Some(block)) => block.text += &format!("{line}\n"),
+            (Some(_), Some(block)) => block.text.extend([line, "\n"]),
             _ if ticks >= 3 => {
                 open = Some(ticks);
                 found.push(Block { mark: line[ticks..].to_owned(), text: String::new(), follows });
