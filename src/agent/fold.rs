@@ -4,8 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, Role, RunEnd, RunStart,
-    RunText, SentMessage, Source, elapsed_ms,
+    Address, Envelope, Event, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, ReplyStatus, Role, RunEnd,
+    RunStart, RunText, SentMessage, Source, elapsed_ms,
 };
 
 /// Folds the events of one run and of the runs below it.
@@ -14,6 +14,7 @@ pub struct StepFold {
     step: Step,
     run: Option<Address>,
     below: Vec<(Address, StepFold)>,
+    adopted: Vec<(Address, Step)>,
     started_ms: i64,
     price: Option<Price>,
     log: MessageLog,
@@ -87,13 +88,14 @@ impl StepFold {
         {
             let step = fold.step();
             self.below.remove(place);
-            self.adopt(step);
+            self.adopt(child.clone(), step);
         }
     }
 
-    /// Takes the Step of a run below that has ended.
-    pub fn adopt(&mut self, step: Step) {
-        self.step.children.push(step);
+    /// Takes the Step of the run below that this call started.
+    pub fn adopt(&mut self, call: Address, step: Step) {
+        let place = self.adopted.partition_point(|(known, _)| *known < call);
+        self.adopted.insert(place, (call, step));
     }
 
     fn start(&mut self, start: &RunStart, at_ms: i64) {
@@ -165,6 +167,9 @@ impl StepFold {
         let mut step = self.step.clone();
         step.turns.extend(self.turn.clone());
         step.messages = self.log.messages().to_vec();
+        // Branches end in any order; the Step is always the same.
+        step.calls.sort_by(|one, other| one.address.cmp(&other.address));
+        step.children = self.adopted.iter().map(|(_, step)| step.clone()).collect();
         step
     }
 }
@@ -186,6 +191,9 @@ fn in_turn(turn: &mut Turn, event: &Event) {
             turn.raw_response.push_str(text);
         }
         Event::ReplyEnd(end) => {
+            if end.status == ReplyStatus::Discarded {
+                turn.raw_response.clear();
+            }
             turn.attempts = turn.attempts.max(end.attempt);
             turn.model.clone_from(&end.model);
             turn.finish_reason.clone_from(&end.finish);

@@ -25,9 +25,9 @@ pub struct Step {
     pub memory: Vec<(String, String)>,
     /// What finished items of the plan were noted with, by id.
     pub summaries: Vec<(String, String)>,
-    /// Tool calls of the whole run, in the order they were made.
+    /// Tool calls of the whole run; those of parallel branches in the order of the branches.
     pub calls: Vec<CallEntry>,
-    /// The Steps of agents below, in the order they ended.
+    /// The Steps of agents below, in the order of the calls.
     pub children: Vec<Step>,
     /// What it cost.
     pub usage: Usage,
@@ -145,6 +145,11 @@ pub struct Turn {
 }
 
 impl Step {
+    /// What the run and the agents below it cost, as far as prices are known. (Agents nest a few levels deep.)
+    pub fn cost(&self) -> f64 {
+        self.usage.cost.unwrap_or_default() + self.children.iter().map(Self::cost).sum::<f64>()
+    }
+
     /// Did the run return?
     pub fn is_ok(&self) -> bool {
         self.fail.is_none()

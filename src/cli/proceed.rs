@@ -17,7 +17,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     for answer in &flags.answer {
         match answer.split_once('=').filter(|(address, _)| address.starts_with('r') && address.contains("/q")) {
             Some((address, text)) => _ = answers.by_address.insert(Address::from(address), plain_text(text)),
-            None => answers.to_the_open_one = Some(plain_text(answer)),
+            None => answers.in_order.push_back(plain_text(answer)),
         }
     }
     let desk = Arc::new(Desk::default());

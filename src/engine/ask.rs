@@ -103,16 +103,17 @@ impl Cycle<'_> {
             cache: request.cache,
         };
         self.emit(at, made).await?;
+        self.ports.tools.stop_reply_as_recorded(at, &self.ports.stop);
 
         let (sender, mut events) = mpsc::channel(QUEUE);
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };
-        let deadline = self.mission_left_ms().map(|left| Instant::now() + Duration::from_millis(left));
         let (model, stop) = (self.ports.model, self.ports.stop.clone());
         let mut answer = model.answer(&request, &call);
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
         let result = loop {
             let far = Instant::now() + FAR;
+            let due = self.due().filter(|_| stop.reason().is_none());
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => self.hear(at, event, &mut parts).await?,
@@ -123,9 +124,7 @@ impl Cycle<'_> {
                     let interrupt = stop.reason().cloned().unwrap_or_default();
                     self.emit(at, interrupt).await?;
                 }
-                () = sleep_until(deadline.unwrap_or(far)), if deadline.is_some() && grace.is_none() => {
-                    stop.now(Reason::MissionTimeout.name(), "limit");
-                }
+                () = sleep_until(due.unwrap_or(far)), if due.is_some() => self.stop_when_due(),
                 () = sleep_until(grace.unwrap_or(far)), if grace.is_some() => break Err(ModelError::cancelled()),
             }
         };

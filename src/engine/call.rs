@@ -7,13 +7,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue, underscored};
 use ptc_core::text::nearest;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
 use super::cycle::Cycle;
@@ -28,7 +29,7 @@ impl Cycle<'_> {
     /// Calls a tool. `Err` ends the run.
     pub(super) async fn call_tool(&self, at: &Address, name: &str, args: &Value) -> Result<Given, Halt> {
         let started = Instant::now();
-        let count = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let count = self.count_call(at);
         let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
         let refused = self.ports.tools.refuses(at, over.is_some());
         let Some(tool) = self.plan.tool(name) else {
@@ -110,7 +111,7 @@ impl Cycle<'_> {
         let cancel = self.ports.stop.token();
         let call = Invocation { address: at, tool, args, now_ms: self.now_ms, cancel };
         let limit = Duration::from_millis(tool.timeout_ms);
-        match tokio::time::timeout(limit, self.ports.tools.call(&call)).await {
+        match tokio::time::timeout(limit, self.within_the_mission(self.ports.tools.call(&call))).await {
             Ok(Ok(value)) => Ok(Ok(value)),
             Ok(Err(Failure::Error(record))) => Ok(Err(record)),
             Ok(Err(Failure::Cancelled)) => {
@@ -124,6 +125,18 @@ impl Cycle<'_> {
         }
     }
 
+    /// Waits for a tool, and stops the run when its mission time is over meanwhile.
+    async fn within_the_mission(&self, mut answer: BoxFuture<'_, Result<Value, Failure>>) -> Result<Value, Failure> {
+        loop {
+            let due = self.due().filter(|_| self.ports.stop.reason().is_none());
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.stop_when_due(),
+            }
+        }
+    }
+
     /// Asks a person and waits for the answer. `Err` with [`Halt::Wait`]: nobody is there.
     pub(super) async fn ask_person(&self, at: &Address, text: String, options: Vec<String>) -> Result<String, Halt> {
         let asked = at.question(self.questions_at(at));
@@ -133,7 +146,13 @@ impl Cycle<'_> {
         };
         self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
         let question = Question { address: asked.clone(), text: shown };
-        match self.ports.person.ask(&question, self.ports.stop.token()).await {
+        self.tree.wait();
+        let answer = self.ports.person.ask(&question, self.ports.stop.token()).await;
+        self.tree.go_on();
+        if answer.is_none() {
+            self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
+        }
+        match answer {
             Some(answer) => {
                 let value = JsonText::of(&Json::str(answer.as_str()));
                 self.emit(&asked, AnswerGiven { by: "person".to_owned(), value }).await?;
@@ -151,8 +170,9 @@ impl Cycle<'_> {
 
     /// Tells that the run was stopped; the failure it ends with.
     pub(super) async fn interrupted(&self, at: &Address) -> Halt {
-        let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
         let turn = at.turn_part();
+        self.ports.tools.stop_as_recorded(&turn, &self.ports.stop);
+        let interrupt = self.ports.stop.reason().cloned().unwrap_or_default();
         if !self.told_stop.swap(true, Ordering::Relaxed)
             && let Err(error) = self.emit(&turn, interrupt.clone()).await
         {

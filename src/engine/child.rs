@@ -17,8 +17,8 @@ impl Cycle<'_> {
     pub(super) async fn run_child(&self, at: &Address, tool: &Tool, plan: &Plan, args: &Value) -> Result<Given, Halt> {
         let refused = |reason: Reason, message: String| Ok(Err(ErrorRecord::new(reason, message)));
         let depth = self.depth + 1;
-        if depth >= self.plan.settings.max_depth {
-            let limit = self.plan.settings.max_depth;
+        if depth >= self.max_depth() {
+            let limit = self.max_depth();
             return refused(
                 Reason::MaxDepthExceeded,
                 format!("the agent `{}` would be level {} of agents, max_depth is {limit}", tool.name, depth + 1),
@@ -37,7 +37,8 @@ impl Cycle<'_> {
             Ok(model) => model,
             Err(error) => return Ok(Err(error.record())),
         };
-        let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), ..self.ports.clone() };
+        let stop = self.ports.stop.below();
+        let ports = Ports { model: model.as_deref().unwrap_or(self.ports.model), stop, ..self.ports.clone() };
         let input = Input {
             address: at.clone(),
             context,
@@ -50,11 +51,11 @@ impl Cycle<'_> {
             continues: None,
         };
         let step = super::run(plan, input, &ports).await;
-        self.adopt(&step);
-        self.given(tool, step).await
+        self.adopt(at, &step);
+        self.given(at, tool, step).await
     }
 
-    async fn given(&self, tool: &Tool, step: Step) -> Result<Given, Halt> {
+    async fn given(&self, at: &Address, tool: &Tool, step: Step) -> Result<Given, Halt> {
         let name = tool.name.as_str();
         let answer = match (tool.returns, step.delegated()) {
             (Returns::Delegate, Ok(delegated)) => Some(delegated.answer()),
@@ -63,9 +64,10 @@ impl Cycle<'_> {
         let Some(fail) = step.fail else {
             return Ok(Ok(answer.as_ref().map(Json::to_value).unwrap_or_default()));
         };
+        self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
         match Reason::from_name(&fail.reason) {
             Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.run.clone()))),
-            Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(&self.turn()).await),
+            Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
             reason => {
                 let message = format!("the agent `{name}` failed with {}: {}", fail.reason, fail.message);
                 Ok(Err(ErrorRecord::new(reason.unwrap_or(Reason::ToolError), message)))

@@ -1,19 +1,22 @@
 //! The turn cycle that all modes share: numbering, time, budgets, messages, and the end of turns and runs.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::{Json, Value};
+use tokio::time::Instant;
 
 use super::{Answered, Carry, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
-    Address, AgentRecord, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd, RunStart,
-    RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, elapsed_ms, hex_sha,
+    Address, AgentRecord, Below, Envelope, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role,
+    RunEnd, RunStart, RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
+    elapsed_ms, hex_sha,
 };
 use crate::model::{self, Reply};
 use crate::port::SinkError;
@@ -24,6 +27,17 @@ use crate::prompt::{self, ptc_lisp::Kept};
 pub struct Tree {
     /// Turns that are left; not known before the root run starts.
     turns: Arc<Mutex<Option<u32>>>,
+    /// Levels of agents that the root run allows; not known before it starts.
+    levels: Arc<OnceLock<u32>>,
+    /// The time in which somebody waited for a person.
+    waits: Arc<Mutex<Waits>>,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    over: Duration,
+    /// How many wait now, and since when.
+    now: Option<(u32, Instant)>,
 }
 
 impl Tree {
@@ -32,12 +46,46 @@ impl Tree {
         *self.turns.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(start)
     }
 
-    /// One turn is used.
-    fn spend(&self) {
-        if let Some(turns) = &mut *self.turns.lock().unwrap_or_else(PoisonError::into_inner) {
-            *turns = turns.saturating_sub(1);
+    /// The same, and then one is used: branches that begin at the same time never get the same last turn.
+    fn take(&self, start: u32) -> u32 {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = *turns.get_or_insert(start);
+        *turns = Some(left.saturating_sub(1));
+        left
+    }
+
+    /// The time waited for persons so far, the wait of this moment included. Waits at the same time count once.
+    fn waited(&self) -> Duration {
+        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
+    }
+
+    /// Somebody waits for a person from now on.
+    pub(super) fn wait(&self) {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.now = Some(waits.now.map_or((1, Instant::now()), |(count, since)| (count + 1, since)));
+    }
+
+    /// Somebody does not wait any more.
+    pub(super) fn go_on(&self) {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        match waits.now {
+            Some((1, since)) => {
+                waits.over += since.elapsed();
+                waits.now = None;
+            }
+            Some((count, since)) => waits.now = Some((count - 1, since)),
+            None => {}
         }
     }
+}
+
+fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn signed(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
 }
 
 /// The state of one run. Tool calls of parallel branches share it: what they change is behind locks.
@@ -62,11 +110,16 @@ pub(super) struct Cycle<'a> {
     pub(super) told_stop: AtomicBool,
     /// Answers of tools with `cache`, by tool and arguments.
     pub(super) known: Mutex<HashMap<String, Value>>,
-    children: Mutex<Option<Totals>>,
+    below: Mutex<Option<Below>>,
     replies: RunText,
     fold: Mutex<StepFold>,
+    /// The time of the first turn, without what was waited before it.
     first_now_ms: Option<i64>,
     deadline_ms: Option<i64>,
+    /// What was waited before this turn, in ms.
+    waited_ms: u64,
+    /// When this turn began, and what this process had waited by then.
+    began: (Instant, Duration),
     tree_turns: u32,
     /// Parts of the first user message.
     pub(super) opening: Vec<MessagePart>,
@@ -87,15 +140,17 @@ impl<'a> Cycle<'a> {
             totals: Totals::default(),
             structured_by: None,
             now_ms: 0,
-            calls: AtomicU64::new(0),
+            calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
             questions: AtomicU32::new(0),
             told_stop: AtomicBool::new(false),
             known: Mutex::default(),
-            children: Mutex::default(),
+            below: Mutex::default(),
             replies: RunText::default(),
             fold: Mutex::default(),
             first_now_ms: None,
             deadline_ms: input.deadline_ms,
+            waited_ms: 0,
+            began: (Instant::now(), Duration::ZERO),
             tree_turns: 0,
             opening: Vec::new(),
             kept: Kept::default(),
@@ -108,13 +163,27 @@ impl<'a> Cycle<'a> {
         Ok(())
     }
 
-    /// Takes the Step of an agent below.
-    pub(super) fn adopt(&self, step: &Step) {
-        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Takes the Step of an agent below, which was called here.
+    pub(super) fn adopt(&self, at: &Address, step: &Step) {
         let own = Totals { turns: step.usage.turns, requests: step.usage.llm_requests, tokens: step.usage.tokens };
-        let below = [Some(own), step.usage.children, *children];
-        *children = below.into_iter().flatten().reduce(|sum, more| sum.plus(&more));
-        self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(step.clone());
+        let totals = step.usage.children.map_or(own, |below| own.plus(&below));
+        let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = below.unwrap_or_default();
+        *below = Some(Below { totals: sum.totals.plus(&totals), cost: sum.cost + step.cost() });
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(at.clone(), step.clone());
+    }
+
+    /// What the agents below have used so far.
+    pub(super) fn below(&self) -> Option<Below> {
+        *self.below.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what agents used that are not run again, and what was done there.
+    pub(super) fn take_below(&self, recorded: Option<Below>, done: &[Envelope]) {
+        let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        done.iter().for_each(|envelope| fold.apply(envelope));
+        let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
+        *below = recorded;
     }
 
     /// What a run that continues this one gets. An answer that no message says is said by one more.
@@ -147,6 +216,7 @@ impl<'a> Cycle<'a> {
 
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
+        _ = self.tree.levels.set(self.plan.settings.max_depth);
         let toml = self.plan.agent.to_toml();
         let agent = AgentRecord { name: self.plan.agent.name.clone(), sha: hex_sha(toml.as_bytes()), toml };
         let start = RunStart {
@@ -179,11 +249,17 @@ impl<'a> Cycle<'a> {
         let number = self.totals.turns + 1;
         let address = self.run.turn(number);
         self.now_ms = self.ports.clock.now_ms(&address);
-        self.first_now_ms.get_or_insert(self.now_ms);
+        let waited = self.tree.waited();
+        self.began = (Instant::now(), waited);
+        self.waited_ms = self.ports.clock.waited_ms(&address, whole_ms(waited));
+        let without_waits = self.now_ms.saturating_sub(signed(self.waited_ms));
+        self.first_now_ms.get_or_insert(without_waits);
         let mission_ms = self.mission_left_ms();
         let tokens = self.plan.agent.token_limit.map(|limit| limit.saturating_sub(self.spent()));
         let turns = self.turns_in_all().saturating_sub(self.totals.turns);
-        let tree = self.tree.left(self.plan.settings.turn_budget);
+        let most = self.plan.settings.turn_budget.saturating_sub(self.ports.clock.turns_held());
+        let is_used = mission_ms == Some(0) || self.ports.clock.holds_turn(&address);
+        let tree = if is_used { self.tree.left(most) } else { self.tree.take(most) };
         let tree = self.ports.clock.tree_turns(&address, tree);
         self.tree_turns = tree;
         let stop = match (tree, mission_ms) {
@@ -193,14 +269,12 @@ impl<'a> Cycle<'a> {
         };
         let left = Left { turns, tree: Some(tree), tokens, mission_ms };
         let stopped = stop.map(|reason| reason.name().to_owned());
-        self.emit(&address, TurnStart { now: self.now_ms, kind: kind.to_owned(), left, stop: stopped }).await?;
+        let waited = self.waited_ms;
+        self.emit(&address, TurnStart { now: self.now_ms, kind: kind.to_owned(), left, waited, stop: stopped }).await?;
         match stop {
             Some(Reason::MissionTimeout) => Err(self.mission_over()),
             Some(reason) => Err(Halt::fail(reason, "the turns of the whole tree of agents (turn_budget) are used up")),
-            None => {
-                self.tree.spend();
-                Ok(address)
-            }
+            None => Ok(address),
         }
     }
 
@@ -219,7 +293,19 @@ impl<'a> Cycle<'a> {
         self.tree_turns
     }
 
-    /// When everything must be done: the earlier of what came from above and the run's own mission time. Unix ms.
+    /// Levels of agents that are allowed: what the root run allows, or less.
+    pub(super) fn max_depth(&self) -> u32 {
+        let own = self.plan.settings.max_depth;
+        own.min(*self.tree.levels.get_or_init(|| own))
+    }
+
+    /// Counts a call of the run; a call that a resumed recording holds is counted from the start.
+    pub(super) fn count_call(&self, at: &Address) -> u64 {
+        let more = u64::from(!self.ports.tools.holds_call(at));
+        self.calls.fetch_add(more, Ordering::Relaxed) + more
+    }
+
+    /// When everything must be done if nobody waits: the earlier of what came from above and the run's own mission time. Unix ms.
     pub(super) fn deadline_ms(&self) -> Option<i64> {
         let first = self.first_now_ms.unwrap_or(self.now_ms);
         let limit = self.plan.agent.mission_timeout_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
@@ -229,16 +315,36 @@ impl<'a> Cycle<'a> {
 
     /// Mission time left at the start of this turn.
     pub(super) fn mission_left_ms(&self) -> Option<u64> {
-        self.deadline_ms().map(|deadline| elapsed_ms(self.now_ms, deadline))
+        self.deadline_ms().map(|deadline| elapsed_ms(self.now_ms.saturating_sub(signed(self.waited_ms)), deadline))
+    }
+
+    /// When the mission time is over as things stand: waits for persons put it off, so that it must be asked again when it is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        if self.ports.clock.is_over(&self.turn()) {
+            return None;
+        }
+        let (began, waited) = self.began;
+        let left = Duration::from_millis(self.mission_left_ms()?);
+        began.checked_add(left + self.tree.waited().saturating_sub(waited))
+    }
+
+    /// Stops the run when its mission time is over.
+    pub(super) fn stop_when_due(&self) {
+        if self.due().is_some_and(|due| due <= Instant::now()) {
+            self.ports.stop.now(Reason::MissionTimeout.name(), "limit");
+        }
     }
 
     pub(super) fn mission_over(&self) -> Halt {
-        let limit = self.plan.agent.mission_timeout_ms.unwrap_or_default();
-        Halt::fail(Reason::MissionTimeout, format!("the run did not end within mission_timeout_ms = {limit}"))
+        let message = match self.plan.agent.mission_timeout_ms {
+            Some(limit) => format!("the run did not end within mission_timeout_ms = {limit}"),
+            None => "the time of the agent above (its mission_timeout_ms) is over".to_owned(),
+        };
+        Halt::fail(Reason::MissionTimeout, message)
     }
 
     fn spent(&self) -> u64 {
-        let below = self.children.lock().unwrap_or_else(PoisonError::into_inner).and_then(|totals| totals.tokens);
+        let below = self.below().and_then(|below| below.totals.tokens);
         let own = self.totals.tokens.map_or(0, |tokens| tokens.total());
         own.saturating_add(below.map_or(0, |tokens| tokens.total()))
     }
@@ -281,10 +387,10 @@ impl<'a> Cycle<'a> {
     /// Fails when tokens or costs are more than the run may spend; agents below count.
     pub(super) fn check_budget(&self) -> Result<(), Halt> {
         self.check_tokens()?;
-        let (Some(limit), Some(price)) = (self.plan.settings.cost_limit, self.ports.model.info().price) else {
-            return Ok(());
-        };
-        let cost = self.totals.tokens.map_or(0.0, |tokens| price.cost(&tokens));
+        let Some(limit) = self.plan.settings.cost_limit else { return Ok(()) };
+        let own =
+            self.totals.tokens.zip(self.ports.model.info().price).map_or(0.0, |(tokens, price)| price.cost(&tokens));
+        let cost = own + self.below().map_or(0.0, |below| below.cost);
         if cost <= limit {
             return Ok(());
         }
@@ -315,7 +421,7 @@ impl<'a> Cycle<'a> {
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,
-            children: *self.children.lock().unwrap_or_else(PoisonError::into_inner),
+            children: self.below().map(|below| below.totals),
             schema_used: travelled,
             schema_bytes: schema,
             structured_output: self.structured_by,

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
@@ -26,8 +25,9 @@ use crate::program::{self, Setting, Tools};
 
 /// Items of each collection that a recorded value shows.
 const KEPT_ITEMS: usize = 1_000;
-/// A timer that is never due.
-const FAR: Duration = Duration::from_hours(24);
+
+/// As good as no limit, in ms: a century.
+const NO_LIMIT_MS: u64 = 3_000_000_000_000;
 
 /// What a program works on.
 #[derive(Debug, Clone)]
@@ -75,8 +75,17 @@ impl Cycle<'_> {
         if let Some(end) = self.ports.tools.interrupted_program(at) {
             return self.as_recorded(at, end, world).await;
         }
-        let outcome = self.interpret(at, source, world).await?;
-        let end = ending(&outcome);
+        let (outcome, branched) = match self.interpret(at, source, world).await {
+            Ok(ended) => ended,
+            Err(Halt::Fail(record)) => return Err(self.broken_off(at, record).await?),
+            Err(halt) => return Err(halt),
+        };
+        let mut end = ending(&outcome);
+        // Which calls other branches still made before the error of one was known is chance: such a program is not run again either.
+        end.interrupted |= outcome.result.is_err() && branched;
+        if end.interrupted {
+            end.below = self.below();
+        }
         self.emit(at, end).await?;
         if let Err(error) = &outcome.result
             && error.reason == Reason::Cancelled
@@ -87,7 +96,22 @@ impl Cycle<'_> {
         Ok(outcome)
     }
 
-    async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
+    /// Tells the end of a program that one of its calls broke off: which calls the others still made is chance.
+    async fn broken_off(&self, at: &Address, record: ErrorRecord) -> Result<Halt, Halt> {
+        let error = ErrorRecord::new(Reason::Cancelled, "the program was stopped");
+        let end = ProgramEnd {
+            status: "error".to_owned(),
+            error: Some(error),
+            interrupted: true,
+            below: self.below(),
+            ..ProgramEnd::default()
+        };
+        self.emit(at, end).await?;
+        Ok(Halt::Fail(record))
+    }
+
+    /// The outcome, and whether calls were made in parallel branches.
+    async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
         let job = Job {
@@ -95,18 +119,22 @@ impl Cycle<'_> {
             world: world.clone(),
             settings: self.plan.settings.clone(),
             now_ms: self.now_ms,
+            timed: !self.ports.clock.is_over(at),
             stop: Arc::clone(&stop_sign),
         };
         // It waits for the program's own thread; a paused clock stands still meanwhile.
         let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender)));
         let mut answers = FuturesUnordered::new();
-        let mut halted = None;
-        let deadline = self.mission_left_ms().map(|left| Instant::now() + Duration::from_millis(left));
+        let (mut halted, mut branched) = (None, false);
         let stop = self.ports.stop.clone();
         loop {
+            let due = self.due().filter(|_| stop.reason().is_none());
             tokio::select! {
                 biased;
-                Some(pending) = calls.recv() => answers.push(self.answer_program(at, pending, world)),
+                Some(pending) = calls.recv() => {
+                    branched |= !pending.at.branches.is_empty();
+                    answers.push(self.answer_program(at, pending, world));
+                }
                 Some(answered) = answers.next(), if !answers.is_empty() => {
                     if let Err(halt) = answered {
                         stop_sign.store(true, Ordering::Relaxed);
@@ -116,16 +144,14 @@ impl Cycle<'_> {
                 outcome = &mut ended => {
                     return match (halted, outcome) {
                         (Some(halt), _) => Err(halt),
-                        (None, Ok(outcome)) => Ok(outcome),
+                        (None, Ok(outcome)) => Ok((outcome, branched)),
                         (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the program broke off")),
                     };
                 }
                 () = stop.token().cancelled(), if !stop_sign.load(Ordering::Relaxed) => {
                     stop_sign.store(true, Ordering::Relaxed);
                 }
-                () = sleep_until(deadline.unwrap_or_else(|| Instant::now() + FAR)), if deadline.is_some() && stop.reason().is_none() => {
-                    stop.now(Reason::MissionTimeout.name(), "limit");
-                }
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.stop_when_due(),
             }
         }
     }
@@ -164,9 +190,9 @@ impl Cycle<'_> {
             warnings: end.warnings.clone(),
             usage: Usage::default(),
         };
+        self.take_below(end.below, &self.ports.tools.done_in_program(at));
         self.emit(at, end).await?;
         if reason == Reason::Cancelled {
-            self.ports.tools.stop_as_recorded(at);
             return Err(self.interrupted(at).await);
         }
         Ok(outcome)
@@ -207,18 +233,21 @@ struct Job {
     world: World,
     settings: Settings,
     now_ms: i64,
+    /// Does its clock end it? Not when a recording says that it ended by itself.
+    timed: bool,
     stop: Arc<AtomicBool>,
 }
 
 impl Job {
     fn run(&self, tools: &dyn Tools) -> Outcome {
         let settings = &self.settings;
+        let within = |limit_ms: u64| if self.timed { limit_ms } else { NO_LIMIT_MS };
         let limits = Limits {
             memory_bytes: settings.program_memory_bytes,
             loop_jumps: settings.loop_limit,
             print_chars: settings.format.print_chars,
             parallel_workers: settings.pmap_workers,
-            parallel_timeout_ms: settings.pmap_timeout_ms,
+            parallel_timeout_ms: within(settings.pmap_timeout_ms),
             tool_calls: settings.program_tool_calls,
             ..Limits::default()
         };
@@ -234,8 +263,8 @@ impl Job {
         };
         let setting = Setting {
             tools,
-            timeout_ms: settings.program_timeout_ms,
-            compile_timeout_ms: COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max),
+            timeout_ms: within(settings.program_timeout_ms),
+            compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),
             now_ms: self.now_ms,
             stop: &self.stop,
         };
@@ -280,6 +309,7 @@ fn ending(outcome: &Outcome) -> ProgramEnd {
         span: error.and_then(|error| error.span).map(|span| (span.start, span.end)),
         warnings: outcome.warnings.clone(),
         interrupted: error.is_some_and(|error| is_interruption(error.reason)),
+        below: None,
     }
 }
 

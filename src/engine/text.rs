@@ -2,8 +2,6 @@
 //!
 //! In: replies with text and tool calls. Out: the text unchanged, or a JSON value that fits. Tool failures go back to the model.
 
-use std::sync::atomic::Ordering;
-
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value, json};
 
@@ -175,7 +173,7 @@ async fn not_made(
     args: &Json,
     record: ErrorRecord,
 ) -> Result<String, Halt> {
-    cycle.calls.fetch_add(1, Ordering::Relaxed);
+    cycle.count_call(at);
     cycle.emit(at, ToolCall { name: name.to_owned(), args: JsonText::of(args), ..ToolCall::default() }).await?;
     let end = ToolEnd { status: CallStatus::Refused, error: Some(record.clone()), ..ToolEnd::default() };
     cycle.emit(at, end).await?;

@@ -1,11 +1,12 @@
 //! Addresses: where in a session something happened. Run `r0`, turn `r0/t3`, call `r0/t3/c2`, question `r0/t3/q0`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Address(String);
 
@@ -78,6 +79,11 @@ impl Address {
         None
     }
 
+    /// Does it lie below the other one, or is it the same?
+    pub fn is_below(&self, other: &Self) -> bool {
+        self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -101,6 +107,24 @@ impl Address {
     pub fn turn_number(&self) -> Option<u32> {
         let at = self.0.rfind("/t")?;
         self.0[at + 2..].split('/').next()?.parse().ok()
+    }
+}
+
+/// The order of a run: by numbers, not by digits (`t2` before `t10`).
+impl Ord for Address {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let parts = |text: &str| -> Vec<(char, Vec<u64>)> {
+            let numbers = |part: &str| part.split('.').map(|number| number.parse().unwrap_or_default()).collect();
+            let letter = |part: &str| part.chars().next().unwrap_or_default();
+            text.split('/').map(|part| (letter(part), numbers(part.trim_start_matches(char::is_alphabetic)))).collect()
+        };
+        parts(&self.0).cmp(&parts(&other.0)).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Address {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -128,6 +152,12 @@ mod tests {
         assert_eq!(turn.turn_number(), Some(3));
         assert_eq!(Address::run(1).turn_number(), None);
         assert_eq!(Address::from("r0/t2/c1").turn_number(), Some(2));
+    }
+
+    #[test]
+    fn addresses_are_in_the_order_of_the_run() {
+        let sorted = ["r0", "r0/t2", "r0/t2/c1", "r0/t2/p1.2/c0", "r0/t2/p1.10/c0", "r0/t10", "r1"];
+        assert!(sorted.windows(2).all(|pair| Address::from(pair[0]) < Address::from(pair[1])));
     }
 
     #[test]

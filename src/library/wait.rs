@@ -1,14 +1,13 @@
 //! A run that may wait for a person, and goes on with the answer: what was done is made again from its events, nothing is asked twice.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Run;
 use super::run::{Doors, Ready};
 use crate::agent::Step;
 use crate::engine;
-use crate::event::{Address, Envelope, Event, QuestionAsked};
-use crate::replay::{Appending, Recording, Resumed};
+use crate::event::{Envelope, Event, QuestionAsked};
+use crate::replay::{Answers, Appending, Recording, Resumed};
 
 /// How a run that may wait came out.
 pub enum Held {
@@ -71,14 +70,14 @@ impl Waiting {
     pub async fn resume(self, answer: impl Into<String>) -> Held {
         let answer = answer.into();
         let recording = Arc::new(Recording::of_events(self.events()));
-        let answers: HashMap<Address, String> =
-            self.step.waits_for.iter().map(|question| (question.clone(), answer.clone())).collect();
+        let by_address = self.step.waits_for.iter().map(|question| (question.clone(), answer.clone())).collect();
+        let answers = Answers { by_address, ..Answers::default() };
         let (ready, doors) = (self.ready, self.doors);
         let stop = doors.stop.clone();
         let step = {
             let input = ready.input();
             let live = doors.ports(&*ready.model);
-            let resumed = Resumed::new(Arc::clone(&recording), input.address.clone(), live, answers, stop.clone());
+            let resumed = Resumed::new(Arc::clone(&recording), input.address.clone(), live, answers);
             let appending = Appending::new(recording, Box::new(doors.told.clone()));
             engine::run(&ready.plan, input, &resumed.ports(&appending, stop)).await
         };

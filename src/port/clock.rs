@@ -15,6 +15,30 @@ pub trait Clock: Send + Sync {
         _ = at;
         counted
     }
+
+    /// Turns of the whole tree that a resumed recording holds: they are used from the start, in whatever order branches make them again.
+    fn turns_held(&self) -> u32 {
+        0
+    }
+
+    /// Is this turn one of them?
+    fn holds_turn(&self, turn: &Address) -> bool {
+        _ = turn;
+        false
+    }
+
+    /// Is this turn over in a recording? Then what took too long is recorded, and nothing takes too long now.
+    fn is_over(&self, turn: &Address) -> bool {
+        _ = turn;
+        false
+    }
+
+    /// Milliseconds that the tree of agents has waited for persons before the turn at this address. `counted` is what this process
+    /// counts; a recording knows what others counted.
+    fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
+        _ = at;
+        counted
+    }
 }
 
 /// The machine's clock.

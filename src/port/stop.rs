@@ -11,6 +11,7 @@ use crate::event::Interrupt;
 pub struct Stop {
     token: CancellationToken,
     reason: Arc<OnceLock<Interrupt>>,
+    above: Option<Arc<Stop>>,
 }
 
 impl Stop {
@@ -22,6 +23,12 @@ impl Stop {
         }
     }
 
+    /// The stop of an agent below: it stops with this one, and alone.
+    #[must_use]
+    pub fn below(&self) -> Self {
+        Self { token: self.token.child_token(), reason: Arc::default(), above: Some(Arc::new(self.clone())) }
+    }
+
     /// Stops the run on behalf of the person at the keyboard.
     pub fn by_person(&self) {
         self.now("cancelled", "person");
@@ -29,7 +36,7 @@ impl Stop {
 
     /// Why the run was stopped, if it was.
     pub fn reason(&self) -> Option<&Interrupt> {
-        self.reason.get()
+        self.reason.get().or_else(|| self.above.as_ref()?.reason())
     }
 
     /// The token that ports watch.

@@ -142,6 +142,8 @@ impl<'a> Comparer<'a> {
         let mut left: Vec<_> = state.recorded.into_iter().filter(|(_, events)| !events.is_empty()).collect();
         left.sort_by(|a, b| a.0.cmp(&b.0));
         let outcome = match left.first().and_then(|(address, events)| Some((address, events.front()?))) {
+            // Which calls parallel branches still made when one began to wait is chance.
+            Some((address, _)) if !self.is_complete => Outcome::Unfinished { at: address.clone() },
             Some((address, event)) => Outcome::Diverged(Box::new(Divergence {
                 address: address.clone(),
                 layer: Layer::of(event),

@@ -82,7 +82,11 @@ impl Demo {
     }
 
     fn nothing(&self, request: &Request) -> ModelError {
-        let known: Vec<_> = self.known().iter().map(|(agent, mode)| format!("{agent} ({mode})")).collect();
+        let all = self.known();
+        let modes =
+            |agents: &[(String, String)]| agents.iter().map(|(_, mode)| mode.as_str()).collect::<Vec<_>>().join(", ");
+        let agents = all.chunk_by(|one, other| one.0 == other.0);
+        let known: Vec<_> = agents.filter_map(|same| Some(format!("{} ({})", same.first()?.0, modes(same)))).collect();
         let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
         let message = format!(
             "model demo has no recording of the agent {:?} in mode {}; recorded: {known}",

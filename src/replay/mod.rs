@@ -14,18 +14,18 @@ mod resume;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptc_core::value::{Json, Value};
+use ptc_core::value::Value;
 
 use crate::agent::{Agent, Diagnostic, Plan, Step};
 use crate::engine::{self, Carry, Input, Ports};
-use crate::event::Address;
+use crate::event::{Address, JsonText, RunStart};
 use crate::port::{Sink, Stop};
 
 pub use compare::{Divergence, Layer};
 pub use demo::Demo;
 pub use recorded::Recorded;
 pub use recording::Recording;
-pub use resume::{Appending, Resumed};
+pub use resume::{Answers, Appending, Resumed};
 
 use compare::Comparer;
 use ports::RecordedPorts;
@@ -86,24 +86,14 @@ pub async fn replay_carrying(
         let plan = plan_of(recording, &run)?;
         let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;
         let stop = Stop::default();
-        let ports = RecordedPorts::new(Arc::clone(recording), run.clone(), stop.clone());
+        let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
         let comparer = Comparer::new(recording, &run, watch);
-        let input = Input {
-            address: run.clone(),
-            context: start.context.json(),
-            descriptions: start.context_descriptions.clone(),
-            seed: start.seed,
-            journal: start.journal.as_ref().and_then(|journal| match journal.value() {
-                Value::Map(map) => Some((*map).clone()),
-                _ => None,
-            }),
-            continues: start.continues.as_deref().map(|earlier| {
-                let earlier = Address::from(earlier);
-                let carry = carries.get(&earlier).cloned().unwrap_or_default();
-                (earlier, carry)
-            }),
-            ..Input::at(run.clone(), Json::default())
-        };
+        let continues = start.continues.as_deref().map(|earlier| {
+            let earlier = Address::from(earlier);
+            let carry = carries.get(&earlier).cloned().unwrap_or_default();
+            (earlier, carry)
+        });
+        let input = Input { continues, ..input_of(&run, start) };
         let doors = Ports {
             model: &ports,
             models: &ports,
@@ -127,6 +117,20 @@ pub async fn replay_carrying(
         report.outcome = Outcome::Unfinished { at: Address::run(0) };
     }
     Ok((report, carries))
+}
+
+/// What a recorded run worked on, without what an earlier run left it.
+pub fn input_of(run: &Address, start: &RunStart) -> Input {
+    let journal = start.journal.as_ref().map(JsonText::value);
+    Input {
+        descriptions: start.context_descriptions.clone(),
+        seed: start.seed,
+        journal: journal.and_then(|journal| match journal {
+            Value::Map(map) => Some((*map).clone()),
+            _ => None,
+        }),
+        ..Input::at(run.clone(), start.context.json())
+    }
 }
 
 fn cannot(run: &Address, why: &str) -> ReplayError {

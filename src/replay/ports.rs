@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Recording;
 use crate::engine::Models;
-use crate::event::{Address, CallStatus, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd};
+use crate::event::{
+    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd,
+};
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Stop};
 use crate::tool::{Failure, Invocation, Tools};
@@ -20,19 +22,15 @@ use crate::tool::{Failure, Invocation, Tools};
 pub(super) struct RecordedPorts {
     recording: Arc<Recording>,
     run: Address,
-    stop: Stop,
 }
 
 impl RecordedPorts {
-    pub(super) fn new(recording: Arc<Recording>, run: Address, stop: Stop) -> Self {
-        Self { recording, run, stop }
+    pub(super) fn new(recording: Arc<Recording>, run: Address) -> Self {
+        Self { recording, run }
     }
 
-    /// Stops the run as it was stopped during this turn.
-    fn stop_during(&self, turn: &Address) {
-        if let Some(interrupt) = self.recording.interrupt(turn) {
-            self.stop.now(&interrupt.reason, &interrupt.by);
-        }
+    pub(super) fn run(&self) -> &Address {
+        &self.run
     }
 }
 
@@ -44,6 +42,14 @@ impl Clock for RecordedPorts {
     fn tree_turns(&self, at: &Address, counted: u32) -> u32 {
         self.recording.turn_start(at).and_then(|start| start.left.tree).unwrap_or(counted)
     }
+
+    fn is_over(&self, _: &Address) -> bool {
+        true
+    }
+
+    fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
+        self.recording.turn_start(at).map_or(counted, |start| start.waited)
+    }
 }
 
 impl Tools for RecordedPorts {
@@ -53,10 +59,7 @@ impl Tools for RecordedPorts {
                 return Err(Failure::said(format!("the recording has no result of the call at {}", call.address)));
             };
             match (end.status, &end.result, &end.error) {
-                (CallStatus::Cancelled, ..) => {
-                    self.stop_during(&call.address.turn_part());
-                    Err(Failure::Cancelled)
-                }
+                (CallStatus::Cancelled, ..) => Err(Failure::Cancelled),
                 (_, Some(result), _) => Ok(result.value()),
                 (_, None, Some(error)) => Err(Failure::Error(error.clone())),
                 (_, None, None) => Err(Failure::said("the recording does not say how the call ended")),
@@ -68,8 +71,20 @@ impl Tools for RecordedPorts {
         self.recording.interrupted_program(turn).cloned()
     }
 
-    fn stop_as_recorded(&self, turn: &Address) {
-        self.stop_during(turn);
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
+        self.recording.below(turn)
+    }
+
+    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
+        if let Some(interrupt) = self.recording.interrupt(turn) {
+            stop.now(&interrupt.reason, &interrupt.by);
+        }
+    }
+
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
+        if let Some(interrupt) = self.recording.interrupted_reply(turn) {
+            stop.now(&interrupt.reason, &interrupt.by);
+        }
     }
 
     fn remembers(&self, at: &Address, known: bool) -> bool {
@@ -86,11 +101,7 @@ impl Tools for RecordedPorts {
 impl Human for RecordedPorts {
     fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let answer = self.recording.answer(&question.address);
-            if answer.is_none() {
-                self.stop_during(&question.address.turn_part());
-            }
-            let value = answer?.value.json();
+            let value = self.recording.answer(&question.address)?.value.json();
             Some(value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned))
         })
     }
@@ -103,7 +114,7 @@ impl Models for RecordedPorts {
         if let Some(record) = refused.and_then(|end| end.error.clone()) {
             return Err(record.into());
         }
-        Ok(Some(Arc::new(Self::new(Arc::clone(&self.recording), run.clone(), self.stop.clone()))))
+        Ok(Some(Arc::new(Self::new(Arc::clone(&self.recording), run.clone()))))
     }
 }
 
@@ -113,12 +124,7 @@ impl Model for RecordedPorts {
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(async move {
-            if let Some(interrupt) = self.recording.interrupted_reply(&request.address) {
-                self.stop.now(&interrupt.reason, &interrupt.by);
-            }
-            tell(&self.recording, &request.address, call, Telling::Replay).await
-        })
+        Box::pin(tell(&self.recording, &request.address, call, Telling::Replay))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
-    SentMessage, ToolEnd, TurnStart,
+    Address, AnswerGiven, CallStatus, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
+    SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 
@@ -145,15 +145,116 @@ impl Recording {
     /// The stop that ended this turn's reply.
     pub fn interrupted_reply(&self, turn: &Address) -> Option<&Interrupt> {
         let cancelled = |envelope: &Envelope| matches!(&envelope.event, Event::ReplyEnd(end) if end.status == ReplyStatus::Cancelled);
-        self.at(turn).iter().any(cancelled).then(|| self.interrupt(turn)).flatten()
+        self.at(turn).iter().any(cancelled).then(|| self.told_interrupt(turn)).flatten()
     }
 
-    /// The stop that came from outside during this turn.
+    /// The stop that came from outside during this turn, when it ended something: a run that was killed right after it may have gone
+    /// on.
     pub fn interrupt(&self, turn: &Address) -> Option<&Interrupt> {
+        let interrupt = self.told_interrupt(turn)?;
+        let ended = self.at(&turn.run_part()).iter().any(|envelope| match &envelope.event {
+            Event::RunEnd(end) => end.fail.as_ref().is_some_and(|fail| fail.reason == interrupt.reason),
+            _ => false,
+        });
+        let cut = |events: &[Envelope]| {
+            events.iter().any(|envelope| match &envelope.event {
+                Event::ToolEnd(end) => end.status == CallStatus::Cancelled,
+                Event::ProgramEnd(end) => end.interrupted,
+                _ => false,
+            })
+        };
+        let below = |address: &Address| address.turn_part() == *turn;
+        (ended || self.events.iter().any(|(address, events)| below(address) && cut(events))).then_some(interrupt)
+    }
+
+    fn told_interrupt(&self, turn: &Address) -> Option<&Interrupt> {
         self.at(turn).iter().find_map(|envelope| match &envelope.event {
             Event::Interrupt(interrupt) => Some(interrupt),
             _ => None,
         })
+    }
+
+    /// The events below a turn, in order.
+    pub(super) fn below(&self, turn: &Address) -> Vec<Envelope> {
+        let inside = |address: &Address| address != turn && address.is_below(turn);
+        let mut below: Vec<Envelope> =
+            self.events.iter().filter(|(address, _)| inside(address)).flat_map(|(_, events)| events.clone()).collect();
+        below.sort_by_key(|envelope| envelope.seq);
+        below
+    }
+
+    /// The last attempt of a reply that broke off: 0 when nothing of a reply is recorded, or the last attempt was ended.
+    pub(super) fn broken_attempt(&self, turn: &Address) -> u32 {
+        let attempt = |envelope: &Envelope| match &envelope.event {
+            Event::ReplyPart(part) => Some(part.attempt),
+            Event::ReplyEnd(end) => Some(end.attempt),
+            Event::Sent(sent) => Some(sent.attempt),
+            _ => None,
+        };
+        self.at(turn).iter().filter_map(attempt).max().unwrap_or_default()
+    }
+
+    /// What the tree of agents had waited for persons when the recording ended, in ms.
+    pub(super) fn waited_ms(&self) -> u64 {
+        let all = || self.events.values().flatten();
+        let told = all().filter_map(|envelope| match &envelope.event {
+            Event::TurnStart(start) => Some((envelope.seq, start.waited)),
+            _ => None,
+        });
+        let (after, waited) = told.max_by_key(|(seq, _)| *seq).unwrap_or_default();
+        let since = all().filter(|envelope| envelope.seq > after).filter_map(|envelope| match &envelope.event {
+            Event::AnswerGiven(_) => {
+                let asked = self.at(&envelope.address).iter().find(|e| matches!(e.event, Event::QuestionAsked(_)))?;
+                Some((asked.at_ms, envelope.at_ms))
+            }
+            _ => None,
+        });
+        let mut waits: Vec<(i64, i64)> = since.collect();
+        waits.sort_unstable();
+        // Waits at the same time count once.
+        let mut counted_to = i64::MIN;
+        let sum: u64 = waits
+            .into_iter()
+            .map(|(from, to)| {
+                let new = elapsed_ms(from.max(counted_to), to);
+                counted_to = counted_to.max(to);
+                new
+            })
+            .sum();
+        waited.saturating_add(sum)
+    }
+
+    /// How many turns the tree below a run has begun.
+    pub(super) fn turns_of(&self, run: &Address) -> u32 {
+        let begun = |envelope: &&Envelope| matches!(&envelope.event, Event::TurnStart(start) if start.stop.is_none());
+        let all = self.events.iter().filter(|(address, _)| address.is_below(run)).flat_map(|(_, events)| events);
+        u32::try_from(all.filter(begun).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Is a call at this address recorded?
+    pub(super) fn holds_call(&self, at: &Address) -> bool {
+        self.at(at).iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)))
+    }
+
+    /// How many calls of a run are recorded.
+    pub(super) fn calls_of(&self, run: &Address) -> u64 {
+        let calls = self.events.values().flatten().filter(|e| matches!(e.event, Event::ToolCall(_)));
+        calls.filter(|envelope| envelope.run() == *run).count() as u64
+    }
+
+    /// The time since the last event, in ms.
+    pub(super) fn age_ms(&self, now_ms: i64) -> u64 {
+        let last = self.events.values().flatten().map(|envelope| envelope.at_ms).max();
+        last.map_or(0, |last| elapsed_ms(last, now_ms))
+    }
+
+    /// Questions that nobody has answered, in the order of the run.
+    pub fn open_questions(&self) -> Vec<Address> {
+        let is_asked = |events: &[Envelope]| events.iter().any(|e| matches!(e.event, Event::QuestionAsked(_)));
+        let open = self.events.iter().filter(|(address, events)| is_asked(events) && self.answer(address).is_none());
+        let mut open: Vec<Address> = open.map(|(address, _)| address.clone()).collect();
+        open.sort();
+        open
     }
 
     /// The messages of the request made at this turn, as they were sent.

@@ -4,40 +4,50 @@
 //! In: a recording, live ports, answers to its questions. Out: ports, and a sink that writes only what is new. What the recording
 //! holds is made again and compared; a difference ends the run before anything is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use ptc_core::value::Value;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Recording;
 use super::ports::RecordedPorts;
 use crate::engine::{Models, Ports};
-use crate::event::{Address, Class, Envelope, Event, ModelRecord, ProgramEnd, ReplyStatus};
-use crate::model::{Call, Model, ModelError, Reply, Request};
+use crate::event::{Address, Class, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyStatus};
+use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Sink, SinkError, Stop};
 use crate::tool::{Failure, Invocation, Tools};
+
+/// Events of a new reply that may wait.
+const QUEUE: usize = 256;
 
 /// Ports that answer from a recording first.
 pub struct Resumed<'a> {
     recording: Arc<Recording>,
     recorded: RecordedPorts,
     live: Ports<'a>,
-    answers: HashMap<Address, String>,
+    answers: Mutex<Answers>,
+    /// What the recording says was waited for persons, and the time since its last event, in ms.
+    waited_ms: u64,
+}
+
+/// What a waiting run is told.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    /// Answers by the address of their question.
+    pub by_address: HashMap<Address, String>,
+    /// Answers to the other questions, in the order in which they are asked.
+    pub in_order: VecDeque<String>,
 }
 
 impl<'a> Resumed<'a> {
-    /// For the run at this address. `answers`: to its questions, by address.
-    pub fn new(
-        recording: Arc<Recording>,
-        run: Address,
-        live: Ports<'a>,
-        answers: HashMap<Address, String>,
-        stop: Stop,
-    ) -> Self {
-        let recorded = RecordedPorts::new(Arc::clone(&recording), run, stop);
-        Self { recording, recorded, live, answers }
+    /// For the run at this address.
+    pub fn new(recording: Arc<Recording>, run: Address, live: Ports<'a>, answers: Answers) -> Self {
+        let waited_ms = recording.waited_ms().saturating_add(recording.age_ms(live.clock.now_ms(&run)));
+        let recorded = RecordedPorts::new(Arc::clone(&recording), run);
+        Self { recording, recorded, live, answers: Mutex::new(answers), waited_ms }
     }
 
     /// The ports of the run.
@@ -54,6 +64,22 @@ impl Clock for Resumed<'_> {
     fn tree_turns(&self, at: &Address, counted: u32) -> u32 {
         self.recorded.tree_turns(at, counted)
     }
+
+    fn turns_held(&self) -> u32 {
+        self.recording.turns_of(self.recorded.run())
+    }
+
+    fn holds_turn(&self, turn: &Address) -> bool {
+        self.recording.turn_start(turn).is_some()
+    }
+
+    fn is_over(&self, turn: &Address) -> bool {
+        self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+    }
+
+    fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
+        self.recorded.waited_ms(at, self.waited_ms.saturating_add(counted))
+    }
 }
 
 impl Model for Resumed<'_> {
@@ -62,12 +88,75 @@ impl Model for Resumed<'_> {
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        if has_reply(&self.recording, &request.address) {
-            self.recorded.answer(request, call)
-        } else {
-            self.live.model.answer(request, call)
-        }
+        answer(&self.recording, &self.recorded, self.live.model, request, call)
     }
+}
+
+/// The model of an agent below that had not ended.
+struct Unended {
+    recording: Arc<Recording>,
+    recorded: RecordedPorts,
+    live: Arc<dyn Model>,
+}
+
+impl Model for Unended {
+    fn info(&self) -> ModelRecord {
+        if self.recording.run_start(self.recorded.run()).is_some() { self.recorded.info() } else { self.live.info() }
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        answer(&self.recording, &self.recorded, &*self.live, request, call)
+    }
+}
+
+/// The recorded reply, else a live one.
+fn answer<'a>(
+    recording: &'a Recording,
+    recorded: &'a RecordedPorts,
+    live: &'a dyn Model,
+    request: &'a Request,
+    call: &'a Call,
+) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    match recording.broken_attempt(&request.address) {
+        _ if has_reply(recording, &request.address) => recorded.answer(request, call),
+        0 => live.answer(request, call),
+        broken => Box::pin(anew(live, request, call, broken)),
+    }
+}
+
+/// Asks again where a reply broke off in the middle: what came of it is discarded, attempts are counted on.
+async fn anew(live: &dyn Model, request: &Request, call: &Call, broken: u32) -> Result<Reply, ModelError> {
+    call.tell(ModelEvent::Discarded(ReplyEnd::new(broken, ReplyStatus::Discarded))).await;
+    let (sender, mut events) = mpsc::channel(QUEUE);
+    let inner = Call { events: sender, cancel: call.cancel.clone() };
+    let mut answer = live.answer(request, &inner);
+    let result = loop {
+        tokio::select! {
+            biased;
+            Some(event) = events.recv() => call.tell(later(event, broken)).await,
+            result = &mut answer => break result,
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        call.tell(later(event, broken)).await;
+    }
+    match result {
+        Ok(reply) => Ok(Reply { attempt: reply.attempt + broken, ..reply }),
+        Err(error) => Err(ModelError { attempt: error.attempt + broken, ..error }),
+    }
+}
+
+/// The event with its attempt counted on.
+fn later(mut event: ModelEvent, broken: u32) -> ModelEvent {
+    match &mut event {
+        ModelEvent::Delta { attempt, .. } => *attempt += broken,
+        ModelEvent::Sent(sent) => sent.attempt += broken,
+        ModelEvent::Wire(wire) => wire.attempt += broken,
+        ModelEvent::RetryWait(wait) => wait.attempt += broken,
+        ModelEvent::Discarded(end) => end.attempt += broken,
+        ModelEvent::Notice(_) => {}
+    }
+    event
 }
 
 /// Does the recording hold the end of this turn's reply?
@@ -79,8 +168,14 @@ fn has_reply(recording: &Recording, turn: &Address) -> bool {
 
 impl Models for Resumed<'_> {
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
-        let waits = self.recording.is_complete(run);
-        if waits { self.recorded.model(run, alias) } else { self.live.models.model(run, alias) }
+        if self.recording.is_complete(run) {
+            return self.recorded.model(run, alias);
+        }
+        let live = self.live.models.model(run, alias)?;
+        Ok(live.map(|live| {
+            let recorded = RecordedPorts::new(Arc::clone(&self.recording), run.clone());
+            Arc::new(Unended { recording: Arc::clone(&self.recording), recorded, live }) as Arc<dyn Model>
+        }))
     }
 }
 
@@ -96,12 +191,36 @@ impl Tools for Resumed<'_> {
         self.recorded.interrupted_program(turn)
     }
 
-    fn stop_as_recorded(&self, turn: &Address) {
-        self.recorded.stop_as_recorded(turn);
+    fn calls_held(&self, run: &Address) -> u64 {
+        self.recording.calls_of(run)
+    }
+
+    fn holds_call(&self, at: &Address) -> bool {
+        self.recording.holds_call(at)
+    }
+
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
+        self.recorded.done_in_program(turn)
+    }
+
+    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
+        self.recorded.stop_as_recorded(turn, stop);
+    }
+
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
+        self.recorded.stop_reply_as_recorded(turn, stop);
+    }
+
+    fn remembers(&self, at: &Address, known: bool) -> bool {
+        self.recorded.remembers(at, known)
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {
-        self.recorded.refuses(at, counted)
+        match self.recording.tool_end(at) {
+            Some(_) => self.recorded.refuses(at, counted),
+            // It was begun: then it was allowed.
+            None => counted && !self.recording.holds_call(at),
+        }
     }
 }
 
@@ -110,8 +229,9 @@ impl Human for Resumed<'_> {
         if self.recording.answer(&question.address).is_some() {
             return self.recorded.ask(question, cancel);
         }
-        match self.answers.get(&question.address) {
-            Some(answer) => Box::pin(async move { Some(answer.clone()) }),
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        match answers.by_address.remove(&question.address).or_else(|| answers.in_order.pop_front()) {
+            Some(answer) => Box::pin(async move { Some(answer) }),
             None => self.live.person.ask(question, cancel),
         }
     }
@@ -134,11 +254,24 @@ impl Appending {
     fn told(&self, address: &Address, event: &Event) -> Result<Option<Envelope>, SinkError> {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(events) = left.get_mut(address) else { return Ok(None) };
-        if matches!(event, Event::ReplyPart(_)) && has_reply(&self.recording, address) {
-            let at_ms = events.first().map_or(0, |first| first.at_ms);
-            return Ok(Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() }));
+        let of_reply = matches!(
+            event,
+            Event::ReplyPart(_) | Event::ReplyEnd(_) | Event::Sent(_) | Event::Wire(_) | Event::RetryWait(_)
+        );
+        match (event, has_reply(&self.recording, address)) {
+            (Event::ReplyPart(_), true) => {
+                let at_ms = events.first().map_or(0, |first| first.at_ms);
+                return Ok(Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() }));
+            }
+            // The reply broke off: everything of the new one is new.
+            (_, false) if of_reply => return Ok(None),
+            _ => {}
         }
-        let Some(place) = events.iter().position(|known| known.event.kind() == event.kind()) else { return Ok(None) };
+        let repeats = |known: &Envelope| match event.class() {
+            Class::Note => known.event == *event,
+            Class::Input | Class::Derived => known.event.kind() == event.kind(),
+        };
+        let Some(place) = events.iter().position(repeats) else { return Ok(None) };
         let known = events.remove(place);
         if event.class() == Class::Derived && known.event != *event {
             return Err(SinkError::Diverged);

@@ -45,6 +45,8 @@ pub struct Session {
     pub header: Header,
     /// What could not be read.
     pub damage: Vec<Damage>,
+    /// Where the whole lines end, in bytes from the start.
+    pub end: u64,
     source: Mutex<Source>,
     lines: Vec<(u64, usize)>,
 }
@@ -113,8 +115,14 @@ impl Session {
         };
         let mut at = next(&mut line)? as u64;
         let header = read_header(&line).map_err(fail)?;
-        let mut session =
-            Self { path: path.to_owned(), header, damage: Vec::new(), source: Mutex::new(source), lines: Vec::new() };
+        let mut session = Self {
+            path: path.to_owned(),
+            header,
+            damage: Vec::new(),
+            end: at,
+            source: Mutex::new(source),
+            lines: Vec::new(),
+        };
         let (mut number, mut count) = (1, Count::default());
         loop {
             let length = next(&mut line)?;
@@ -137,6 +145,7 @@ impl Session {
             });
             return;
         };
+        self.end = at + line.len() as u64;
         match serde_json::from_slice::<Line<'_>>(body) {
             Ok(Line { s, .. }) => {
                 let Count { last, unread } = *count;

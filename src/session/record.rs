@@ -4,14 +4,14 @@
 //! the disk is synced at turn and run ends.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::Header;
+use super::{Header, Session};
 use crate::event::{Address, Class, Envelope, Event};
 use crate::port::{Clock, Sink, SinkError};
 
@@ -94,11 +94,20 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Goes on with a session whose last event has the number `last`, and takes its lock.
-    pub fn append(path: &Path, last: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
+    /// Goes on with a session as it was read: takes its lock and drops a torn last line. Fails when another program writes it, or
+    /// has written to it since.
+    pub fn append(session: &Session, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
+        let (path, last) = (session.path.as_path(), session.events().last().map_or(0, |last| last.seq));
         let open = || -> std::io::Result<File> {
-            let file = OpenOptions::new().append(true).open(path)?;
+            let mut file = OpenOptions::new().read(true).append(true).open(path)?;
             file.try_lock().map_err(|_| std::io::Error::other("another program is writing this session"))?;
+            file.seek(SeekFrom::Start(session.end))?;
+            let mut torn = Vec::new();
+            file.read_to_end(&mut torn)?;
+            if torn.contains(&b'\n') {
+                return Err(std::io::Error::other("another program has written to this session; try again"));
+            }
+            file.set_len(session.end)?;
             Ok(file)
         };
         let file = open().map_err(|error| RecorderError { path: path.to_owned(), error })?;

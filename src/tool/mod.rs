@@ -25,7 +25,8 @@ pub use declare::{KINDS, SELF, Wrong};
 pub use live::LiveTools;
 pub use table::{Row, Table};
 
-use crate::event::{Address, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
+use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
+use crate::port::Stop;
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -138,9 +139,32 @@ pub trait Tools: Send + Sync {
         None
     }
 
-    /// Stops the run as the recording says it was stopped during this turn.
-    fn stop_as_recorded(&self, turn: &Address) {
+    /// Calls of a run that a resumed recording holds: they count from the start, in whatever order branches make them again.
+    fn calls_held(&self, run: &Address) -> u64 {
+        _ = run;
+        0
+    }
+
+    /// Is the call at this address one of them?
+    fn holds_call(&self, at: &Address) -> bool {
+        _ = at;
+        false
+    }
+
+    /// What happened inside that program, in order.
+    fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         _ = turn;
+        Vec::new()
+    }
+
+    /// Stops the run as the recording says it was stopped during this turn.
+    fn stop_as_recorded(&self, turn: &Address, stop: &Stop) {
+        _ = (turn, stop);
+    }
+
+    /// The same when the stop ended the reply of this turn.
+    fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
+        _ = (turn, stop);
     }
 
     /// Is the call at this address refused because too many were made? `counted` is what the run counts; branches that run at

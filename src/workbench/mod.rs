@@ -29,7 +29,7 @@ pub use feed::Feed;
 pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
-pub use resume::Answers;
+pub use crate::replay::Answers;
 pub use run::{RunSpec, Running, StartError};
 pub use sessions::{OpenError, SessionKey};
 

@@ -1,6 +1,6 @@
 //! Going on: with a run that waits for a person or broke off (same file), and with a finished one by a new message (new file).
 
-use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
@@ -10,22 +10,14 @@ use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::run::chance;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Plan, Step};
+use crate::agent::{Agent, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, Envelope, Event};
+use crate::event::{Address, Envelope};
+use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Appending, Outcome, Recording, Resumed, replay_carrying};
+use crate::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay_carrying};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
-
-/// What a waiting run is told.
-#[derive(Debug, Clone, Default)]
-pub struct Answers {
-    /// Answers by the address of their question.
-    pub by_address: HashMap<Address, String>,
-    /// The answer to the question that the run waits for.
-    pub to_the_open_one: Option<String>,
-}
 
 fn unusable(message: impl Into<String>) -> StartError {
     StartError::Model { reason: Reason::SessionUnreadable, message: message.into() }
@@ -49,21 +41,18 @@ impl Workbench {
         let agent =
             Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
-        let choice = self.choose(model.unwrap_or(&start.model.alias))?;
-        let live = self.build_model(choice, Arc::clone(&person))?;
-        let mut by_address = answers.by_address;
-        if let Some(answer) = answers.to_the_open_one {
-            let open = open_question(&recording).ok_or_else(|| unusable("the session waits for no answer"))?;
-            by_address.insert(open, answer);
-        }
-        let last = session.len() as u64;
-        let recorder = Recorder::append(&session.path, last, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
+        check_answers(&recording, &answers)?;
+        let live: Arc<dyn Model> = match agent.program() {
+            Some(program) if model.is_none() => Arc::new(Pinned::new(program)),
+            _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
+        };
+        let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
         let tee = Tee::over(Box::new(appending), feed.clone());
         let id = recording.id.clone();
-        let (task_stop, task_id) = (stop.clone(), id.clone());
+        let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let continues = start.continues.clone();
         let task = tokio::spawn(async move {
             let live = Ports {
@@ -81,15 +70,11 @@ impl Workbench {
                     .map(|carry| (Address::from(earlier.as_str()), carry)),
                 None => None,
             };
-            let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, by_address, task_stop.clone());
-            let input = Input {
-                descriptions: start.context_descriptions.clone(),
-                seed: start.seed,
-                continues: earlier,
-                ..Input::at(run, start.context.json())
-            };
+            let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers);
+            let input = Input { continues: earlier, ..input_of(&run, &start) };
             let ports = resumed.ports(&tee, task_stop);
             let step = engine::run(&plan, input, &ports).await;
+            let step = if step.waits_for.is_some() { step } else { folded(&file, &recording, step) };
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
@@ -169,15 +154,26 @@ async fn carry_of(recording: &Arc<Recording>, run: &Address) -> Option<engine::C
     }
 }
 
-/// The question that nobody has answered.
-fn open_question(recording: &Recording) -> Option<Address> {
-    recording
-        .all()
-        .into_iter()
-        .filter(|(address, events)| {
-            let asked = events.iter().any(|envelope| matches!(envelope.event, Event::QuestionAsked(_)));
-            asked && recording.answer(address).is_none()
-        })
-        .map(|(address, _)| address)
-        .min()
+/// The Step of the last run in the file. Branches may have begun before what is not begun again now: the file knows more than the
+/// engine that went on.
+fn folded(file: &Path, recording: &Recording, step: Step) -> Step {
+    let (Ok(session), Some(run)) = (Session::open(file), recording.runs().pop()) else { return step };
+    let mut fold = StepFold::default();
+    session.events().filter(|envelope| envelope.address.root() == run).for_each(|envelope| fold.apply(&envelope));
+    if fold.is_complete() { fold.step() } else { step }
+}
+
+/// Are the answers to questions that are open?
+fn check_answers(recording: &Recording, answers: &Answers) -> Result<(), StartError> {
+    let open = recording.open_questions();
+    let told = open.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
+    let told = if told.is_empty() { "no question is open".to_owned() } else { format!("open: {told}") };
+    if let Some(other) = answers.by_address.keys().filter(|address| !open.contains(address)).min() {
+        let answered = if recording.answer(other).is_some() { "has its answer already" } else { "is no question" };
+        return Err(unusable(format!("{other} {answered} ({told})")));
+    }
+    if !answers.in_order.is_empty() && open.is_empty() {
+        return Err(unusable("the session waits for no answer; `resume` without --answer goes on with it"));
+    }
+    Ok(())
 }

@@ -10,3 +10,4 @@ pub(crate) mod program;
 mod run;
 mod safety;
 mod signals;
+mod suspension;

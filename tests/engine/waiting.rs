@@ -41,7 +41,12 @@ async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>
     let stop = Stop::default();
     let live = Ports::new(&model, &clock, &sink, stop.clone());
     let answers = HashMap::from([(question, answer.to_owned())]);
-    let ports = Resumed::new(recording, Address::run(0), live, answers, stop.clone());
+    let ports = Resumed::new(
+        recording,
+        Address::run(0),
+        live,
+        ptc_workbench::replay::Answers { by_address: answers, ..ptc_workbench::replay::Answers::default() },
+    );
     let step = engine::run(&plan, Input::new(parsed("{}")), &ports.ports(&sink, stop)).await;
     let mut events = first.events;
     for envelope in new.events() {

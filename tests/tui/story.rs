@@ -117,7 +117,7 @@ impl Story {
     pub(crate) fn turn(self, turn: &str) -> Self {
         let left = Left { turns: 3, ..Left::default() };
         let now = self.at_ms;
-        self.tell(turn, TurnStart { now, kind: String::new(), left, stop: None })
+        self.tell(turn, TurnStart { now, kind: String::new(), left, waited: 0, stop: None })
     }
 
     pub(crate) fn message(self, at: &str, m: u32, role: Role, source: Source, section: &str, said: &str) -> Self {

@@ -35,19 +35,56 @@ pub struct Error {
     pub hint: Option<String>,
     /// Where in the program's text; `None` until a caller that knows the place adds it, and for errors without one.
     pub span: Option<Span>,
+    /// How far it has come.
+    pub(super) stage: Stage,
+}
+
+/// How far an error has come on its way out of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Stage {
+    /// No form of the program's text has failed with it yet.
+    #[default]
+    Raised,
+    /// A form of the program's text has failed with it.
+    Settled,
+    /// It left a function that a builtin ran, and nothing yet has said what that means.
+    Loose(Cause),
+}
+
+/// Why a function failed that a builtin ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Something in its text did.
+    Body,
+    /// A builtin did not get the kind of value that it takes.
+    Kind,
+    /// It takes another number of arguments.
+    Count,
+    /// A builtin could not compute with its arguments.
+    Number,
+    /// Anything else in a builtin.
+    Other,
 }
 
 impl Error {
     /// An error without a place.
     pub fn new(reason: Reason, problem: impl Into<String>) -> Self {
-        Self { reason, op: None, problem: problem.into(), hint: None, span: None }
+        Self { reason, op: None, problem: problem.into(), hint: None, span: None, stage: Stage::Raised }
     }
 
     /// With the place of the offending form, unless a narrower one is known.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span.get_or_insert(span);
+        self.settle();
         self
+    }
+
+    /// A form of the program's text has failed with it.
+    pub(super) fn settle(&mut self) {
+        if self.stage == Stage::Raised {
+            self.stage = Stage::Settled;
+        }
     }
 
     /// With what to write instead.

@@ -85,15 +85,15 @@ impl Map {
         either(name).or_else(|| name.contains('-').then(|| either(&name.replace('-', "_"))).flatten())
     }
 
-    /// The value under `key`, flexibly, as programs ask for it: exactly this key first; a string or keyword then as
-    /// [`Map::lookup`] does, and a list as a path of keys.
+    /// The value under `key`, flexibly, as programs ask for it: a list is a path of keys (language contract §13); of
+    /// everything else exactly this key first, a string or keyword then as [`Map::lookup`] does.
     pub fn lookup_key(&self, key: &Value) -> Option<&Value> {
-        self.get(key).or_else(|| match key {
-            Value::Str(name) => self.lookup(name),
-            Value::Keyword(word) => self.lookup(word.name()),
+        match key {
             Value::List(path) => self.along(path),
-            _ => None,
-        })
+            Value::Str(name) => self.get(key).or_else(|| self.lookup(name)),
+            Value::Keyword(word) => self.get(key).or_else(|| self.lookup(word.name())),
+            _ => self.get(key),
+        }
     }
 
     /// What lies at the end of a path of keys and indexes. A step that is a path itself is an exact key.

@@ -108,7 +108,7 @@ impl Work {
         let work = cycle.plan.agent.max_turns.saturating_sub(used);
         let retry = (cycle.plan.agent.max_turns + settings.retry_turns).saturating_sub(used).min(settings.retry_turns);
         let depth =
-            Value::map(vec![entry("current", int(cycle.depth.into())), entry("max", int(settings.max_depth.into()))]);
+            Value::map(vec![entry("current", int(cycle.depth.into())), entry("max", int(cycle.max_depth().into()))]);
         let tokens = cycle.totals.tokens.unwrap_or_default();
         let spent = Value::map(vec![
             entry("input", int(tokens.input)),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{ErrorRecord, JsonText, Kept};
+use crate::event::{ErrorRecord, JsonText, Kept, Totals};
 
 /// A tool call that a model asked for in its reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -109,9 +109,22 @@ pub struct ProgramEnd {
     /// What is worth knowing: legacy forms and their modern ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// It was ended by time, memory or a stop: it is not run again on replay.
+    /// It was ended by time, memory or a stop, or by an error while branches called tools: it is not run again on replay.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// What the agents below the run had used by then, when it was interrupted: replay does not run them again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Below>,
+}
+
+/// What agents below a run used.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Below {
+    /// Turns, requests and tokens.
+    pub totals: Totals,
+    /// Costs, where prices are known.
+    #[serde(default)]
+    pub cost: f64,
 }
 
 /// `memory`: what a program defined.

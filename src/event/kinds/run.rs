@@ -39,8 +39,8 @@ pub struct RunStart {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
+    *number == N::from(0)
 }
 
 /// The agent of a run.
@@ -102,6 +102,9 @@ pub struct TurnStart {
     pub kind: String,
     /// What is left of every budget.
     pub left: Left,
+    /// Milliseconds that the tree of agents has waited for persons so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited: u64,
     /// The budget that does not allow this turn: nothing is asked, the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,

@@ -32,6 +32,9 @@ enum Meaning {
 /// The names of earlier results, the last one first.
 pub(super) const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
 
+/// Functions that can only be called by name.
+const CALLED: [&str; 3] = ["juxt", "pmap", "pcalls"];
+
 impl Word {
     /// Reads it.
     pub(super) fn expr(&self) -> Option<Expr> {
@@ -65,7 +68,8 @@ fn words() -> HashMap<Keyword, Word> {
         if let Some(row) = function {
             change(name, &|word| {
                 word.function = function;
-                word.value = Some(Meaning::Constant(builtins::value(row)));
+                // A form in all but its arguments is no value (language contract §6).
+                word.value = (!CALLED.contains(&row.name)).then(|| Meaning::Constant(builtins::value(row)));
             });
         }
     }

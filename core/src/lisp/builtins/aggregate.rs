@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::argument::is_record;
-use super::collection::{each_record, inside};
+use super::collection::each_record;
 use super::key::Key;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::arithmetic::too_large;
@@ -194,7 +194,7 @@ fn best_by(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> R
     let mut best: Option<(Value, Value)> = None;
     for item in items {
         machine.tick()?;
-        let value = key.of_item(machine, &item).map_err(inside)?;
+        let value = key.of_item(machine, &item)?;
         if !value.is_nil() && best.as_ref().is_none_or(|(_, have)| value.compare(have) == Some(better)) {
             best = Some((item, value));
         }
@@ -220,11 +220,17 @@ fn best_key(machine: &mut Machine<'_>, args: &mut [Value], better: Ordering) -> 
     let Some((function, items)) = args.split_first_mut() else {
         return Error::new(Reason::TypeError, "needs a function and at least one item, got no arguments").halt();
     };
+    if let [only] = items {
+        return Ok(std::mem::take(only));
+    }
+    if let Value::Set(_) = function {
+        return Err(wrong(1, "a function", function));
+    }
     let callee = Callee::of(1, function)?;
     let mut best: Option<(usize, Value)> = None;
     for (at, item) in items.iter().enumerate() {
         machine.tick()?;
-        let value = callee.call1(machine, item.clone()).map_err(inside)?;
+        let value = callee.call1(machine, item.clone())?;
         if best.as_ref().is_none_or(|(_, have)| value.compare(have) == Some(better)) {
             best = Some((at, value));
         }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::argument::{is_record, swapped};
-use super::collection::{inside, own_list, own_map};
+use super::collection::{own_list, own_map};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
-use crate::lisp::{Error, Halt, R, described, wrong};
+use crate::lisp::{Error, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{List, Map, Value};
 
@@ -90,6 +90,9 @@ fn assoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     // Every wrong count is one error, without an arity of its own (as the suite shows).
     let Some((root, pairs)) = args.split_first_mut().filter(|(_, pairs)| !pairs.is_empty() && pairs.len() % 2 == 0)
     else {
+        if let Some(root @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) = args.first() {
+            return Err(wrong(1, "a map or vector", root));
+        }
         return Error::new(Reason::RuntimeError, format!("needs keys with their values, got {} arguments", args.len()))
             .hint("Write (assoc m key value …)")
             .halt();
@@ -249,36 +252,21 @@ fn apply(machine: &mut Machine<'_>, place: &mut Value, callee: Callee<'_>, rest:
             callee.call(machine, &mut all)
         }
     };
-    *place = new.map_err(counted)?;
+    *place = new?;
     Ok(())
 }
 
-/// The function of `update` and `update-in`; a set is none here.
-fn changer(function: &Value) -> R<Callee<'_>> {
+/// The function of `update` and its like; a set is none here.
+fn changer(position: usize, function: &Value) -> R<Callee<'_>> {
     match function {
-        Value::Set(_) => Err(wrong(3, "a function", function)),
-        _ => Callee::of(3, function),
-    }
-}
-
-/// What the function of `update` failed with: a wrong count of arguments is an `arity_error`, whatever kind of function
-/// got them.
-#[cold]
-fn counted(mut halt: Box<Halt>) -> Box<Halt> {
-    match &mut *halt {
-        Halt::Error(error)
-            if error.span.is_none() && matches!(error.reason, Reason::ArityMismatch | Reason::ArityError) =>
-        {
-            error.reason = Reason::ArityError;
-            halt
-        }
-        _ => inside(halt),
+        Value::Set(_) => Err(wrong(position, "a function", function)),
+        _ => Callee::of(position, function),
     }
 }
 
 fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, key, function, rest) = change(args)?;
-    let callee = changer(function)?;
+    let callee = changer(3, function)?;
     if !matches!(root, Value::Nil | Value::Map(_) | Value::List(_)) {
         let halt = wrong(1, "a map or list", &root);
         return Err(if let Value::Map(_) = key { swapped(halt, "(update m key f)") } else { halt });
@@ -290,7 +278,7 @@ fn update(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn update_in(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let (mut root, path, function, rest) = change(args)?;
-    let callee = changer(function)?;
+    let callee = changer(3, function)?;
     match place_in(machine, &mut root, path, Change::Update)? {
         Some(value) => apply(machine, value, callee, rest)?,
         None => apply(machine, &mut Value::Nil, callee, rest)?,
@@ -317,10 +305,11 @@ fn dissoc(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
 }
 
-/// The only argument of a merge that is neither nil nor false: it is given back, whatever it is.
+/// The only argument of a merge: neither nil nor false it is given back, whatever it is; false counts as no map.
 fn single(maps: &mut [Value]) -> Option<Value> {
     match maps {
         [one] if one.is_truthy() => Some(std::mem::take(one)),
+        [Value::Bool(false)] => Some(Map::default().into()),
         _ => None,
     }
 }
@@ -346,7 +335,7 @@ fn merge_with(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         if field && !matches!(old, Value::Map(_) | Value::Nil) {
             return Err(wrong(1, "a function of two values", function));
         }
-        *old = callee.call2(machine, std::mem::take(old), new).map_err(inside)?;
+        *old = callee.call2(machine, std::mem::take(old), new)?;
         Ok(())
     })
 }
@@ -396,7 +385,7 @@ fn map_and_function<'v>(args: &'v mut [Value], call: &str) -> R<(Option<Arc<Map>
         other if matches!(function, Value::Map(_)) => return Err(swapped(wrong(1, "a map", &other), call)),
         other => return Err(wrong(1, "a map", &other)),
     };
-    Ok((map, Callee::of(2, function)?))
+    Ok((map, changer(2, function)?))
 }
 
 fn update_vals(machine: &mut Machine<'_>, args: &mut [Value]) -> R {

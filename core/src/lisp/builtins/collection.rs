@@ -86,20 +86,6 @@ pub(super) fn nothing_found(function: &Value, coll: &Value) -> bool {
     matches!((function, coll), (Value::Keyword(_), Value::Str(_)))
 }
 
-/// What a function passed to a builtin of several arities failed with. A value that a builtin cannot compute with and a
-/// wrong count of arguments are a `runtime_error` there (as the suite shows); errors from a closure's body, which have a
-/// place, stay what they are.
-#[cold]
-pub(super) fn inside(mut halt: Box<Halt>) -> Box<Halt> {
-    if let Halt::Error(error) = &mut *halt
-        && error.span.is_none()
-        && matches!(error.reason, Reason::ArithmeticError | Reason::ArityMismatch | Reason::ArityError)
-    {
-        error.reason = Reason::RuntimeError;
-    }
-    halt
-}
-
 /// The items of argument `position`, one after the other.
 pub(super) fn each_item(position: usize, coll: Value) -> R<Items> {
     Items::of(coll).map_err(|other| wrong(position, "a list, string, map or set", &other))

@@ -83,7 +83,8 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
     static IDENTITY_ROW: Builtin = IDENTITY;
     Ok(match args {
         [] => Value::Function(std::sync::Arc::new(Function::Builtin(&IDENTITY_ROW))),
-        [one] => std::mem::take(one),
+        // A closure in it is run as by a builtin, so that it is no longer the closure itself.
+        [one] if !is_closure(one) => std::mem::take(one),
         _ => Function::bound("comp", parts(args), |machine, parts, args| {
             let Some((inner, outer)) = parts.split_last() else { return Ok(Value::Nil) };
             let mut value = Callee::of(parts.len(), inner)?.call(machine, args)?;
@@ -93,6 +94,10 @@ fn comp(_: &mut Machine<'_>, args: &mut [Value]) -> R {
             Ok(value)
         }),
     })
+}
+
+fn is_closure(function: &Value) -> bool {
+    matches!(function, Value::Function(function) if matches!(**function, Function::Closure(_)))
 }
 
 fn partial(_: &mut Machine<'_>, args: &mut [Value]) -> R {

@@ -8,6 +8,9 @@ use crate::lisp::{Error, Halt, R, described, wrong};
 use crate::reasons::Reason;
 use crate::value::{Field, Value};
 
+/// What may be a key.
+const KEY: &str = "a keyword, string, key path or function";
+
 /// A key as an argument of `sort-by`, `group-by`, `sum-by` and their like, looked at once.
 pub(super) enum Key<'v> {
     /// A keyword, looked up flexibly (contract §13) in many items alike.
@@ -16,6 +19,8 @@ pub(super) enum Key<'v> {
     Field(&'v Value),
     /// Fields and list indexes, one inside the other; the empty path is the item itself.
     Path(&'v [Value]),
+    /// A set, which is no key: it is refused when an item asks for it (as the reference has it).
+    Set(usize, &'v Value),
     /// A function of the item.
     Function(Callee<'v>),
 }
@@ -27,8 +32,9 @@ impl<'v> Key<'v> {
             Value::Keyword(word) => Self::Word(Field::new(*word)),
             Value::Str(_) | Value::Nil => Self::Field(key),
             Value::List(path) => Self::Path(path),
-            Value::Function(_) | Value::Set(_) | Value::Var(_) => Self::Function(Callee::of(position, key)?),
-            other => return Err(wrong(position, "a keyword, string, key path or function", other)),
+            Value::Set(_) => Self::Set(position, key),
+            Value::Function(_) | Value::Var(_) => Self::Function(Callee::of(position, key)?),
+            other => return Err(wrong(position, KEY, other)),
         })
     }
 
@@ -51,6 +57,7 @@ impl<'v> Key<'v> {
                 machine.ticks(path.len())?;
                 Ok(path.iter().try_fold(item, |at, step| under(at, step)).cloned().unwrap_or_default())
             }
+            Self::Set(position, key) => Err(wrong(*position, KEY, key)),
             Self::Function(function) => function.call1_on(machine, item),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::argument::{Sources, callee};
-use super::collection::{Each, each_item, inside, nothing_found, several};
+use super::collection::{Each, each_item, nothing_found, several};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::machine::{Callee, Machine};
@@ -69,7 +69,6 @@ fn map(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
         _ => Ok(Value::Nil),
     }
-    .map_err(inside)
 }
 
 fn map_one(machine: &mut Machine<'_>, each: &Each<'_>, coll: Value) -> R {

@@ -1,6 +1,6 @@
 //! Folding a collection into one value, and sorting its items into groups.
 
-use super::collection::{each_item, each_record, inside, several};
+use super::collection::{each_item, each_record, several};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
 use crate::lisp::function::Function;
@@ -86,7 +86,7 @@ fn reduce(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             result.put(next);
             continue;
         }
-        let next = callee.call2(machine, std::mem::take(&mut result), item).map_err(inside)?;
+        let next = callee.call2(machine, std::mem::take(&mut result), item)?;
         result.put(next);
         if let Some(last) = ended(&result) {
             return Ok(last);
@@ -102,7 +102,7 @@ fn reductions(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     for item in items {
         machine.tick()?;
         let result = results.last().cloned().unwrap_or_default();
-        let result = callee.call2(machine, result, item).map_err(inside)?;
+        let result = callee.call2(machine, result, item)?;
         if let Some(last) = ended(&result) {
             results.push(last);
             break;

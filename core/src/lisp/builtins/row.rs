@@ -90,6 +90,11 @@ impl Arity {
         Self { min, max: Some(max) }
     }
 
+    /// Is there one number of arguments?
+    pub fn is_exact(self) -> bool {
+        self.max == Some(self.min)
+    }
+
     /// Is this number of arguments allowed?
     pub fn allows(self, count: usize) -> bool {
         count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))

@@ -154,6 +154,10 @@ fn not_a_number(n: &Value, reason: Reason) -> Box<Halt> {
 }
 
 fn take_last(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    // Nothing of anything is nothing.
+    if matches!(&*args, [Value::Int(..=0), coll] if !coll.is_nil()) {
+        return Ok(Vec::new().into());
+    }
     let [n, coll] = counted(args, Sources::NotSets, "(take-last n coll)")?;
     if coll.is_nil() {
         return Ok(Value::Nil);

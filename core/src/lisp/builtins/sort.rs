@@ -6,7 +6,6 @@
 use std::cmp::Ordering;
 
 use super::argument::{Sources, hinted, swapped};
-use super::collection::inside;
 use super::key::Key;
 use super::view::collect;
 use super::{Arity, Builtin, Clojure, Cost};
@@ -86,9 +85,7 @@ impl<'v> Comparator<'v> {
                 match function.call2(machine, first.clone(), second.clone()).map_err(compared)? {
                     Value::Bool(true) => Ok(false),
                     // Only the other way round tells a tie.
-                    Value::Bool(false) => {
-                        Ok(function.call2(machine, second.clone(), first.clone()).map_err(inside)?.is_truthy())
-                    }
+                    Value::Bool(false) => Ok(function.call2(machine, second.clone(), first.clone())?.is_truthy()),
                     Value::Int(sign) => Ok(sign > 0),
                     Value::Float(sign) => Ok(sign > 0.0),
                     Value::Big(sign) => Ok(sign.sign() == num_bigint::Sign::Plus),
@@ -108,15 +105,13 @@ fn no_answer(answer: &Value) -> Box<Halt> {
 /// What a comparator failed with: one that does not take two items is the wrong kind of function.
 #[cold]
 fn compared(mut halt: Box<Halt>) -> Box<Halt> {
-    match &mut *halt {
-        Halt::Error(error)
-            if error.span.is_none() && matches!(error.reason, Reason::ArityMismatch | Reason::ArityError) =>
-        {
-            error.reason = Reason::TypeError;
-            halt
-        }
-        _ => inside(halt),
+    if let Halt::Error(error) = &mut *halt
+        && error.reason == Reason::ArityMismatch
+        && error.span.is_none()
+    {
+        error.reason = Reason::TypeError;
     }
+    halt
 }
 
 /// The language's order, counted as the work it is.
@@ -179,7 +174,7 @@ fn sort_by(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         if !fields && matches!(key, Key::Word(_) | Key::Field(_)) {
             return Err(no_fields(named, item));
         }
-        keys.push(key.of_item(machine, item).map_err(inside)?);
+        keys.push(key.of_item(machine, item)?);
     }
     if let Some(places) = integer_order(&keys, &comparator) {
         machine.ticks((QUICK_STEPS + 1) * keys.len())?;

@@ -86,6 +86,9 @@ fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             && branch.test(machine, node.clone())?
         {
             let found = children.call1(machine, node)?;
+            if found == Value::Bool(false) {
+                continue;
+            }
             Sources::All.check(2, &found).map_err(|_| no_children(&found))?;
             levels.push(Items::Owned(collect(machine, found)?.into_iter()));
         }
@@ -96,7 +99,7 @@ fn tree_seq(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 #[cold]
 fn no_children(found: &Value) -> Box<crate::lisp::Halt> {
     let problem = format!("children must give a list or nil, got {}", described(found));
-    Error::new(Reason::TypeError, problem).into()
+    Error::new(Reason::RuntimeError, problem).into()
 }
 
 fn walk(machine: &mut Machine<'_>, args: &mut [Value]) -> R {

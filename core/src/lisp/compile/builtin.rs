@@ -27,7 +27,7 @@ impl Site {
     pub(super) fn run(&self, machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         let result = match self.builtin.run {
             Run::Function(run) => run(machine, args),
-            Run::Form => machine.call_builtin(self.builtin, args),
+            Run::Form => machine.call_row(self.builtin, args),
         };
         match result {
             Ok(value) => Ok(value),

@@ -68,7 +68,6 @@ fn shipped_forms_become_modern_ones() {
         ("(comment (call 1) ctx/a)", "(comment (call 1) ctx/a)"),
         ("'ctx/a", "'ctx/a"),
         ("\"(call 1)\"", "\"(call 1)\""),
-        ("(search query)", "(search query)"),
         ("(memory/get k)", "(memory/get k)"),
     ];
     becomes(&table);

@@ -2,8 +2,9 @@
 
 #![expect(clippy::inline_always, reason = "measured: most of a small function's time is that of its call")]
 
+use super::escape::{left, made, settled};
 use super::{Flow, Frame, Machine, Place};
-use crate::lisp::builtins::{Builtin, Run};
+use crate::lisp::builtins::{Arity, Builtin, Run};
 use crate::lisp::function::{Bound, Closure, Function};
 use crate::lisp::{Error, Halt, R, described};
 use crate::reasons::Reason;
@@ -95,12 +96,12 @@ impl Machine<'_> {
     pub(crate) fn call_function(&mut self, function: &Function, args: &mut [Value]) -> R {
         match function {
             Function::Closure(closure) => self.call_closure(closure, args),
-            Function::Builtin(builtin) => self.call_builtin(builtin, args),
+            Function::Builtin(builtin) => self.call_row(builtin, args),
             Function::Tool(name) => {
                 let named = super::tool::gather(name, args)?;
                 self.call_tool(name, &named)
             }
-            Function::Bound(bound) => self.call_bound(bound, args),
+            Function::Bound(bound) => self.call_bound(bound, args).map_err(|halt| made(halt, bound.name)),
         }
     }
 
@@ -108,19 +109,34 @@ impl Machine<'_> {
     #[inline]
     pub(crate) fn call_bound(&mut self, bound: &Bound, args: &mut [Value]) -> R {
         self.enter()?;
-        let value = (bound.run)(self, &bound.parts, args).map_err(|halt| within(halt, bound.name))?;
+        let value = (bound.run)(self, &bound.parts, args).map_err(|halt| left(halt, bound.name, Arity::from(0)))?;
         self.exit();
         Ok(value)
     }
 
-    /// Calls a builtin with any number of arguments.
+    /// Calls a builtin with any number of arguments for another one.
     #[inline]
     pub(crate) fn call_builtin(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
-        if !builtin.arity.allows(args.len()) {
-            return Err(arity_error(builtin, args.len()));
+        match Self::code(builtin, args.len()) {
+            Ok(run) => run(self, args).map_err(|halt| left(halt, builtin.name, builtin.arity)),
+            Err(halt) => Err(left(halt, builtin.name, builtin.arity)),
+        }
+    }
+
+    /// Calls a builtin for the program.
+    #[inline]
+    pub(crate) fn call_row(&mut self, builtin: &'static Builtin, args: &mut [Value]) -> R {
+        Self::code(builtin, args.len())?(self, args).map_err(|halt| settled(halt, builtin))
+    }
+
+    /// What runs when a builtin gets so many arguments.
+    #[inline]
+    fn code(builtin: &'static Builtin, count: usize) -> R<fn(&mut Self, &mut [Value]) -> R> {
+        if !builtin.arity.allows(count) {
+            return Err(arity_error(builtin, count));
         }
         match builtin.run {
-            Run::Function(run) => run(self, args).map_err(|halt| counted(halt, builtin)),
+            Run::Function(run) => Ok(run),
             Run::Form => {
                 let problem = format!("`{}` is a form, not a function", builtin.name);
                 Error::new(Reason::NotCallable, problem).halt()
@@ -246,7 +262,7 @@ impl Machine<'_> {
     /// Adds name and place of a builtin's call to its error.
     #[cold]
     pub(crate) fn complain(&self, halt: Box<Halt>, builtin: &'static Builtin, place: &Place) -> Box<Halt> {
-        self.blame(counted(halt, builtin), place)
+        self.blame(settled(halt, builtin), place)
     }
 }
 
@@ -301,20 +317,6 @@ pub(crate) fn within(mut halt: Box<Halt>, name: &'static str) -> Box<Halt> {
         error.op.get_or_insert(name.into());
     }
     halt
-}
-
-/// Names the builtin that complains. A function that it called with a wrong count of arguments is an `arity_error`, also
-/// when that is a closure; `apply` calls as the program itself would.
-#[cold]
-fn counted(mut halt: Box<Halt>, builtin: &'static Builtin) -> Box<Halt> {
-    if let Halt::Error(error) = &mut *halt
-        && error.span.is_none()
-        && error.reason == Reason::ArityMismatch
-        && builtin.name != "apply"
-    {
-        error.reason = Reason::ArityError;
-    }
-    within(halt, builtin.name)
 }
 
 /// `not_callable`

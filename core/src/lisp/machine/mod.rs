@@ -8,6 +8,7 @@ mod branch;
 mod call;
 mod callee;
 mod code;
+mod escape;
 mod globals;
 mod journal;
 mod limits;
@@ -322,10 +323,11 @@ impl<'h> Machine<'h> {
     /// Adds the place to an error, when it is a place in the running program's text.
     #[cold]
     pub(crate) fn blame(&self, mut halt: Box<Halt>, place: &Place) -> Box<Halt> {
-        if let Halt::Error(error) = &mut *halt
-            && place.unit == self.world.unit
-        {
-            error.span.get_or_insert(place.span);
+        if let Halt::Error(error) = &mut *halt {
+            error.settle();
+            if place.unit == self.world.unit {
+                error.span.get_or_insert(place.span);
+            }
         }
         halt
     }

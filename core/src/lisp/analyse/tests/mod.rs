@@ -101,6 +101,7 @@ fn programs_become_what_they_mean() {
         ("(tool/echo)", "(tool echo {})"),
         ("(tool/echo :a f)", "(tool echo (map :a (global f)))"),
         ("(tool/echo f)", "(tool echo (global f))"),
+        ("(tool/get_user)", "(tool get-user {})"),
         ("(-> {:a 1} tool/echo)", "(tool echo {:a 1})"),
         ("data/user-id", "(data user-id)"),
         ("[*1 *3 (budget/remaining)]", "(vector (history 0) (history 2) (budget))"),

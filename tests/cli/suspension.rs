@@ -1,0 +1,102 @@
+//! Runs that wait for a person: exit code 4, gone on with later in the same file, whatever happened in between.
+
+use std::sync::Arc;
+
+use ptc_workbench::port::SystemClock;
+use ptc_workbench::session::Recorder;
+
+use super::program::Program;
+
+/// Asks twice; its program stands in the place of a model.
+const ASK: &str = r#"
+name = "ask"
+mode = "ptc_lisp"
+prompt = "go"
+max_turns = 1
+mission_timeout_ms = 60000
+program = """
+(return [(tool/ask_user {:question "Which colour?"}) (tool/look {}) (tool/ask_user {:question "Which size?"})])
+"""
+[tools.ask_user]
+kind = "builtin"
+[tools.look]
+kind = "table"
+default = "seen"
+"#;
+
+fn waiting() -> Program {
+    let program = Program::new();
+    program.file("ask.toml", ASK);
+    program.run(["run", "ask.toml"]).exits(4);
+    program
+}
+
+#[test]
+fn a_run_that_waits_goes_on_in_its_file_question_by_question() {
+    let program = waiting();
+    program.run(["resume", "last", "--answer", "blue"]).exits(4);
+    let done = program.run(["resume", "last", "--answer", "large", "--json"]);
+    assert_eq!(done.exits(0).json()["return"], serde_json::json!(["blue", "seen", "large"]));
+    assert_eq!(program.session().damage, []);
+    program.run(["replay", "last", "--check"]).exits(0);
+    program.run(["resume", "last", "--answer", "more"]).exits(2).tells("has ended");
+}
+
+#[test]
+fn several_answers_are_taken_in_the_order_of_the_questions() {
+    let program = waiting();
+    program.run(["resume", "last", "--answer", "blue", "--answer", "large"]).exits(0);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn an_answer_to_no_open_question_changes_nothing() {
+    let program = waiting();
+    let before = std::fs::read(program.session_file()).unwrap();
+    program
+        .run(["resume", "last", "--answer", "r0/t9/q0=x"])
+        .exits(2)
+        .tells("r0/t9/q0 is no question (open: r0/t1/c0/q0)");
+    assert_eq!(std::fs::read(program.session_file()).unwrap(), before);
+    program.run(["resume", "last"]).exits(4);
+    program.run(["resume", "last", "--answer", "r0/t1/c0/q0=blue"]).exits(4);
+    program
+        .run(["resume", "last", "--answer", "r0/t1/c0/q0=red"])
+        .exits(2)
+        .tells("has its answer already (open: r0/t1/c2/q0)");
+    program.run(["resume", "last", "--answer", "r0/t1/c2/q0=large"]).exits(0);
+}
+
+#[test]
+fn a_run_that_was_killed_anywhere_goes_on() {
+    let program = waiting();
+    program.run(["resume", "last", "--answer", "blue", "--answer", "large"]).exits(0);
+    let path = program.session_file();
+    let whole = std::fs::read(&path).unwrap();
+    let lines: Vec<usize> =
+        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    for cut in [lines[1], lines[4] + 5, lines[7], lines[lines.len() - 3] + 20, lines[lines.len() - 2]] {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let done = program.run(["resume", "last"]);
+        if done.code == Some(4) {
+            let more = program.run(["resume", "last", "--answer", "blue", "--answer", "large"]);
+            assert!(more.code == Some(0), "{}", more.stderr);
+        }
+        program.run(["replay", "last", "--check"]).exits(0);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches("Which colour?").count(), whole_matches(&whole), "asked once");
+    }
+}
+
+fn whole_matches(whole: &[u8]) -> usize {
+    String::from_utf8_lossy(whole).matches("Which colour?").count()
+}
+
+#[test]
+fn only_one_program_goes_on_with_a_session() {
+    let program = waiting();
+    let held = Recorder::append(&program.session(), Arc::new(SystemClock)).unwrap();
+    program.run(["resume", "last", "--answer", "blue"]).exits(2).tells("another program is writing this session");
+    drop(held);
+    program.run(["resume", "last", "--answer", "blue"]).exits(4);
+}

@@ -1,0 +1,227 @@
+//! Any agent of any mode, any replies, faults, stops at any event, questions, agents below and branches that answer in any order: the
+//! run stays within its budgets, ends with a Step, and its session folds and replays to the same. A session that is cut anywhere goes
+//! on without asking again what it holds.
+
+mod cast;
+mod world;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use ptc_workbench::agent::{Step, StepFold};
+use ptc_workbench::event::{CallStatus, ReplyStatus};
+use ptc_workbench::port::SystemClock;
+use ptc_workbench::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay};
+use ptc_workbench::session::{Header, Recorder, Session, SessionId};
+
+use super::*;
+use cast::{Play, plays};
+use world::{Chance, Crowd, Later, Player, Watched};
+
+/// Resumptions of one session before it must have ended: each answers a question.
+const MOST_RESUMES: usize = 40;
+
+async fn record(play: &Play, dir: &Path) -> (Step, std::path::PathBuf) {
+    let plan = Plan::new(&play.agent()).unwrap_or_else(|wrong| panic!("{wrong:?}\n{}", play.toml));
+    let header = Header::new(SessionId::new(0, 7), 0);
+    let recorder = Recorder::create(dir, &header, Arc::new(SystemClock)).unwrap();
+    let path = recorder.path().to_owned();
+    let stop = Stop::default();
+    let step = {
+        let sink = Watched { sink: Box::new(recorder), stop: stop.clone(), left: Chance::countdown(play.stop_after) };
+        let model = Player::new(play, stop.clone());
+        let tools = Later::new(play);
+        let person = Crowd::new(play);
+        let ports = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &sink, stop) };
+        engine::run(&plan, Input::new(parsed(r#"{"x":"one"}"#)), &ports).await
+    };
+    (step, path)
+}
+
+/// Goes on with a session; nothing that it holds is asked again.
+async fn resume(play: &Play, path: &Path) -> Step {
+    let session = Session::open(path).unwrap();
+    let recording = Arc::new(Recording::of(&session).unwrap());
+    let held: HashSet<Address> = session
+        .events()
+        .filter(|envelope| match &envelope.event {
+            Event::ReplyEnd(end) => end.status != ReplyStatus::Discarded,
+            Event::ToolEnd(_) => true,
+            _ => false,
+        })
+        .map(|envelope| envelope.address)
+        .collect();
+    let run = recording.runs().pop().unwrap();
+    let start = recording.run_start(&run).unwrap().clone();
+    let plan = Plan::new(&Agent::from_toml(&start.agent.toml, "recorded").unwrap()).unwrap();
+    let recorder = Recorder::append(&session, Arc::new(SystemClock)).unwrap();
+    let stop = Stop::default();
+    let sink = Appending::new(Arc::clone(&recording), Box::new(recorder));
+    let model = Player::new(play, stop.clone());
+    let tools = Later::new(play);
+    let person = Crowd::silent();
+    let live = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &sink, stop.clone()) };
+    let answers = Answers { in_order: [String::from("blue")].into(), ..Answers::default() };
+    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers);
+    let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&sink, stop)).await;
+    for asked in model.asked().into_iter().chain(tools.called()) {
+        assert!(!held.contains(&asked), "{asked} was recorded and asked again\n{}", play.toml);
+    }
+    step
+}
+
+/// Was a session written in one piece?
+#[derive(Clone, Copy)]
+enum Told {
+    /// Up to its end or a question.
+    Whole,
+    /// The run went on after a question.
+    Resumed,
+    /// The run went on after a cut. A call that was begun when it was cut is made, whether it was about to be refused or not.
+    Cut,
+}
+
+/// What a file folds to, and that it replays.
+async fn holds(play: &Play, step: &Step, path: &Path, whole: Told) {
+    let before = std::fs::read(path).unwrap();
+    let session = Session::open(path).unwrap();
+    assert_eq!(session.damage, []);
+    let mut fold = StepFold::default();
+    session.events().for_each(|envelope| fold.apply(&envelope));
+    let told = fold.step();
+    if step.waits_for.is_none() {
+        assert!(fold.is_complete());
+        let text = String::from_utf8_lossy(&before);
+        match whole {
+            Told::Whole => {
+                assert!(
+                    told == *step,
+                    "the file folds to another Step: {}\n{}\n{text}",
+                    parting(&told, step),
+                    play.toml
+                );
+            }
+            // What branches had begun before may not be begun again: the file knows more.
+            Told::Resumed | Told::Cut => assert_eq!(
+                (&told.answer, &told.fail, told.usage.turns, told.usage.children),
+                (&step.answer, &step.fail, step.usage.turns, step.usage.children)
+            ),
+        }
+        assert!(step.answer.is_some() != step.fail.is_some());
+        within_budgets(play, step, &session, whole);
+    } else {
+        assert_eq!(step.fail.as_ref().unwrap().reason, "suspended");
+        assert_eq!(told.waits_for, step.waits_for);
+    }
+    let recording = Arc::new(Recording::of(&session).unwrap());
+    let report = replay(&recording, None).await.unwrap();
+    let fits = match &report.outcome {
+        Outcome::Identical => true,
+        Outcome::Unfinished { .. } => step.waits_for.is_some(),
+        Outcome::Diverged(_) => false,
+    };
+    assert!(fits, "{}\n{}\n{}", told_of(&report.outcome), play.toml, String::from_utf8_lossy(&before));
+    assert_eq!(std::fs::read(path).unwrap(), before, "replay never changes the recording");
+}
+
+/// Where two Steps part.
+fn parting(told: &Step, live: &Step) -> String {
+    let (told, live) = (format!("{told:?}"), format!("{live:?}"));
+    let same = told.bytes().zip(live.bytes()).take_while(|(one, other)| one == other).count();
+    let around = |text: &str| String::from_utf8_lossy(&text.as_bytes()[same.saturating_sub(200)..][..400]).into_owned();
+    format!("\nfile {}\nlive {}", around(&(told + &" ".repeat(400))), around(&(live + &" ".repeat(400))))
+}
+
+fn told_of(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Diverged(divergence) => divergence.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn within_budgets(play: &Play, step: &Step, session: &Session, whole: Told) {
+    let limits = play.agent();
+    let turns = step.usage.turns;
+    assert!(turns <= limits.max_turns + play.retry_turns, "{turns} turns\n{}", play.toml);
+    let (mut begun, mut made) = (0, 0);
+    for envelope in session.events() {
+        let address = envelope.address.as_str().to_owned();
+        match &envelope.event {
+            Event::TurnStart(start) if start.stop.is_none() => begun += 1,
+            Event::ToolEnd(end) if envelope.run() == Address::run(0) && end.status != CallStatus::Refused => made += 1,
+            Event::RunStart(start) => {
+                let levels = address.matches("/c").count() as u32;
+                assert_eq!(start.depth, levels);
+                assert!(levels < play.max_depth, "{address}\n{}", play.toml);
+            }
+            _ => {}
+        }
+    }
+    assert!(begun <= play.turn_budget, "{begun} turns in the tree\n{}", play.toml);
+    let told = || session.events().filter_map(|envelope| envelope.to_line(None).ok()).collect::<Vec<_>>().join("\n");
+    let begun_when_cut = if matches!(whole, Told::Cut) { 4 } else { 0 };
+    assert!(made <= play.max_tool_calls + begun_when_cut, "{made} calls\n{}\n{}", play.toml, told());
+    let count = |step: &Step| step.usage.turns;
+    let below: u32 = step.children.iter().map(|child| count(child) + child.usage.children.map_or(0, |c| c.turns)).sum();
+    assert_eq!(step.usage.children.map_or(0, |totals| totals.turns), below, "{}", play.toml);
+}
+
+/// Cuts the session in the middle of a line and goes on with it.
+async fn goes_on_after_a_cut(play: &Play, path: &Path) {
+    let whole = std::fs::read(path).unwrap();
+    let lines: Vec<usize> =
+        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    // The header and run.start stay.
+    let last = lines.len().saturating_sub(2);
+    if last < 2 {
+        return;
+    }
+    let at = lines[1 + play.cut % (last - 1).max(1)];
+    let torn = (at + play.cut % 9).min(whole.len());
+    std::fs::write(path, &whole[..torn]).unwrap();
+    let mut step = resume(play, path).await;
+    for _ in 0..MOST_RESUMES {
+        if step.waits_for.is_none() {
+            break;
+        }
+        step = resume(play, path).await;
+    }
+    holds(play, &step, path, Told::Cut).await;
+}
+
+async fn perform(play: &Play) {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut step, path) = record(play, dir.path()).await;
+    holds(play, &step, &path, Told::Whole).await;
+    for _ in 0..MOST_RESUMES {
+        if step.waits_for.is_none() {
+            break;
+        }
+        step = resume(play, &path).await;
+        holds(play, &step, &path, Told::Resumed).await;
+    }
+    assert!(step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
+    goes_on_after_a_cut(play, &path).await;
+}
+
+/// Cases; `PTC_LONG_TESTS=1` runs the long form.
+fn cases() -> u32 {
+    let told = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
+    told.unwrap_or(if std::env::var_os("PTC_LONG_TESTS").is_some() { 3_000 } else { 128 })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(cases()) })]
+
+    #[test]
+    fn whatever_happens_a_run_ends_within_its_budgets_and_replays(play in plays()) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let limit = std::time::Duration::from_secs(60);
+            let ended = tokio::time::timeout(limit, perform(&play)).await;
+            assert!(ended.is_ok(), "it did not end\n{}", play.toml);
+        });
+    }
+}
