@@ -118,7 +118,8 @@ async fn an_agent_is_a_tool_of_another() {
     ]);
     let (run, events) = kept(run(parent).model(model));
     let step = run.await;
-    replays(&events.lock().unwrap()).await;
+    let events = events.lock().unwrap().clone();
+    replays(&events).await;
     assert_eq!(step.children.len(), 1, "{:?}", step.calls);
     let done = step.delegated().unwrap();
     assert_eq!(done.result.to_text(), r#"[123,"Acme leads.",2]"#);
@@ -138,7 +139,8 @@ async fn an_agent_file_may_declare_such_a_tool() {
         told([p("(return (dissoc (tool/finder {:task \"Which {{colour}}?\"}) \"trace\"))"), "Blue".into()]);
     let (run, events) = kept(run(agent.clone()).model(model));
     assert_eq!(run.await.answer.unwrap().to_text(), r#"{"refs":{},"result":"Blue","summary":null}"#);
-    replays(&events.lock().unwrap()).await;
+    let events = events.lock().unwrap().clone();
+    replays(&events).await;
     let requests = requests.lock().unwrap();
     assert!(last(&requests[1]).contains("Answer in one word.\n\nWhich {{colour}}?"), "a task is no template");
     assert!(

@@ -85,7 +85,8 @@ async fn a_conversation_knows_what_was_said_and_defined() {
     let mut chat = Chat::new(run);
     assert_eq!(outcome(&chat.say("Keep two").await), "2");
     assert_eq!(outcome(&chat.say("Times {{21}}").await), "42");
-    replays(&events.lock().unwrap()).await;
+    let events = events.lock().unwrap().clone();
+    replays(&events).await;
     let requests = requests.lock().unwrap();
     let all: String = requests[1].messages.iter().map(ptc_workbench::model::Message::joined).collect();
     assert!(all.contains("Keep two") && all.contains("Times {{21}}"), "{all}");
