@@ -181,7 +181,9 @@ impl<'a> Cycle<'a> {
     /// Takes what agents used that are not run again, and what was done there.
     pub(super) fn take_below(&self, recorded: Option<Below>, done: &[Envelope]) {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
-        done.iter().for_each(|envelope| fold.apply(envelope));
+        for envelope in done {
+            fold.apply(envelope);
+        }
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
         *below = recorded;
     }

@@ -38,7 +38,6 @@ pub struct RunStart {
     pub journal: Option<JsonText>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
 fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
     *number == N::from(0)
 }
