@@ -1,5 +1,7 @@
 //! The cast of a play: agents of every mode with tools and agents below, and what a model may say in each.
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 use ptc_workbench::agent::Agent;
 use ptc_workbench::model::{Reply, Request};
@@ -264,11 +266,11 @@ pub(super) fn plays() -> impl Strategy<Value = Play> {
                  turn_budget = {turn_budget}\nmax_depth = {max_depth}\n{options}\n"
             );
             if is_ptc {
-                toml += &format!("retry_turns = {retry_turns}\n{for_programs}\n");
+                _ = writeln!(toml, "retry_turns = {retry_turns}\n{for_programs}");
             }
             if mode != "json" {
                 let tools = TOOLS.replace("CACHED", if cached { "true" } else { "false" }).replace("MISSION", &mission);
-                toml += &format!("max_tool_calls = {max_tool_calls}\n{tools}");
+                _ = write!(toml, "max_tool_calls = {max_tool_calls}\n{tools}");
             }
             let retry_turns = if is_ptc { retry_turns } else { 0 };
             let cut = usize::from(cut);
