@@ -12,7 +12,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let extract = Agent::builder().prompt("List the things in {{text}}").signature("(text :string) -> {things [:string]}");
-//! let count = Agent::builder().prompt("How many are in {{things}}?").signature("(things [:string]) -> {n :int}");
+//! let count = Agent::builder().prompt("How many are these: {{#things}}{{.}}, {{/things}}").signature("(things [:string]) -> {n :int}");
 //!
 //! let first = run(extract).context(json!({"text": "a cat, a hat"})).model(script([r#"{"things":["cat","hat"]}"#])).await;
 //! let second = first.then(count).model(script([r#"{"n":2}"#])).await;

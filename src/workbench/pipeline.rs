@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::run::{chance, with_options};
+use super::run::{refuse_closures, with_options};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step};
 use crate::config::document::{self, Entry, FileError, Problems};
@@ -17,7 +17,6 @@ use crate::engine::{self, Input, Ports};
 use crate::event::Address;
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
-use crate::session::{Header, Recorder, SessionId};
 
 /// Agents in a row.
 #[derive(Debug, Clone)]
@@ -124,14 +123,13 @@ impl Workbench {
         }
         let first = stages.first().map(|(plan, _)| plan.agent.context.clone()).unwrap_or_default();
         let context = spec.context.unwrap_or_else(|| first.into());
-        let (recorder, session) = if spec.save {
-            let now = SystemClock.now();
-            let header = Header::new(SessionId::new(now, chance()), now);
-            let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
-            (Some(recorder.map_err(StartError::Recorder)?), Some(header.id.to_string()))
-        } else {
-            (None, None)
-        };
+        for (plan, _) in &stages {
+            self.refuse_keys(&plan.agent, &context)?;
+            refuse_closures(plan)?;
+        }
+        let recorder = spec.save.then(|| self.new_session()).transpose()?;
+        let session = recorder.as_ref().map(|(_, id)| id.to_string());
+        let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&spec.person));

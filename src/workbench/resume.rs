@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::run::chance;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Plan, Step, StepFold};
+use crate::agent::{Agent, Context, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
@@ -42,6 +43,8 @@ impl Workbench {
             Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         check_answers(&recording, &answers)?;
+        let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
+        self.refuse_keys(&agent, &Json::list(given).into())?;
         let live: Arc<dyn Model> = match agent.program() {
             Some(program) if model.is_none() => Arc::new(Pinned::new(program)),
             _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
@@ -102,6 +105,7 @@ impl Workbench {
         let agent =
             Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
                 .with_option("literal", Node::Bool(true).into());
+        self.refuse_keys(&agent, &Context::default())?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let carry = carry_of(&recording, &earlier)
             .await

@@ -105,14 +105,9 @@ impl Workbench {
             Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
             _ => self.build_model(choice, spec.person)?,
         };
-        let (recorder, session) = if spec.save {
-            let now = SystemClock.now();
-            let header = Header::new(SessionId::new(now, chance()), now);
-            let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
-            (Some(recorder.map_err(StartError::Recorder)?), Some(header.id.to_string()))
-        } else {
-            (None, None)
-        };
+        let recorder = spec.save.then(|| self.new_session()).transpose()?;
+        let session = recorder.as_ref().map(|(_, id)| id.to_string());
+        let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let (feed, stop) = (Feed::default(), Stop::default());
         let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
@@ -133,8 +128,18 @@ impl Workbench {
     }
 }
 
+impl Workbench {
+    /// A new session file and its id.
+    pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
+        let now = SystemClock.now();
+        let header = Header::new(SessionId::new(now, chance()), now);
+        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
+        Ok((recorder.map_err(StartError::Recorder)?, header.id))
+    }
+}
+
 /// Refuses tools whose function only the program that uses the library has, in the agent and below.
-fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
+pub(super) fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
     let mut open = vec![plan];
     while let Some(plan) = open.pop() {
         if let Some(tool) = plan.tools.iter().find(|tool| matches!(tool.kind, Kind::Closure(None))) {
