@@ -252,6 +252,10 @@ impl Appending {
 
     /// The recorded event that this one repeats, if there is one.
     fn told(&self, address: &Address, event: &Event) -> Result<Option<Envelope>, SinkError> {
+        if matches!(event, Event::RunWait(_)) {
+            // Waiting again is new, also for a question that was waited for before: the last line says for which.
+            return Ok(None);
+        }
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(events) = left.get_mut(address) else { return Ok(None) };
         let of_reply = matches!(
