@@ -9,9 +9,9 @@ use ptc_core::value::Value;
 
 use super::cycle::Cycle;
 use super::program::{failed, record};
-use super::ptc_lisp::{Work, argument, call_result};
+use super::ptc_lisp::{Work, argument, call_result, told_call, written};
 use super::{Halt, Input};
-use crate::event::{Address, ErrorRecord, Extract, Kept, MessagePart, NativeCall, hex_sha};
+use crate::event::{Address, ErrorRecord, NativeCall};
 use crate::model::Reply;
 use crate::prompt::ptc_lisp::{LISP_EVAL, feedback};
 
@@ -54,7 +54,7 @@ impl Combined {
                 format!("the reply holds {several} {LISP_EVAL} calls and none was made; send one"),
             ),
         };
-        cycle.emit(at, told(reply, Err(&refused))).await?;
+        cycle.emit(at, told_call(reply, Err(&refused))).await?;
         let result = call_result(&self.work, Some(&refused), &refused.message);
         Ok(Some(vec![result; reply.calls.len()]))
     }
@@ -69,11 +69,11 @@ impl Combined {
         let program = match argument(call) {
             Ok(program) => program,
             Err(record) => {
-                cycle.emit(at, told(reply, Err(&record))).await?;
+                cycle.emit(at, told_call(reply, Err(&record))).await?;
                 return Ok(call_result(&self.work, Some(&record), &record.message));
             }
         };
-        cycle.emit(at, told(reply, Ok(&program))).await?;
+        cycle.emit(at, told_call(reply, Ok(&program))).await?;
         let world = self.work.world(cycle, feedback::TurnKind::Normal);
         let before = self.work.memory.clone();
         let outcome = cycle.run_program(at, &program, &world).await?;
@@ -91,7 +91,7 @@ impl Combined {
                 (failure, feedback::success(cycle.plan, &outcome, shown(*signal, value), &before))
             }
         };
-        Ok(call_result(&self.work, failure.as_ref(), &text(&parts)))
+        Ok(call_result(&self.work, failure.as_ref(), &written(&parts)))
     }
 }
 
@@ -99,25 +99,4 @@ impl Combined {
 fn shown(signal: Signal, value: &Value) -> &Value {
     const NIL: &Value = &Value::Nil;
     if signal == Signal::Fail { NIL } else { value }
-}
-
-fn text(parts: &[MessagePart]) -> String {
-    let text = |part: &MessagePart| match part {
-        MessagePart::Text { text, .. } => text.clone(),
-        MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => String::new(),
-    };
-    parts.iter().map(text).collect()
-}
-
-fn told(reply: &Reply, program: Result<&str, &ErrorRecord>) -> Extract {
-    let candidates = u32::try_from(reply.calls.len()).unwrap_or(u32::MAX);
-    Extract {
-        kind: "program".to_owned(),
-        rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
-        candidates,
-        sha: hex_sha(reply.text.as_bytes()),
-        repaired: program.ok().map(|program| Kept::of(program.to_owned())),
-        error: program.err().cloned(),
-        ..Extract::default()
-    }
 }

@@ -198,18 +198,11 @@ impl Cycle<'_> {
         Ok(outcome)
     }
 
-    /// Tells what a program defined.
-    pub(super) async fn tell_memory(
-        &self,
-        at: &Address,
-        before: &Memory,
-        after: &Memory,
-        rolled_back: bool,
-    ) -> Result<u64, Halt> {
-        let text = |value: &Value| value.print(Bounds::default()).text;
-        let mut change = MemoryChange { rolled_back, ..MemoryChange::default() };
+    /// Tells what a program defined; true when it is more than `memory_bytes` and therefore dropped.
+    pub(super) async fn tell_memory(&self, at: &Address, before: &Memory, after: &Memory) -> Result<bool, Halt> {
+        let mut change = MemoryChange::default();
         for (name, binding) in after {
-            let shown = text(&binding.value);
+            let shown = binding.value.print(Bounds::default()).text;
             change.bytes += (name.name().len() + shown.len()) as u64;
             if before.get(name) != Some(binding) {
                 change.set.push((name.name().to_owned(), Kept::of(shown)));
@@ -219,11 +212,12 @@ impl Cycle<'_> {
             before.keys().filter(|name| !after.contains_key(*name)).map(|name| name.name().to_owned()).collect();
         change.set.sort_by(|one, other| one.0.cmp(&other.0));
         change.del.sort();
-        let bytes = change.bytes;
+        let rolled_back = change.bytes > self.plan.settings.memory_bytes;
+        change.rolled_back = rolled_back;
         if !change.set.is_empty() || !change.del.is_empty() {
             self.emit(at, change).await?;
         }
-        Ok(bytes)
+        Ok(rolled_back)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::model::Reply;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
 use turn::Found;
-pub(super) use turn::{argument, call_result};
+pub(super) use turn::{argument, call_result, told_call, written};
 pub(super) use work::Work;
 
 /// The whole run.
@@ -199,10 +199,15 @@ async fn returned(
         return Ok(Verdict::Over(too_large(cycle.plan)));
     }
     work.tell_plan(cycle, at).await?;
-    match refs::extract(cycle.plan, &answer, &mut work.ref_retries).await {
-        refs::Found::All(values) => Ok(Verdict::Done(Answered { value: answer, refs: values, ..Answered::default() })),
-        refs::Found::Missing { record, parts: Some(parts) } => Ok(Verdict::Next(Some(record), parts)),
-        refs::Found::Missing { record, parts: None } => Ok(Verdict::Over(record)),
+    Ok(with_refs(cycle, work, answer, None).await)
+}
+
+/// An answer that fits, once its refs are there. `summary`: the text beside it.
+async fn with_refs(cycle: &Cycle<'_>, work: &mut Work, value: Json, summary: Option<String>) -> Verdict {
+    match refs::extract(cycle.plan, &value, &mut work.ref_retries).await {
+        refs::Found::All(refs) => Verdict::Done(Answered { value, summary, refs, from_turn: None }),
+        refs::Found::Missing { record, parts: Some(parts) } => Verdict::Next(Some(record), parts),
+        refs::Found::Missing { record, parts: None } => Verdict::Over(record),
     }
 }
 
@@ -265,13 +270,7 @@ async fn answered(cycle: &mut Cycle<'_>, work: &mut Work, text: String) -> Resul
         let record = ErrorRecord::new(Reason::ReturnValidationFailed, super::answer::joined(&issues));
         return Ok(Verdict::Next(Some(record), feedback::invalid(cycle.plan, &result, &issues)));
     };
-    match refs::extract(cycle.plan, &answer, &mut work.ref_retries).await {
-        refs::Found::All(values) => {
-            Ok(Verdict::Done(Answered { value: answer, summary: Some(text), refs: values, from_turn: None }))
-        }
-        refs::Found::Missing { record, parts: Some(parts) } => Ok(Verdict::Next(Some(record), parts)),
-        refs::Found::Missing { record, parts: None } => Ok(Verdict::Over(record)),
-    }
+    Ok(with_refs(cycle, work, answer, Some(text)).await)
 }
 
 /// The value as the world gets it, when it fits: names for keywords, `_` in declared names, few decimals.

@@ -127,18 +127,24 @@ async fn called(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Fo
             format!("the reply holds {} calls and none was made; send one {LISP_EVAL} call", several.len()),
         )),
     };
-    let candidates = u32::try_from(reply.calls.len()).unwrap_or(u32::MAX);
-    let base =
-        Extract { kind: "program".to_owned(), sha: hex_sha(reply.text.as_bytes()), candidates, ..Extract::default() };
-    let event = match &found {
-        Ok(program) => Extract { rule: Some(LISP_EVAL.to_owned()), repaired: Some(Kept::of(program.clone())), ..base },
-        Err(record) => Extract { error: Some(record.clone()), ..base },
-    };
-    cycle.emit(at, event).await?;
+    cycle.emit(at, told_call(reply, found.as_ref().map(String::as_str))).await?;
     Ok(match found {
         Ok(text) => Found::Program { text, said },
         Err(record) => Found::Nothing { record, said },
     })
+}
+
+/// What was found among the native calls of a reply.
+pub(in crate::engine) fn told_call(reply: &Reply, program: Result<&str, &ErrorRecord>) -> Extract {
+    Extract {
+        kind: "program".to_owned(),
+        rule: program.is_ok().then(|| LISP_EVAL.to_owned()),
+        candidates: u32::try_from(reply.calls.len()).unwrap_or(u32::MAX),
+        sha: hex_sha(reply.text.as_bytes()),
+        repaired: program.ok().map(|program| Kept::of(program.to_owned())),
+        error: program.err().cloned(),
+        ..Extract::default()
+    }
 }
 
 /// The program of a `lisp_eval` call.
@@ -178,19 +184,21 @@ pub(super) async fn give_back(
     if !is_native(cycle.plan) || reply.calls.is_empty() {
         return Ok(cycle.say(at, Role::User, Source::Feedback, parts).await?);
     }
-    let text: String = parts
-        .iter()
-        .map(|part| match part {
-            MessagePart::Text { text, .. } => text.as_str(),
-            MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => "",
-        })
-        .collect();
-    let result = call_result(work, failure, &text);
+    let result = call_result(work, failure, &written(&parts));
     for call in &reply.calls {
         let part = MessagePart::Result { call: call.id.clone(), name: call.name.clone(), result: result.clone() };
         cycle.say(at, Role::Tool, Source::Tool, vec![part]).await?;
     }
     Ok(())
+}
+
+/// The text of parts that we wrote.
+pub(in crate::engine) fn written(parts: &[MessagePart]) -> String {
+    let text = |part: &MessagePart| match part {
+        MessagePart::Text { text, .. } => text.clone(),
+        MessagePart::Reply { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => String::new(),
+    };
+    parts.iter().map(text).collect()
 }
 
 /// The result of a `lisp_eval` call as JSON text (agent contract §6).

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Binding, Input as Program, Memory, Outcome, Signal};
+use ptc_core::lisp::{Input as Program, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Bounds, Keyword, Map, Value};
 
@@ -139,10 +139,7 @@ impl Work {
         at: &Address,
         outcome: &Outcome,
     ) -> Result<Option<MemoryStrategy>, Halt> {
-        let limit = cycle.plan.settings.memory_bytes;
-        let rolled_back = size(&outcome.memory) > limit;
-        cycle.tell_memory(at, &self.memory, &outcome.memory, rolled_back).await?;
-        if rolled_back {
+        if cycle.tell_memory(at, &self.memory, &outcome.memory).await? {
             return Ok(Some(cycle.plan.settings.memory_strategy));
         }
         self.memory.clone_from(&outcome.memory);
@@ -182,13 +179,6 @@ impl Work {
         let (answer, _) = checked(cycle.plan, value);
         answer.map(|value| Answered { value, from_turn: Some(*turn), ..Answered::default() })
     }
-}
-
-/// Bytes of the definitions as text.
-fn size(memory: &Memory) -> u64 {
-    let one =
-        |(name, binding): (&Keyword, &Binding)| name.name().len() + binding.value.print(Bounds::default()).text.len();
-    memory.iter().map(one).sum::<usize>() as u64
 }
 
 /// `[memory]` of the agent file: expressions that are evaluated in order, each sees those before it.
