@@ -9,7 +9,7 @@ use ptc_core::value::Value;
 
 use super::cycle::Cycle;
 use super::program::{failed, record};
-use super::ptc_lisp::{Work, argument, call_result, told_call, written};
+use super::ptc_lisp::{Work, argument, call_result, told_call, too_large, written};
 use super::{Halt, Input};
 use crate::event::{Address, ErrorRecord, NativeCall};
 use crate::model::Reply;
@@ -85,9 +85,9 @@ impl Combined {
                 (Some(record(error)), parts)
             }
             Ok((signal, value)) => {
-                self.work.accept(cycle, at, &outcome).await?;
+                let dropped = self.work.accept(cycle, at, &outcome).await?.map(|_| too_large(cycle.plan));
                 self.work.remember(cycle, value);
-                let failure = (*signal == Signal::Fail).then(|| failed(value));
+                let failure = dropped.or_else(|| (*signal == Signal::Fail).then(|| failed(value)));
                 (failure, feedback::success(cycle.plan, &outcome, shown(*signal, value), &before))
             }
         };

@@ -27,9 +27,16 @@ pub(super) struct Digest {
     /// The last program, and what was wrong with it.
     pub(super) last: Option<(String, Option<String>)>,
     last_prints: Vec<String>,
+    /// Characters of printed lines that feedback shows.
+    feedback_chars: usize,
 }
 
 impl Digest {
+    /// Of a run whose feedback shows so many characters of printed lines.
+    pub(super) fn showing(feedback_chars: usize) -> Self {
+        Self { feedback_chars, ..Self::default() }
+    }
+
     /// Takes what a program did.
     pub(super) fn note(&mut self, program: &str, outcome: &Outcome) {
         self.last_prints.clone_from(&outcome.prints);
@@ -51,8 +58,9 @@ impl Digest {
         if failed && self.last_prints.is_empty() {
             return Vec::new();
         }
+        let cut = self.last_prints.join("\n").chars().count() > self.feedback_chars;
         let prints = self.last_prints.iter().map(|line| Json::str(line.as_str()));
-        vec![("prints".to_owned(), Json::list(prints)), ("truncated".to_owned(), Node::Bool(false).into())]
+        vec![("prints".to_owned(), Json::list(prints)), ("truncated".to_owned(), Node::Bool(cut).into())]
     }
 }
 

@@ -289,7 +289,7 @@ fn checked(plan: &Plan, value: &Value) -> (Option<Json>, Vec<Issue>) {
     (issues.iter().all(|issue| !issue.is_error()).then(|| Json::from(&value)), issues)
 }
 
-fn too_large(plan: &Plan) -> ErrorRecord {
+pub(super) fn too_large(plan: &Plan) -> ErrorRecord {
     let limit = plan.settings.memory_bytes;
     let message = format!("what the programs defined is larger than memory_bytes = {limit}; its changes were dropped");
     ErrorRecord::new(Reason::MemoryLimitExceeded, message)

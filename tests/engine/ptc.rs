@@ -389,3 +389,31 @@ async fn names_that_the_firewall_hides_stay_usable_and_unseen() {
     assert!(texts[1].contains("_secret = [hidden]") && !texts[1].contains("\"hush\""), "{}", texts[1]);
     assert!(texts[1].contains("{\"n\" 1}") && !texts[1].contains("_id"), "{}", texts[1]);
 }
+
+#[tokio::test]
+async fn the_result_of_a_native_program_says_what_was_cut_and_what_was_dropped() {
+    use ptc_workbench::event::Role;
+    use ptc_workbench::model::Reply;
+    let eval = |program: &str| Reply::calling([("lisp_eval", format!("{{\"program\":{program:?}}}"))]);
+    let replies = vec![
+        eval("(println 1)"),
+        eval("(doseq [i (range 300)] (println \"line\" i))"),
+        eval("(def big (vec (range 1000)))"),
+        Reply::from("done"),
+    ];
+    let (model, _) = super::recorded_replies(replies);
+    let toml = "mode = \"text\"\nprompt = \"go\"\ntransport = \"tool_call\"\nmemory_bytes = 100\nmax_turns = 5";
+    let ran = run(&Agent::from_toml(toml, "native.toml").unwrap(), "{}", &model).await;
+    super::replays(&ran.events).await;
+    let results: Vec<String> = ran
+        .step
+        .messages
+        .iter()
+        .filter(|m| m.role == Role::Tool)
+        .map(ptc_workbench::event::SentMessage::text)
+        .collect();
+    assert!(results[0].contains("\"truncated\":false"), "{}", results[0]);
+    assert!(results[1].contains("\"truncated\":true"), "{}", results[1]);
+    assert!(results[2].starts_with(r#"{"status":"error","reason":"memory_limit""#), "{}", results[2]);
+    assert_eq!(ran.step.memory, []);
+}

@@ -57,7 +57,7 @@ impl Work {
             last_fail: None,
             latest: None,
             ref_retries: cycle.plan.settings.ref_retries,
-            digest: Digest::default(),
+            digest: Digest::showing(cycle.plan.settings.format.feedback_chars),
         })
     }
 
