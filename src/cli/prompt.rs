@@ -21,7 +21,12 @@ fn of_pipeline(pipeline: &Pipeline, flags: &PromptFlags, workbench: &Workbench) 
     let context = super::context::context(&flags.agent, first)?;
     for plan in &plans[1..] {
         let agent = &plan.agent;
-        tell(&safe_line(&format!("then: {} · {} · {}", agent.name, agent.mode, agent.signature.as_deref().unwrap_or("text"))));
+        tell(&safe_line(&format!(
+            "then: {} · {} · {}",
+            agent.name,
+            agent.mode,
+            agent.signature.as_deref().unwrap_or("text")
+        )));
         for warning in &plan.warnings {
             tell(&safe(&format!("warning: {}: {}", agent.name, warning.message)));
         }

@@ -48,7 +48,14 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
+        (Some(session), Some(Reason::Suspended)) => {
+            tell(&format!("saved as {session}"));
+            tell(&format!("answer with: ptc-workbench resume {session} --answer TEXT"));
+        }
         (Some(session), _) => tell(&format!("saved as {session}")),
+        (None, Some(Reason::Suspended)) => {
+            tell("not saved: nobody can answer it any more (without --no-save it waits)")
+        }
         (None, _) => {}
     }
     Ok(code(&step))

@@ -1,5 +1,6 @@
 //! Going on: with a run or a pipeline that waits for a person or broke off (same file), and with a finished one by a new message (new file).
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::below::LiveModels;
+use super::desk::Prepared;
 use super::feed::{Feed, Tee};
 use super::run::chance;
 use super::stages::{follow, later_steps};
@@ -56,9 +58,13 @@ impl Workbench {
             _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
         };
         let later = self.later_stages(later, model, &person)?;
+        // Answers in order serve the later steps too.
+        let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
+        let asked = Arc::clone(&person);
+        let person = Prepared::new(in_order, person);
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
-        let models = LiveModels::of(self, Arc::clone(&person));
+        let models = LiveModels::of(self, asked);
         let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
         let tee = Tee::over(Box::new(appending), feed.clone());
         let id = recording.id.clone();
@@ -69,7 +75,7 @@ impl Workbench {
                 model: &*live,
                 models: &models,
                 tools: &LiveTools,
-                person: &*person,
+                person: &person,
                 clock: &SystemClock,
                 events: &tee,
                 stop: task_stop.clone(),
