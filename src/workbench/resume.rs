@@ -16,7 +16,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
@@ -49,6 +49,7 @@ impl Workbench {
             Some(program) if model.is_none() => Arc::new(Pinned::new(program)),
             _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
         };
+        let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
@@ -63,6 +64,7 @@ impl Workbench {
                 models: &models,
                 tools: &LiveTools,
                 person: &*person,
+                edits: &edits,
                 clock: &SystemClock,
                 events: &tee,
                 stop: task_stop.clone(),
