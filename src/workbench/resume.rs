@@ -19,7 +19,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
@@ -62,6 +62,7 @@ impl Workbench {
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
         let asked = Arc::clone(&person);
         let person = Prepared::new(in_order, person);
+        let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, asked);
@@ -76,6 +77,7 @@ impl Workbench {
                 models: &models,
                 tools: &LiveTools,
                 person: &person,
+                edits: &edits,
                 clock: &SystemClock,
                 events: &tee,
                 stop: task_stop.clone(),
