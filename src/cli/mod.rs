@@ -29,7 +29,7 @@ use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
 pub use screenshot::Draw;
-pub use source::{SourceError, agent_source};
+pub use source::{SourceError, agent_source, pipeline_source};
 
 use crate::workbench::Workbench;
 
