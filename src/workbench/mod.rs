@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
