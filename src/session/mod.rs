@@ -3,13 +3,15 @@
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
 mod header;
+mod journal;
 mod list;
 mod read;
 mod record;
 mod skeleton;
 
 pub use header::{Header, Parent, SessionId};
+pub use journal::{Medium, Unwritten};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
-pub use record::{Recorder, RecorderError};
+pub use record::{Keeping, Recorder, RecorderError};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};

@@ -232,6 +232,16 @@ impl Session {
         String::from_utf8(line).ok()
     }
 
+    /// Where the last `turn.end` stands, in bytes from the start of the file.
+    pub(super) fn last_turn_end(&self) -> Option<u64> {
+        let ends_turn = |place: &usize| {
+            self.line(*place).is_some_and(|text| {
+                serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end")
+            })
+        };
+        (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
+    }
+
     /// The messages that were sent at a turn, rebuilt from the lines they stand in; `None` when no request was made there.
     pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
         let (request, places) = self.places_of_request(turn)?;

@@ -131,6 +131,7 @@ impl Workbench {
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&spec.person));
         let warnings = stages.iter().flat_map(|(plan, _)| plan.warnings.clone()).collect();
@@ -163,6 +164,6 @@ impl Workbench {
             }
             Step { session: task_session, ..last }
         });
-        Ok(Running { session, path, feed, stop, warnings, task })
+        Ok(Running { session, path, saving, feed, stop, warnings, task })
     }
 }
