@@ -112,8 +112,9 @@ impl Session {
 
     /// Reads the bytes of a file; `path` is only named in errors.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
-        let source = Source::Bytes(Cursor::new(bytes.clone()));
-        Self::index(path, Cursor::new(bytes), source)
+        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()))?;
+        session.source = Mutex::new(Source::Bytes(Cursor::new(bytes)));
+        Ok(session)
     }
 
     /// When the session of this file was made, in Unix ms; `None` when its header cannot be read.
@@ -278,6 +279,17 @@ impl Session {
         places.sort_unstable();
         places.dedup();
         Some((request, places))
+    }
+
+    /// Shows every line with its place, in order, its data unread.
+    pub fn visit(&self, mut see: impl FnMut(usize, &Line<'_>)) {
+        for place in 0..self.len() {
+            if let Some(text) = self.line(place)
+                && let Ok(line) = serde_json::from_str(&text)
+            {
+                see(place, &line);
+            }
+        }
     }
 
     /// All readable events in order.

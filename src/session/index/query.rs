@@ -162,7 +162,7 @@ impl Query {
             }
             "cost" | "tokens" | "turns" => {
                 let number: f64 = value.parse().map_err(|_| wrong(format!("`{value}` is no number"), None))?;
-                let number = Number { op, value: number };
+                let number = Number::new(op, number);
                 match key {
                     "cost" => Filter::Cost(number),
                     "tokens" => Filter::Tokens(number),
