@@ -1,11 +1,15 @@
 //! The arguments of the program.
 
+mod compare;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
+
+pub(super) use compare::CompareFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -74,6 +78,8 @@ pub enum Command {
     Exec(ExecFlags),
     /// Replay a session without a model; the first difference is told and ends with exit code 3
     Replay(ReplayFlags),
+    /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
+    Compare(CompareFlags),
     /// List or show sessions
     Sessions {
         /// What to do with them
