@@ -17,6 +17,7 @@ mod pipeline;
 mod preview;
 mod resume;
 mod run;
+mod saving;
 mod sessions;
 mod stages;
 pub mod wording;
@@ -33,6 +34,7 @@ pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
+pub use saving::{Saving, Settled};
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.

@@ -66,8 +66,9 @@ impl Workbench {
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, asked);
+        let saving = self.saving(&recorder);
         let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
-        let tee = Tee::over(Box::new(appending), feed.clone());
+        let tee = Tee::over(Box::new(appending), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let next = recording.runs().len();
@@ -99,7 +100,7 @@ impl Workbench {
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
-        Ok(Running { session: Some(id), path, feed, stop, warnings: Vec::new(), task })
+        Ok(Running { session: Some(id), path, saving: Some(saving), feed, stop, warnings: Vec::new(), task })
     }
 
     /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
@@ -141,6 +142,7 @@ impl Workbench {
         let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::new(SystemClock))
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());
+        let saving = Some(self.saving(&recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let id = header.id.to_string();
@@ -157,7 +159,7 @@ impl Workbench {
             let step = engine::run(&plan, input, &ports).await;
             Step { session: Some(task_id), ..step }
         });
-        Ok(Running { session: Some(id), path, feed, stop, warnings, task })
+        Ok(Running { session: Some(id), path, saving, feed, stop, warnings, task })
     }
 }
 
