@@ -8,7 +8,7 @@ mod read;
 mod record;
 mod skeleton;
 
-pub use header::{Header, Parent, SessionId};
+pub use header::{Group, Header, Parent, SessionId};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError};

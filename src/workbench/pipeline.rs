@@ -127,7 +127,7 @@ impl Workbench {
             self.refuse_keys(&plan.agent, &context)?;
             refuse_closures(plan)?;
         }
-        let recorder = spec.save.then(|| self.new_session()).transpose()?;
+        let recorder = spec.save.then(|| self.new_session(None)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
