@@ -2,6 +2,7 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+pub mod diff;
 mod header;
 mod list;
 mod read;

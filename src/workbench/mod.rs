@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
@@ -10,6 +11,7 @@ mod feed;
 pub mod format;
 mod gates;
 mod keys;
+pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
@@ -17,6 +19,7 @@ mod preview;
 mod resume;
 mod run;
 mod sessions;
+mod stages;
 pub mod wording;
 
 use crate::config::{Config, Folders};

@@ -106,11 +106,8 @@ impl Workbench {
         refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
-        let model: Arc<dyn Model> = match agent.program() {
-            Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(choice, spec.person)?,
-        };
-        let recorder = spec.save.then(|| self.new_session(group)).transpose()?;
+        let model = self.model_for(&agent, spec.model.as_deref(), choice, spec.person)?;
+        let recorder = spec.save.then(|| self.new_session_in(group)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
@@ -134,8 +131,27 @@ impl Workbench {
 }
 
 impl Workbench {
+    /// The model of an agent: its pinned program, unless the user names another model.
+    pub(super) fn model_for(
+        &self,
+        agent: &Agent,
+        said: Option<&str>,
+        choice: ModelChoice,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        match agent.program() {
+            Some(program) if said.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(choice, person),
+        }
+    }
+
     /// A new session file and its id.
-    pub(super) fn new_session(&self, group: Option<Group>) -> Result<(Recorder, SessionId), StartError> {
+    pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
+        self.new_session_in(None)
+    }
+
+    /// The same as part of a group.
+    fn new_session_in(&self, group: Option<Group>) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
         let header = Header { group, ..Header::new(SessionId::new(now, chance()), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
