@@ -244,12 +244,13 @@ impl Session {
     pub fn places_of_request(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
         let run = self.skeleton.run(&turn.run_part())?;
         let of_turn = self.skeleton.turn(turn)?.events.clone();
-        let (request, ranges) = of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
-            match made.event {
-                Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
-                _ => None,
-            }
-        })?;
+        let (request, ranges) =
+            of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
+                match made.event {
+                    Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
+                    _ => None,
+                }
+            })?;
         let sent = run.messages.iter().enumerate().filter(|(m, _)| {
             u32::try_from(*m).is_ok_and(|m| ranges.iter().any(|(first, last)| (*first..=*last).contains(&m)))
         });
@@ -273,6 +274,12 @@ impl Session {
     /// All readable events in order.
     pub fn events(&self) -> impl Iterator<Item = Envelope> + '_ {
         (0..self.len()).filter_map(|place| self.event(place))
+    }
+
+    /// The bytes of the file up to the end of its last whole line.
+    pub fn whole_lines(&self) -> std::io::Result<Vec<u8>> {
+        let length = usize::try_from(self.end).map_err(std::io::Error::other)?;
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).line(0, length)
     }
 
     /// What could be read and what not, in one line; `None` when everything could.
