@@ -19,6 +19,7 @@ mod pipeline;
 mod preview;
 mod resume;
 mod run;
+mod saving;
 mod sessions;
 mod stages;
 pub mod suite;
@@ -37,6 +38,7 @@ pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
+pub use saving::{Saving, Settled};
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.
