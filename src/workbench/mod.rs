@@ -3,11 +3,13 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+mod case;
 pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
 mod feed;
+pub mod files;
 pub mod format;
 mod gates;
 mod keys;
@@ -21,12 +23,14 @@ mod run;
 mod saving;
 mod sessions;
 mod stages;
+pub mod suite;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use case::{CaseError, CaseSpec, MadeCase};
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
