@@ -18,6 +18,7 @@ mod pipeline;
 mod preview;
 mod resume;
 mod run;
+mod saving;
 mod sessions;
 mod stages;
 pub mod wording;
@@ -34,6 +35,7 @@ pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
+pub use saving::{Saving, Settled};
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.
