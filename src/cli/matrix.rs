@@ -148,7 +148,7 @@ fn told(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, 
     let columns = columns();
     let mut lines = table::table(reports, columns, plain);
     if !all.is_empty() {
-        lines.extend(["".to_owned(), "all cases".to_owned()]);
+        lines.extend([String::new(), "all cases".to_owned()]);
         lines.extend(table::table(all, columns, plain));
     }
     lines.extend(sections::unfit(reports));
