@@ -74,7 +74,7 @@ fn models(words: &[String]) -> Vec<String> {
     for word in words.iter().map(|word| word.trim()) {
         match models.last_mut() {
             Some(last) if last.starts_with("sample:") && Sample::parse(word).is_ok() => {
-                *last = format!("{last},{word}")
+                *last = format!("{last},{word}");
             }
             _ => models.push(word.to_owned()),
         }
