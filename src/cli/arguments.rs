@@ -1,6 +1,7 @@
 //! The arguments of the program.
 
 mod compare;
+mod sessions;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use ptc_core::text::nearest;
 use super::lisp::LispCommand;
 
 pub(super) use compare::CompareFlags;
+pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -255,6 +257,16 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Find sessions by words and by what they are; `sessions search --help` tells the filters
+    Search(SearchFlags),
+    /// Give tags to a session, run or turn, or take them away; without tags: tell what is written on it
+    Tag(TagFlags),
+    /// Write a note on a session, run or turn
+    Note(NoteFlags),
+    /// Mark a session, run or turn
+    Mark(MarkFlags),
+    /// Write what can be read of a damaged session into a new one; the damaged file stays as it is
+    Recover(RecoverFlags),
 }
 
 /// What can be done with a signature.

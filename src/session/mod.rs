@@ -9,6 +9,7 @@ mod list;
 mod marks;
 mod read;
 mod record;
+mod recover;
 mod skeleton;
 
 pub use header::{Header, Parent, SessionId};
@@ -17,4 +18,5 @@ pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Keeping, Recorder, RecorderError};
+pub use recover::{Recovered, recover};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};

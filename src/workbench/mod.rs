@@ -10,13 +10,16 @@ mod feed;
 pub mod format;
 mod gates;
 mod keys;
+mod marks;
 mod models;
 mod pin;
 mod pipeline;
 mod preview;
+mod recover;
 mod resume;
 mod run;
 mod saving;
+mod search;
 mod sessions;
 pub mod wording;
 
@@ -28,11 +31,13 @@ pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use feed::Feed;
+pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
 pub use saving::{Saving, Settled};
+pub use search::SearchReport;
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.
