@@ -6,8 +6,9 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = filters())]
 pub struct SearchFlags {
-    /// Words that must occur, "words together", /a pattern/, -without, and filters
-    #[arg(value_name = "TEXT", required = true, allow_hyphen_values = true)]
+    /// Words that must occur, "words together", /a pattern/, -without, and filters; in one pair of quotes, or behind `--`, where one
+    /// begins with a minus
+    #[arg(value_name = "TEXT", required = true)]
     pub text: Vec<String>,
     /// Words are regular expressions
     #[arg(long)]
@@ -36,7 +37,7 @@ pub struct TagFlags {
     /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
     #[arg(value_name = "SESSION[@ADDRESS]")]
     pub place: String,
-    /// +tag gives a tag, -tag takes it away
+    /// +tag gives a tag, -tag takes it away; flags stand before them
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true)]
     pub tags: Vec<String>,
     /// Print what is written on it then as JSON

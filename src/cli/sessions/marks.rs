@@ -10,20 +10,26 @@ use crate::workbench::{MarkPlace, Workbench};
 
 pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let (mut add, mut del) = (Vec::new(), Vec::new());
-    for tag in &flags.tags {
+    // Behind the first tag everything is taken for one.
+    let as_json = flags.json || flags.tags.iter().any(|tag| tag == "--json");
+    let tags: Vec<&String> = flags.tags.iter().filter(|tag| *tag != "--json").collect();
+    for tag in &tags {
         match (tag.strip_prefix('+'), tag.strip_prefix('-')) {
+            (_, Some(flag)) if flag.starts_with('-') => {
+                return Err(UsageError(format!("{tag} stands behind the tags: write flags before them")));
+            }
             (Some(tag), _) => add.push(tag.to_owned()),
             (_, Some(tag)) => del.push(tag.to_owned()),
             _ => return Err(UsageError(format!("write +{tag} to give the tag, or -{tag} to take it away"))),
         }
     }
     let place = workbench.mark_place(&flags.place)?;
-    let mark = if flags.tags.is_empty() {
+    let mark = if tags.is_empty() {
         workbench.marks()?.of(&place.session, place.at.as_ref())
     } else {
         workbench.tag(&place, &add, &del)?
     };
-    told(&place, &mark, flags.json)
+    told(&place, &mark, as_json)
 }
 
 pub(super) fn note(flags: &NoteFlags, workbench: &Workbench) -> Result<u8, UsageError> {
