@@ -2,6 +2,7 @@
 
 mod case;
 mod compare;
+mod sessions;
 mod test;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use super::lisp::LispCommand;
 
 pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
+pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
@@ -263,6 +265,16 @@ pub enum SessionsCommand {
     },
     /// Make a case of a session: its inputs and its answer go into the agent file
     Case(CaseFlags),
+    /// Find sessions by words and by what they are; `sessions search --help` tells the filters
+    Search(SearchFlags),
+    /// Give tags to a session, run or turn, or take them away; without tags: tell what is written on it
+    Tag(TagFlags),
+    /// Write a note on a session, run or turn
+    Note(NoteFlags),
+    /// Mark a session, run or turn
+    Mark(MarkFlags),
+    /// Write what can be read of a damaged session into a new one; the damaged file stays as it is
+    Recover(RecoverFlags),
 }
 
 /// What can be done with a signature.
