@@ -1,11 +1,15 @@
 //! The arguments of the program.
 
+mod export;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
+
+pub(super) use export::{ExportFlags, ImportFlags};
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -246,6 +250,10 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Write a session as a document, as data for other tools, or as a recording of a terminal
+    Export(ExportFlags),
+    /// Make a session to look at from a trace file of `PtcRunner`
+    Import(ImportFlags),
 }
 
 /// What can be done with a signature.

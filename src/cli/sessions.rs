@@ -5,7 +5,8 @@ use ptc_core::value::Json;
 
 use super::arguments::SessionsCommand;
 use super::printer::Printer;
-use super::{UsageError, exit, json, out, safe_line, tell};
+use super::screenshot::Drawing;
+use super::{UsageError, exit, export, json, out, safe_line, tell};
 use crate::agent::Step;
 use crate::agent::StepFold;
 use crate::event::Event;
@@ -15,10 +16,17 @@ use crate::workbench::Workbench;
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
 
-pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) fn sessions(
+    command: &SessionsCommand,
+    plain: bool,
+    workbench: &Workbench,
+    drawing: Drawing<'_>,
+) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::List { json } => list(&workbench.sessions(), *json),
         SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json, plain),
+        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing),
+        SessionsCommand::Import(flags) => return export::import(flags, workbench),
     }
     Ok(exit::OK)
 }

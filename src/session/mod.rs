@@ -7,9 +7,11 @@ mod list;
 mod read;
 mod record;
 mod skeleton;
+mod whole;
 
-pub use header::{Header, Parent, SessionId};
+pub use header::{Header, Imported, Parent, SessionId};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Recorder, RecorderError};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};
+pub use whole::write_whole;
