@@ -14,8 +14,8 @@ pub struct Piece {
     pub text: String,
 }
 
-/// Longest pause between two pieces in seconds that players are asked to keep.
-const IDLE_SECONDS: u32 = 5;
+/// Longest pause in seconds that players are asked to keep: a run may have waited for a person over night.
+const IDLE_SECONDS: u32 = 60;
 
 /// The recording. `size` is columns and rows.
 pub fn asciicast(content: &Content, pieces: &[Piece], size: (u16, u16)) -> String {

@@ -76,7 +76,7 @@ fn played(session: &OpenSession) -> RunView {
     view
 }
 
-/// The screen of a session with these events, all of its turns unfolded from the first on, as SVG.
+/// The screen of a session with these events as it stands after the last one, as SVG.
 pub fn session_screenshot(session: &str, events: &[Envelope], size: (u16, u16)) -> String {
     let mut model = Model::new(Opening::default(), size, 0);
     let mut view = RunView { session: Some(session.to_owned()), ended: Some(Ended::Run), ..RunView::default() };
