@@ -14,7 +14,17 @@ fn key() -> String {
 /// A folder with a session whose context holds this text.
 fn with_session(program: Program, text: &str) -> Program {
     program
-        .run(["run", "--prompt", "Say it: {{text}}", "--model", "sample", "--set", &format!("text={text}")])
+        .run([
+            "run",
+            "--mode",
+            "text",
+            "--prompt",
+            "Say it: {{text}}",
+            "--model",
+            "sample",
+            "--set",
+            &format!("text={text}"),
+        ])
         .exits(0);
     program
 }

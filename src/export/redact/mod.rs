@@ -55,6 +55,7 @@ pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> 
     replies(&mut events, &walk, &mut found);
     let mut out = Vec::with_capacity(events.len());
     for envelope in events {
+        found.at = envelope.seq;
         let event = match envelope.event {
             Event::Wire(_) => continue,
             part @ Event::ReplyPart(_) => part,
@@ -70,7 +71,8 @@ pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> 
             end.span = None;
         }
     }
-    Ok(Redacted { events: out, removals: found.removals })
+    found.removals.sort_by_key(|(seq, _)| *seq);
+    Ok(Redacted { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
 }
 
 /// What would be removed as a secret, without removing it.
@@ -78,9 +80,15 @@ pub fn scan_events(events: &[Envelope], rules: &Rules) -> Result<Vec<Removal>, S
     redact(events.to_vec(), rules).map(|redacted| redacted.removals)
 }
 
+/// Removals before that are looked at for the same place and rule: those of one text stand together.
+const NEAR: usize = 16;
+
 #[derive(Default)]
 struct Found {
-    removals: Vec<Removal>,
+    /// The number of the event that is looked at.
+    at: u64,
+    /// Each with the number of its first event.
+    removals: Vec<(u64, Removal)>,
     /// Turns whose reply has changed.
     changed: HashSet<Address>,
 }
@@ -89,21 +97,13 @@ impl Found {
     fn add(&mut self, address: &Address, kind: &str, hits: Vec<Hit>) {
         for hit in hits {
             let field = if hit.path.is_empty() { kind.to_owned() } else { format!("{kind} {}", hit.path.join(".")) };
-            let same = self
-                .removals
-                .iter_mut()
-                .rev()
-                .take(16)
-                .find(|known| known.address == *address && known.field == field && known.rule == hit.rule);
-            match same {
-                Some(known) => known.count += 1,
-                None => self.removals.push(Removal {
-                    address: address.clone(),
-                    field,
-                    rule: hit.rule,
-                    count: 1,
-                    excerpt: hit.excerpt,
-                }),
+            let is_same = |known: &Removal| known.address == *address && known.field == field && known.rule == hit.rule;
+            match self.removals.iter_mut().rev().take(NEAR).find(|(_, known)| is_same(known)) {
+                Some((_, known)) => known.count += 1,
+                None => {
+                    let (address, rule, excerpt) = (address.clone(), hit.rule, hit.excerpt);
+                    self.removals.push((self.at, Removal { address, field, rule, count: 1, excerpt }));
+                }
             }
         }
     }
@@ -141,12 +141,11 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
     for (place, envelope) in events.iter().enumerate() {
         if let Event::ReplyPart(part) = &envelope.event {
             let key = (envelope.address.clone(), part.attempt, part.kind);
-            whole.entry(key.clone()).or_insert_with(|| {
+            let places = whole.entry(key.clone()).or_default();
+            if places.is_empty() {
                 order.push(key);
-                Vec::new()
-            });
-            let key = (envelope.address.clone(), part.attempt, part.kind);
-            whole.entry(key).or_default().push(place);
+            }
+            places.push(place);
         }
     }
     for key in order {
@@ -170,6 +169,7 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
         found.changed.insert(key.0.clone());
         let joined = parts.concat();
         let hits = cut.iter().map(|cut| Hit::of(&["text".to_owned()], cut, &joined)).collect();
+        found.at = places.first().map_or(0, |place| events[*place].seq);
         found.add(&key.0, "reply.part", hits);
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Teller<'a> {
     /// The address of the call of a span.
     calls: HashMap<String, Address>,
     configs: HashMap<String, Json>,
+    /// The model that the requests of an agent name; under no agent that of the trace.
+    models: HashMap<String, String>,
     /// Records before the first run.
     early: Vec<&'a Record>,
     /// The records `turn`, which tell how a turn ended, by agent and number.
@@ -53,6 +55,11 @@ pub(super) fn tell(records: &[Record]) -> Result<Trace, TraceError> {
     for record in records.iter().filter(|record| record.event == "turn") {
         if let Some(number) = record.count("turn") {
             teller.ends.insert((owner(record), number), record);
+        }
+    }
+    for record in records {
+        if let Some(model) = record.text("model") {
+            teller.models.entry(owner(record)).or_insert_with(|| model.to_owned());
         }
     }
     let first = records.first().map_or(0, |record| record.at_ms);
@@ -109,7 +116,8 @@ impl<'a> Teller<'a> {
         let open = |run: &&usize| !self.runs[**run].ended;
         let all: Vec<usize> = (0..self.runs.len()).collect();
         let of_agent = || all.iter().rev().find(|run| !id.is_empty() && self.runs[**run].agent_id == id).copied();
-        let last = || all.iter().rev().find(open).or(all.last()).copied();
+        let root = |run: &&usize| !self.runs[**run].address.is_call();
+        let last = || all.iter().rev().find(open).or_else(|| all.iter().rev().find(root)).copied();
         let known = of_span("span_id").or_else(|| of_span("parent_span_id")).or_else(of_agent);
         if record.event == "turn" && record.text("driver") == Some("session") {
             of_agent()
@@ -175,7 +183,8 @@ impl<'a> Teller<'a> {
             other => other.to_owned(),
         };
         let toml = definition(&name, &mode, &text("prompt"), &text("signature"));
-        let model = record.text("model").map(str::to_owned).unwrap_or_else(|| text("llm"));
+        let named = self.models.get(&agent_id).or_else(|| self.models.get("")).cloned();
+        let model = named.unwrap_or_else(|| text("llm"));
         let limit = config.get("max_turns").and_then(super::read::count);
         let start = RunStart {
             agent: AgentRecord { name, sha: hex_sha(toml.as_bytes()), toml },
