@@ -109,6 +109,7 @@ fn a_file_that_is_no_trace_says_where_and_why() {
         ("{\"format\":\"ptc-workbench-session\",\"version\":1}\n", "this is a session of this program"),
         ("\n[]\n", "line 2 is not an object"),
         ("{\"schema_version\":2}\n", "line 1 has no event"),
+        ("{\"schema_version\":2,\"run_id\":\"r\",\"type\":\"run.started\"}\n", "line 1 is of a PtcRunner after 0.13"),
     ];
     for (text, expected) in errors {
         let error = trace::read(text).unwrap_err().to_string();

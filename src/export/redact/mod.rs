@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
 
-pub use rules::{POLICIES, Rules, SELECTORS};
+pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
 
 /// Something that was (or would be) removed.

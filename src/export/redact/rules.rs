@@ -8,22 +8,44 @@ use super::content::{BODIES, Group};
 use crate::export::scan::scan;
 use crate::model::Scrub;
 
-/// Words that take out a kind of content, with what they take out.
-pub const SELECTORS: &[(&str, &str)] = &[
-    ("context", "the context, and each of its texts wherever it is repeated"),
-    ("messages", "what was sent and what the model said"),
-    ("arguments", "arguments of calls"),
-    ("results", "what tools answered, and each text of it wherever it is repeated"),
-    ("memory", "what programs defined, and the journal"),
-    ("agent", "the agent's definition, schemas and tools"),
-];
+/// A word that can stand behind `--redact`.
+#[derive(Debug, Clone, Copy)]
+pub struct Redaction {
+    /// The word.
+    pub name: &'static str,
+    /// What it takes out.
+    pub meaning: &'static str,
+    /// Kinds of content that it takes out.
+    groups: &'static [Group],
+    /// Secrets go as well.
+    secrets: bool,
+    /// The start of each text stays.
+    starts: bool,
+}
 
-/// Words that say how much stays.
-pub const POLICIES: &[(&str, &str)] = &[
-    ("none", "nothing is taken out"),
-    ("secrets", "known keys and what looks like a secret"),
-    ("summary", "secrets, and of every text all but its start"),
-    ("full", "secrets, and every text of prompts, replies, tools, programs and errors"),
+const fn selector(name: &'static str, meaning: &'static str, groups: &'static [Group]) -> Redaction {
+    Redaction { name, meaning, groups, secrets: false, starts: false }
+}
+
+/// Every word.
+pub const REDACTIONS: &[Redaction] = &[
+    selector("none", "nothing", &[]),
+    Redaction { secrets: true, ..selector("secrets", "known keys and what looks like a secret", &[]) },
+    Redaction {
+        secrets: true,
+        starts: true,
+        ..selector("summary", "secrets, and of every text all but its start", BODIES)
+    },
+    Redaction {
+        secrets: true,
+        ..selector("full", "secrets, and every text of prompts, replies, tools, programs and errors", BODIES)
+    },
+    selector("context", "the context, and each of its texts wherever it is repeated", &[Group::Context]),
+    selector("messages", "what was sent and what the model said", &[Group::Messages, Group::Replies]),
+    selector("arguments", "arguments of calls", &[Group::Arguments]),
+    selector("results", "what tools answered, and each text of it wherever it is repeated", &[Group::Results]),
+    selector("memory", "what programs defined, and the journal", &[Group::Memory]),
+    selector("agent", "the agent's definition, schemas and tools", &[Group::Agent]),
 ];
 
 /// Characters that stay of each text under the policy `summary`.
@@ -105,25 +127,13 @@ impl Rules {
     }
 
     fn add(&mut self, word: &str) -> Result<(), String> {
-        match word {
-            "none" => {}
-            "secrets" => self.secrets = true,
-            "summary" | "full" => {
-                self.secrets = true;
-                self.start_only |= word == "summary";
-                self.groups.extend(BODIES);
-            }
-            "context" => self.groups.push(Group::Context),
-            "messages" => self.groups.extend([Group::Messages, Group::Replies]),
-            "arguments" => self.groups.push(Group::Arguments),
-            "results" => self.groups.push(Group::Results),
-            "memory" => self.groups.push(Group::Memory),
-            "agent" => self.groups.push(Group::Agent),
-            _ => match word.strip_prefix("field:") {
-                Some(name) => self.fields.push(Field::new(name)?),
-                None => return Err(unknown(word)),
-            },
+        if let Some(redaction) = REDACTIONS.iter().find(|redaction| redaction.name == word) {
+            self.groups.extend(redaction.groups);
+            self.secrets |= redaction.secrets;
+            self.start_only |= redaction.starts;
+            return Ok(());
         }
+        self.fields.push(Field::new(word.strip_prefix("field:").ok_or_else(|| unknown(word))?)?);
         Ok(())
     }
 
@@ -179,7 +189,7 @@ impl Rules {
 }
 
 fn unknown(word: &str) -> String {
-    let names: Vec<&str> = POLICIES.iter().chain(SELECTORS).map(|(name, _)| *name).collect();
+    let names: Vec<&str> = REDACTIONS.iter().map(|redaction| redaction.name).collect();
     let near = ptc_core::text::nearest(word, names.iter().copied());
     let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     format!("there is no redaction {word:?}: write {}, field:NAME or regex:EXPRESSION{near}", names.join(", "))

@@ -104,7 +104,12 @@ fn record(line: &str, before: Option<&Record>) -> Result<Record, String> {
             return Err(format!("has no schema_version{hint}"));
         }
     }
-    let event = json.get("event").and_then(Json::as_str).ok_or("has no event")?.to_owned();
+    let Some(event) = json.get("event").and_then(Json::as_str).map(str::to_owned) else {
+        let later = json.get("run_id").is_some() && json.get("type").is_some();
+        return Err(
+            if later { "is of a PtcRunner after 0.13, whose traces are not read" } else { "has no event" }.to_owned()
+        );
+    };
     let at_ms = match json.get("timestamp").and_then(Json::as_str) {
         Some(text) => text
             .parse::<jiff::Timestamp>()
