@@ -16,7 +16,7 @@ pub struct ScanRule {
     pub meaning: &'static str,
     /// The regular expression; where it has a group, only the group is the secret.
     pattern: &'static str,
-    /// Found text that only chance makes: it must also look random.
+    /// Words can have this shape too: what is found must also look random.
     random: bool,
 }
 
@@ -33,7 +33,14 @@ pub const SCAN_RULES: &[ScanRule] = &[
     ),
     rule("anthropic_key", "a key of Anthropic", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
     rule("openrouter_key", "a key of OpenRouter", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
-    rule("openai_key", "a key of OpenAI, or of a service that forms its keys the same way", r"\bsk-[A-Za-z0-9_-]{20,}"),
+    ScanRule {
+        random: true,
+        ..rule(
+            "openai_key",
+            "a key of OpenAI, or of a service that forms its keys the same way",
+            r"\bsk-[A-Za-z0-9_-]{20,}",
+        )
+    },
     rule("google_key", "a key of Google", r"\bAIza[A-Za-z0-9_-]{35}"),
     rule("groq_key", "a key of Groq", r"\bgsk_[A-Za-z0-9]{20,}"),
     rule("xai_key", "a key of xAI", r"\bxai-[A-Za-z0-9]{20,}"),
@@ -45,7 +52,10 @@ pub const SCAN_RULES: &[ScanRule] = &[
     rule("stripe_key", "a key of Stripe", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     rule("npm_token", "a token of npm", r"\bnpm_[A-Za-z0-9]{36}"),
     rule("jwt", "a JSON Web Token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    rule("bearer", "the credentials of an HTTP header", r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{20,}=*)"),
+    ScanRule {
+        random: true,
+        ..rule("bearer", "the credentials of an HTTP header", r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{20,}=*)")
+    },
     rule("url_password", "a password inside an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/@]{3,})@"),
     ScanRule {
         name: "assignment",
@@ -156,6 +166,8 @@ mod tests {
             "max_tokens = 1000000000000000",
             "{\"keyboard\": \"mechanical-keyboard-x\"}",
             "https://example.test:8080/a@b",
+            "basic internationalization-of-everything",
+            "an sk-learn-based-classification-pipeline",
         ] {
             assert_eq!(names(text), Vec::<&str>::new(), "{text}");
         }

@@ -210,6 +210,30 @@ fn a_rule_that_cannot_be_read_says_what_can_be_written() {
 }
 
 #[test]
+fn fields_are_those_of_data_and_not_those_of_events() {
+    let (content, removals) = redacted(&session(), &["field:text,field:args,field:value"], &[]);
+    assert_eq!(removals, []);
+    assert!(text(&content).contains("Write to"));
+}
+
+#[test]
+fn long_texts_that_are_kept_as_their_head_can_go() {
+    let head = json!({"head": format!("{EMAIL} and more"), "bytes": 100_000, "sha": "0".repeat(64)});
+    let content = content([
+        event("r0/t1", "program.end", &json!({"status": "value", "value": head})),
+        event("r0/t1", "memory", &json!({"set": [["name", head]], "bytes": 1})),
+        event("r0/t1", "extract", &json!({"kind": "json", "candidates": 1, "sha": "", "repaired": head})),
+    ]);
+    for rule in ["full", "summary", "regex:[a-z.]+@[a-z.]+"] {
+        let (after, _) = redacted(&content, &[rule], &[]);
+        assert!(
+            text(&after).contains("\"bytes\":100000") && (rule == "summary" || !text(&after).contains(EMAIL)),
+            "{rule}"
+        );
+    }
+}
+
+#[test]
 fn names_of_members_are_content_too() {
     let content = content([event("r0/t1/c0", "tool.end", &json!({"status": "ok", "result": {EMAIL: 1}, "ms": 1}))]);
     let (after, removals) = redacted(&content, &["regex:[a-z.]+@[a-z.]+"], &[]);

@@ -99,15 +99,29 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("notice", &["text"], Group::Notes),
 ];
 
-/// The group of what stands at this path of an event; `None` for its shape. In events of unknown kinds everything is content.
-pub(super) fn group(kind: &str, path: &[String]) -> Option<Group> {
+/// Texts that are kept as head, length and hash when they are long: only the head is content then.
+const KEPT: &[(&str, &str)] = &[("extract", "repaired"), ("program.end", "value"), ("memory", "set")];
+
+/// What stands at a path of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) group: Group,
+    /// How many steps of the path belong to the event; those behind them belong to the data of agents and tools.
+    pub(super) own: usize,
+}
+
+/// What stands at this path of an event; `None` for its shape. In events of unknown kinds everything is content.
+pub(super) fn place(kind: &str, path: &[String]) -> Option<Place> {
+    if crate::event::KINDS.iter().all(|(known, ..)| *known != kind) {
+        return Some(Place { group: Group::Notes, own: 0 });
+    }
     let fits = |steps: &[&str]| {
         path.len() >= steps.len() && steps.iter().zip(path).all(|(step, at)| *step == "*" || *step == at.as_str())
     };
-    if crate::event::KINDS.iter().all(|(known, ..)| *known != kind) {
-        return Some(Group::Notes);
-    }
-    CONTENT.iter().find(|(of, steps, _)| *of == kind && fits(steps)).map(|(.., group)| *group)
+    let (_, steps, group) = CONTENT.iter().find(|(of, steps, _)| *of == kind && fits(steps))?;
+    let kept = KEPT.contains(&(kind, steps[0]));
+    let shape = kept && path.get(steps.len()).is_some_and(|step| step != "head");
+    (!shape).then_some(Place { group: *group, own: steps.len() })
 }
 
 #[cfg(test)]
@@ -119,8 +133,11 @@ mod tests {
         for (kind, ..) in CONTENT {
             assert!(crate::event::KINDS.iter().any(|(known, ..)| known == kind), "{kind}");
         }
-        let at = |kind: &str, path: &str| group(kind, &path.split('.').map(str::to_owned).collect::<Vec<_>>());
+        let at = |kind: &str, path: &str| {
+            place(kind, &path.split('.').map(str::to_owned).collect::<Vec<_>>()).map(|place| place.group)
+        };
         assert_eq!(at("tool.end", "result.user.email"), Some(Group::Results));
+        assert_eq!((at("extract", "repaired.head"), at("extract", "repaired.bytes")), (Some(Group::Replies), None));
         assert_eq!(at("tool.end", "status"), None);
         assert_eq!(at("message", "parts.0.section"), None);
         assert_eq!(at("of.tomorrow", "any"), Some(Group::Notes));

@@ -154,7 +154,7 @@ fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
             .iter()
             .map(|place| part_of(&mut events[*place]).map(|part| part.text.clone()).unwrap_or_default())
             .collect();
-        let group = content::group("reply.part", &["text".to_owned()]);
+        let group = content::place("reply.part", &["text".to_owned()]).map(|place| place.group);
         let cut = walk.text(&parts.concat(), group, None);
         if cut.is_empty() {
             continue;

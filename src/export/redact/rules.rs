@@ -161,9 +161,13 @@ impl Rules {
         matches!(group, Group::Context | Group::Results) && self.body(group) == Body::Nothing
     }
 
-    /// The rule of fields that names this path.
-    pub(super) fn field(&self, path: &[String]) -> Option<String> {
-        self.fields.iter().find(|field| field.fits(path)).map(|field| format!("field:{}", field.name))
+    /// The rule of fields that names this path of data; `own` steps of it are the event's, whose fields have names of their own.
+    pub(super) fn field(&self, path: &[String], own: usize) -> Option<String> {
+        self.fields
+            .iter()
+            .filter(|_| path.len() > own)
+            .find(|field| field.fits(path))
+            .map(|field| format!("field:{}", field.name))
     }
 
     /// Where a text holds what must go, and by which rule. `name` is the name under which it stands.

@@ -82,8 +82,9 @@ impl Echoes {
 }
 
 fn collect(kind: &str, json: &Json, path: &mut Vec<String>, inside: bool, rules: &Rules, out: &mut HashSet<String>) {
-    let group = content::group(kind, path);
-    let inside = inside || group.is_some_and(|group| rules.spreads(group) || rules.field(path).is_some());
+    let inside = inside
+        || content::place(kind, path)
+            .is_some_and(|place| rules.spreads(place.group) || rules.field(path, place.own).is_some());
     match &json.node {
         Node::Str(text) if inside => {
             let text = text.trim();
@@ -132,8 +133,9 @@ impl Walk<'_> {
     }
 
     fn node(&self, kind: &str, json: &mut Json, path: &mut Vec<String>, hits: &mut Vec<Hit>) {
-        let group = content::group(kind, path);
-        if let (Some(rule), Some(_)) = (self.rules.field(path), group)
+        let place = content::place(kind, path);
+        let group = place.map(|place| place.group);
+        if let Some(rule) = place.and_then(|place| self.rules.field(path, place.own))
             && !matches!(json.node, Node::Null)
         {
             let text = json.as_str().map_or_else(|| json.to_text(), str::to_owned);
@@ -161,7 +163,7 @@ impl Walk<'_> {
                     path.push(key.clone());
                     self.node(kind, &mut member.value, path, hits);
                     // The names of members are content where they stand inside content: an address book has people as keys.
-                    if content::group(kind, &path[..path.len() - 1]).is_some() {
+                    if content::place(kind, &path[..path.len() - 1]).is_some() {
                         let cuts = self.found(&key, None);
                         hits.extend(cuts.iter().map(|cut| Hit::of(path, cut, &key)));
                         member.key = without(&key, &cuts);
