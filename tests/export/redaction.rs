@@ -227,7 +227,8 @@ fn long_texts_that_are_kept_as_their_head_can_go() {
     for rule in ["full", "summary", "regex:[a-z.]+@[a-z.]+"] {
         let (after, _) = redacted(&content, &[rule], &[]);
         assert!(
-            text(&after).contains("\"bytes\":100000") && (rule == "summary" || !text(&after).contains(EMAIL)),
+            (rule == "full" || text(&after).contains("\"bytes\":100000"))
+                && (rule == "summary" || !text(&after).contains(EMAIL)),
             "{rule}"
         );
     }

@@ -49,7 +49,7 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("run.start", &["model", "alias"], Group::Names),
     ("run.start", &["model", "id"], Group::Names),
     ("run.start", &["context"], Group::Context),
-    ("run.start", &["context_descriptions"], Group::Context),
+    ("run.start", &["context_descriptions", "*", "1"], Group::Context),
     ("run.start", &["journal"], Group::Memory),
     ("message", &["parts", "*", "text"], Group::Messages),
     ("message", &["parts", "*", "result"], Group::Results),

@@ -91,8 +91,8 @@ impl Field {
         }
         let last = regex::escape(steps.last().map_or("", String::as_str));
         let value = r#"(\\?"(?:[^"\\]|\\[^"])*\\?"|[^\s,;\]\)}"]+)"#;
-        // JSON, PTC-Lisp, TOML and the like.
-        let text = format!(r#"\\?"{last}\\?"\s*:\s*{value}|:{last}\s+{value}|\b{last}\s*[=:]\s*{value}"#);
+        // JSON, PTC-Lisp, TOML and the like; `name :type` of a signature is no value.
+        let text = format!(r#"\\?"{last}\\?"\s*:\s*{value}|:{last}\s+{value}|\b{last}(?:\s*=\s*|:\s+){value}"#);
         let in_text = Regex::new(&text).map_err(|error| format!("`field:{name}`: {error}"))?;
         Ok(Self { name: name.to_owned(), steps, in_text })
     }

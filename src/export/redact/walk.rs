@@ -143,6 +143,14 @@ impl Walk<'_> {
             *json = Json::str(format!("[removed: {rule}]"));
             return;
         }
+        // Data goes as a whole: also the names of its members can tell something.
+        let whole = place.is_some_and(|place| place.own == path.len() && self.rules.body(place.group) == Body::Nothing);
+        if whole && matches!(json.node, Node::List(_) | Node::Object(_)) {
+            let text = json.to_text();
+            hits.push(Hit { path: path.clone(), rule: CONTENT.to_owned(), excerpt: excerpt(&text) });
+            *json = Json::str(removed_bytes(text.len()));
+            return;
+        }
         match &mut json.node {
             Node::Str(text) => {
                 let Some(group) = group else { return };
@@ -189,8 +197,8 @@ impl Walk<'_> {
         let body = group.map_or(Body::Whole, |group| self.rules.body(group));
         let removed = |from: usize, bytes: usize| Cut {
             range: from..text.len(),
-            rule: "content".to_owned(),
-            mask: format!("[removed: {bytes} bytes]"),
+            rule: CONTENT.to_owned(),
+            mask: removed_bytes(bytes),
         };
         match body {
             Body::Nothing if !text.is_empty() => vec![removed(0, text.len())],
@@ -224,6 +232,13 @@ impl Walk<'_> {
         }
         cuts
     }
+}
+
+/// The rule of bodies that go as a whole.
+const CONTENT: &str = "content";
+
+fn removed_bytes(bytes: usize) -> String {
+    format!("[removed: {bytes} bytes]")
 }
 
 /// The text with masks where the cuts are.
