@@ -9,6 +9,7 @@ mod agent;
 mod cli;
 mod config;
 mod engine;
+mod export;
 mod library;
 mod lisp;
 mod matrix;

@@ -2,6 +2,7 @@
 
 mod case;
 mod compare;
+mod export;
 mod sessions;
 mod test;
 
@@ -14,6 +15,7 @@ use super::lisp::LispCommand;
 
 pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
+pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
 
@@ -275,6 +277,10 @@ pub enum SessionsCommand {
     Mark(MarkFlags),
     /// Write what can be read of a damaged session into a new one; the damaged file stays as it is
     Recover(RecoverFlags),
+    /// Write a session as a document, as data for other tools, or as a recording of a terminal
+    Export(ExportFlags),
+    /// Make a session to look at from a trace file of `PtcRunner`
+    Import(ImportFlags),
 }
 
 /// What can be done with a signature.

@@ -10,7 +10,8 @@ use ptc_core::value::json::Node;
 
 use super::arguments::{CaseFlags, SessionsCommand};
 use super::printer::Printer;
-use super::{UsageError, exit, json, out, safe_line, tell};
+use super::screenshot::Drawing;
+use super::{UsageError, exit, export, json, out, safe_line, tell};
 use crate::agent::Step;
 use crate::agent::StepFold;
 use crate::event::{Address, Event};
@@ -20,7 +21,12 @@ use crate::workbench::{CaseSpec, Workbench};
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
 
-pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) fn sessions(
+    command: &SessionsCommand,
+    plain: bool,
+    workbench: &Workbench,
+    drawing: Drawing<'_>,
+) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json),
@@ -32,6 +38,8 @@ pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workb
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
         SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
+        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing),
+        SessionsCommand::Import(flags) => return export::import(flags, workbench),
     }
     Ok(exit::OK)
 }
