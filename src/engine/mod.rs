@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod budget;
 mod call;
 mod child;
 mod combined;

@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{self, CallAddress, Dialect, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage};
+use ptc_core::lisp::{self, CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage};
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_core::value::{Bounds, Json, Map, Value};
@@ -46,6 +46,8 @@ pub(super) struct World {
     pub(super) tools: Vec<ToolInfo>,
     /// Why tools are refused in this turn, if they are.
     pub(super) closed: Option<String>,
+    /// What is printed leaves out names that start with `_`.
+    pub(super) firewall: bool,
 }
 
 /// A call that waits for its answer.
@@ -252,7 +254,8 @@ impl Job {
             history: &self.world.history,
             journal: self.world.journal.as_ref(),
             budget: &self.world.budget,
-            dialect: self.dialect(),
+            dialect: self.settings.dialect,
+            firewall: self.world.firewall,
             ..lisp::Input::new(&self.source, &limits)
         };
         let setting = Setting {
@@ -263,10 +266,6 @@ impl Job {
             stop: &self.stop,
         };
         program::run(&input, &setting)
-    }
-
-    fn dialect(&self) -> Dialect {
-        self.settings.dialect
     }
 }
 

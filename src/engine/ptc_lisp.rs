@@ -90,6 +90,9 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
         cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
         return Err(Halt::Fail(record));
     }
+    if let Err(halt) = cycle.within_budget(at, &reply).await {
+        return partial(cycle, work, halt).map(Some);
+    }
     let found = turn::find(cycle, at, &reply).await?;
     let (said, verdict) = match found {
         Found::Program { text, said } => {
@@ -132,10 +135,17 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     }
     turn::give_back(cycle, at, &reply, work, failure.as_ref(), parts).await?;
     cycle.end_turn(at, reply.usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
-    match cycle.check_budget() {
+    match cycle.check_budget(None) {
         Ok(()) => Ok(None),
-        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).map(Some).ok_or(halt),
-        Err(halt) => Err(halt),
+        Err(halt) => partial(cycle, work, halt).map(Some),
+    }
+}
+
+/// What a run gives whose budget is used up: the latest good value where the agent asks for it, else the failure.
+fn partial(cycle: &Cycle<'_>, work: &Work, halt: Halt) -> Result<Answered, Halt> {
+    match halt {
+        Halt::Fail(_) if cycle.plan.settings.return_partial => work.fallback(cycle).ok_or(halt),
+        halt => Err(halt),
     }
 }
 
@@ -240,6 +250,7 @@ async fn continued(
         let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
         return Ok(if last { Verdict::Over(record) } else { Verdict::Next(Some(record), parts) });
     }
+    work.seen = Some(feedback::seen(cycle.plan, &outcome.memory, &value, &before));
     Ok(Verdict::Next(None, feedback::success(cycle.plan, outcome, &value, &before)))
 }
 

@@ -90,7 +90,7 @@ pub fn open(
     let mut inventories = vec![ours("tools", inventory::tools(plan))];
     inventories.extend(inventory::data(plan, context, descriptions));
     inventories.extend(inventory::memory(plan, &kept.memory));
-    let log = mission_log(kept.journal.as_ref());
+    let log = mission_log(plan, kept.journal.as_ref());
     let format = &plan.settings.format;
     let mut user = Vec::new();
     if format.context_in_system {
@@ -185,13 +185,13 @@ fn limited(plan: &Plan, parts: Vec<MessagePart>) -> Vec<MessagePart> {
 }
 
 /// Finished tasks with their results.
-fn mission_log(journal: Option<&Map>) -> Vec<MessagePart> {
+fn mission_log(plan: &Plan, journal: Option<&Map>) -> Vec<MessagePart> {
     let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Vec::new() };
     let bounds = Bounds { items: Some(3), chars: Some(LOG_CHARS) };
     let mut parts = vec![ours("log", "\nFinished tasks:\n")];
     for (id, value) in journal {
         let id = id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
-        let text = super::cut(&value.print(bounds).text, LOG_CHARS);
+        let text = super::cut(&readable(plan, value, bounds), LOG_CHARS);
         parts.push(data("log", format!("- {id}: {text}\n")));
     }
     parts

@@ -87,6 +87,10 @@ impl Model for Resumed<'_> {
         self.recorded.info()
     }
 
+    fn is_person(&self) -> bool {
+        self.live.model.is_person()
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         answer(&self.recording, &self.recorded, self.live.model, request, call)
     }
@@ -104,6 +108,10 @@ impl Model for Unended {
         if self.recording.run_start(self.recorded.run()).is_some() { self.recorded.info() } else { self.live.info() }
     }
 
+    fn is_person(&self) -> bool {
+        self.live.is_person()
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         answer(&self.recording, &self.recorded, &*self.live, request, call)
     }
@@ -118,7 +126,9 @@ fn answer<'a>(
     call: &'a Call,
 ) -> BoxFuture<'a, Result<Reply, ModelError>> {
     match recording.broken_attempt(&request.address) {
-        _ if has_reply(recording, &request.address) => recorded.answer(request, call),
+        _ if has_reply(recording, &request.address) || recording.asks_for_reply(&request.address) => {
+            recorded.answer(request, call)
+        }
         0 => live.answer(request, call),
         broken => Box::pin(anew(live, request, call, broken)),
     }
@@ -234,6 +244,10 @@ impl Human for Resumed<'_> {
             Some(answer) => Box::pin(async move { Some(answer) }),
             None => self.live.person.ask(question, cancel),
         }
+    }
+
+    fn was_asked(&self, question: &Address) -> bool {
+        self.recorded.was_asked(question)
     }
 }
 
