@@ -4,11 +4,13 @@
 //! made safe before it reaches a terminal.
 
 mod arguments;
+mod compare;
 mod context;
 mod doctor;
 mod json;
 mod keyboard;
 mod lisp;
+mod matrix;
 mod models;
 mod printer;
 mod proceed;
@@ -27,7 +29,7 @@ use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
 pub use screenshot::Draw;
-pub use source::{SourceError, agent_source};
+pub use source::{SourceError, agent_source, pipeline_source};
 
 use crate::workbench::Workbench;
 
@@ -65,6 +67,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Continue(flags) => proceed::proceed(flags, arguments.plain, workbench).await,
         Command::Exec(flags) => proceed::exec(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
+        Command::Compare(flags) => compare::compare(flags, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),

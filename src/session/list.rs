@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{RunState, Session, SessionId, Skeleton};
+use super::{RunState, Session, SessionId};
 use crate::event::Tokens;
 
 /// One line of the list.
@@ -132,7 +132,7 @@ fn summary_of_file(path: &Path, id: &SessionId) -> Summary {
 
 /// The list line of an open session.
 pub fn summarize(session: &Session) -> Summary {
-    let skeleton = Skeleton::of(session.events());
+    let skeleton = session.skeleton();
     let last = skeleton.last();
     let result = last.map(|run| match (&run.answer, &run.fail) {
         (Some(answer), _) => answer.clone(),

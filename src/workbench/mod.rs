@@ -17,6 +17,7 @@ mod preview;
 mod resume;
 mod run;
 mod sessions;
+mod stages;
 pub mod wording;
 
 use crate::config::{Config, Folders};

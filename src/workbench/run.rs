@@ -101,10 +101,7 @@ impl Workbench {
         refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
-        let model: Arc<dyn Model> = match agent.program() {
-            Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(choice, spec.person)?,
-        };
+        let model = self.model_for(&agent, spec.model.as_deref(), choice, spec.person)?;
         let recorder = spec.save.then(|| self.new_session()).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
@@ -129,6 +126,20 @@ impl Workbench {
 }
 
 impl Workbench {
+    /// The model of an agent: its pinned program, unless the user names another model.
+    pub(super) fn model_for(
+        &self,
+        agent: &Agent,
+        said: Option<&str>,
+        choice: ModelChoice,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        match agent.program() {
+            Some(program) if said.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(choice, person),
+        }
+    }
+
     /// A new session file and its id.
     pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
