@@ -185,6 +185,8 @@ pub struct Settings {
     pub compaction: Option<Compaction>,
     /// `plan`: id and description of each item.
     pub plan: Vec<(String, String)>,
+    /// `progress`: an expression that takes the place of the checklist.
+    pub progress: Option<String>,
     /// `prompt_limit.max_chars`
     pub prompt_chars: Option<usize>,
     /// `format_options`
@@ -255,6 +257,7 @@ impl Settings {
             retry: retry::of(agent, findings),
             compaction: compaction(agent, findings),
             plan: plan(agent, findings),
+            progress: agent.option("progress").and_then(Json::as_str).map(str::to_owned),
             prompt_chars: prompt_chars(agent, findings),
             format: format(agent, findings),
             refs: refs(agent, findings),

@@ -142,6 +142,7 @@ pub(super) async fn coalesced(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked
         failed: digest.last.as_ref().and_then(|(program, wrong)| Some((program.as_str(), wrong.as_deref()?))),
         memory: &work.memory,
         summaries: &work.summaries,
+        progress: work.progress.text.as_deref(),
     };
     let parts = texts::coalesced(cycle.plan, &cycle.opening, &shown, super::ptc_lisp::standing(cycle));
     cycle.say(at, Role::User, crate::event::Source::Feedback, parts).await?;

@@ -17,6 +17,7 @@ mod json_loop;
 mod ports;
 mod preview;
 mod program;
+mod progress;
 mod ptc_lisp;
 mod refs;
 mod text;

@@ -116,12 +116,14 @@ impl Cycle<'_> {
     async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
+        // What a recording says to have ended by itself is not ended from outside.
+        let timed = !self.ports.clock.is_over(at);
         let job = Job {
             source: source.to_owned(),
             world: world.clone(),
             settings: self.plan.settings.clone(),
             now_ms: self.now_ms,
-            timed: !self.ports.clock.is_over(at),
+            timed,
             stop: Arc::clone(&stop_sign),
         };
         // It waits for the program's own thread; a paused clock stands still meanwhile.
@@ -150,7 +152,7 @@ impl Cycle<'_> {
                         (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the program broke off")),
                     };
                 }
-                () = stop.token().cancelled(), if !stop_sign.load(Ordering::Relaxed) => {
+                () = stop.token().cancelled(), if timed && !stop_sign.load(Ordering::Relaxed) => {
                     stop_sign.store(true, Ordering::Relaxed);
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.stop_when_due(),

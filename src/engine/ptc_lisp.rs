@@ -13,6 +13,7 @@ use ptc_core::value::{Json, Kind, Value};
 use super::cycle::Cycle;
 use super::json::{issue_record, judge, withheld};
 use super::program::{failed, record};
+use super::progress::Progress;
 use super::{Answered, Halt, Input, inputs, refs};
 use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
 use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
@@ -27,11 +28,13 @@ pub(super) use work::Work;
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let context = inputs(cycle, input).await?;
     let mut work = Work::begin(cycle, context, input)?;
-    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
+    let (progress, warning) = Progress::begin(cycle.plan);
+    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone(), progress: progress.text.clone() };
+    work.progress = progress;
     let opening = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
         .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
     let mut at = begin(cycle).await?;
-    for warning in &opening.warnings {
+    for warning in opening.warnings.iter().chain(&warning) {
         cycle.notice(&at, warning.clone()).await?;
     }
     cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
@@ -58,7 +61,8 @@ pub(super) fn standing(cycle: &Cycle<'_>) -> Standing {
 
 /// What a run of this plan starts with.
 pub(super) fn start(plan: &Plan) -> Kept {
-    Kept { memory: work::initial(plan).unwrap_or_default(), journal: None }
+    let (progress, _) = Progress::begin(plan);
+    Kept { memory: work::initial(plan).unwrap_or_default(), journal: None, progress: progress.text }
 }
 
 /// May the program of the first turn call tools?
@@ -129,10 +133,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     cycle.say(at, Role::Assistant, Source::Reply, said).await?;
     let mut parts = parts;
     parts.push(turn::line(feedback::turn_line(cycle.plan, after)));
-    if !cycle.plan.settings.plan.is_empty() || !work.summaries.is_empty() {
-        let list = feedback::checklist(&cycle.plan.settings.plan, &work.summaries);
-        parts.push(turn::checklist(list));
-    }
+    parts.extend(work.tell_progress(cycle, at, used + 1).await?);
     turn::give_back(cycle, at, &reply, work, failure.as_ref(), parts).await?;
     cycle.end_turn(at, reply.usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
     match cycle.check_budget(None) {

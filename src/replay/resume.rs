@@ -74,7 +74,13 @@ impl Clock for Resumed<'_> {
     }
 
     fn is_over(&self, turn: &Address) -> bool {
-        self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+        // A program whose end is recorded ends so again; what is left of its turn waits for nothing.
+        let is_end = |event: &Event| match event {
+            Event::TurnEnd(_) => true,
+            Event::ProgramEnd(end) => !end.interrupted,
+            _ => false,
+        };
+        self.recording.at(turn).iter().any(|envelope| is_end(&envelope.event))
     }
 
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {

@@ -4,6 +4,7 @@
 //! In: the answer as a value. Out: the result, or why there is none. `{{x}}` in the program is a value, not text: nothing that the
 //! model answers can become a part of the program.
 
+use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
 use ptc_core::limits::COMPILE_TIMEOUT;
@@ -75,7 +76,7 @@ fn filled(template: &Template) -> Result<String, String> {
             Node::Variable { path, .. } => {
                 let keys: Vec<String> =
                     path.segments().iter().map(|key| Value::str(key.as_str()).to_string()).collect();
-                program.push_str(&format!("(get-in data/answer [{}])", keys.join(" ")));
+                _ = write!(program, "(get-in data/answer [{}])", keys.join(" "));
             }
         }
     }

@@ -83,7 +83,8 @@ fn each_reason_of_the_contract_has_a_scenario() {
 /// Calls of tools: what is wrong with them stands in their record.
 #[tokio::test]
 async fn calls_fail_for_their_reasons() {
-    let typed = "[tools.t]\nkind = 'table'\nrows = [{ args = { n = 1 }, result = 1 }]\nsignature = '(n :int) -> :int'\n";
+    let typed =
+        "[tools.t]\nkind = 'table'\nrows = [{ args = { n = 1 }, result = 1 }]\nsignature = '(n :int) -> :int'\n";
     let rows = [
         ("invalid_tool_args", "(tool/t {:n \"x\"})"),
         ("tool_error", "(tool/t {:n 2})"),

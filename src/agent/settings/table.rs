@@ -100,6 +100,7 @@ rows! {
     "compaction" Kind::FlagOrTable;
     "compression" Kind::FlagOrTable;
     "plan" Kind::List;
+    "progress" Kind::Text;
     "cases" Kind::Cases;
     "retry" Kind::Table;
     "prompt_limit" Kind::Table;

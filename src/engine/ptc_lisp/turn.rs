@@ -168,11 +168,6 @@ pub(super) fn line(text: String) -> MessagePart {
     MessagePart::Text { section: "turns".to_owned(), text, untrusted: false }
 }
 
-/// The checklist.
-pub(super) fn checklist(text: String) -> MessagePart {
-    MessagePart::Text { section: "plan".to_owned(), text, untrusted: true }
-}
-
 /// Sends back what the turn gave: a user message, or the result of each native call.
 pub(super) async fn give_back(
     cycle: &mut Cycle<'_>,

@@ -13,12 +13,13 @@ use crate::agent::{Compaction, Completion, MemoryStrategy, Plan};
 use crate::engine::compaction::{self, Digest};
 use crate::engine::cycle::Cycle;
 use crate::engine::program::World;
+use crate::engine::progress::{Done, Progress};
 use crate::engine::{Answered, Halt, Input};
-use crate::event::{Address, ErrorRecord};
+use crate::event::{Address, ErrorRecord, MessagePart};
 use crate::model::Reply;
-use crate::prompt::Asked;
 use crate::prompt::ptc_lisp::Kept;
 use crate::prompt::ptc_lisp::feedback::{Seen, TurnKind};
+use crate::prompt::{self, Asked};
 
 /// Results that programs can name: `*1`, `*2`, `*3`.
 const HISTORY: usize = 3;
@@ -35,6 +36,8 @@ pub(in crate::engine) struct Work {
     pub(super) last_fail: Option<ErrorRecord>,
     /// The latest value of a program that ended well, and its turn.
     pub(super) latest: Option<(u32, Value)>,
+    /// The agent's own account of its progress.
+    pub(in crate::engine) progress: Progress,
     /// Messages about missing refs that may still be sent.
     pub(super) ref_retries: u32,
     /// What a coalesced history shows.
@@ -64,6 +67,7 @@ impl Work {
             summaries: Vec::new(),
             last_fail: None,
             latest: None,
+            progress: Progress::default(),
             ref_retries: cycle.plan.settings.ref_retries,
             digest: Digest::showing(cycle.plan.settings.format.feedback_chars, cycle.plan.hides()),
         })
@@ -161,7 +165,7 @@ impl Work {
         }
         self.memory.clone_from(&outcome.memory);
         self.journal.clone_from(&outcome.journal);
-        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone() };
+        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone(), ..Kept::default() };
         for (id, text) in &outcome.summaries {
             self.summaries.retain(|(known, _)| known != id);
             self.summaries.push((id.clone(), text.clone()));
@@ -180,6 +184,20 @@ impl Work {
             cycle.emit(at, plan_state(cycle.plan, &self.summaries)).await?;
         }
         Ok(())
+    }
+
+    /// The part of a message that says how far the run is, when `turn` is the next one.
+    pub(super) async fn tell_progress(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        at: &Address,
+        turn: u32,
+    ) -> Result<Option<MessagePart>, Halt> {
+        let done = Done { turn, summaries: &self.summaries, calls: &self.digest.calls };
+        if let Some(warning) = self.progress.tell(cycle.plan, &done) {
+            cycle.notice(at, warning).await?;
+        }
+        Ok(prompt::ptc_lisp::progress(cycle.plan, &self.summaries, self.progress.text.as_deref()))
     }
 
     /// The value becomes `*1`.

@@ -68,7 +68,9 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 
 fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     if machine.world.firewall {
-        args.iter_mut().for_each(|value| *value = visible(value));
+        for value in args.iter_mut() {
+            *value = visible(value);
+        }
     }
     let mut entry = Entry { text: String::new(), machine, halt: None };
     for (place, value) in args.iter().enumerate() {
