@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
+    /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
+    #[arg(long, global = true, value_name = "DIR")]
+    pub spare_sessions: Option<PathBuf>,
     /// Linear output: words instead of marks, no drawing
     #[arg(long, global = true)]
     pub plain: bool,
