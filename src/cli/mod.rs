@@ -7,6 +7,7 @@ mod arguments;
 mod compare;
 mod context;
 mod doctor;
+mod fork;
 mod json;
 mod keyboard;
 mod lisp;
@@ -16,12 +17,14 @@ mod printer;
 mod proceed;
 mod prompt;
 mod replay;
+mod rerun;
 mod run;
 mod screenshot;
 mod sessions;
 mod signature;
 mod source;
 mod tools;
+mod tree;
 
 use std::io::Write;
 
@@ -68,6 +71,8 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Exec(flags) => proceed::exec(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, workbench).await,
+        Command::Fork(flags) => fork::fork(flags, arguments.plain, workbench).await,
+        Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),

@@ -18,6 +18,7 @@ const RESULT_COLUMNS: usize = 60;
 pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::List { json } => list(&workbench.sessions(), *json),
+        SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,
         SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json, plain),
     }
     Ok(exit::OK)

@@ -4,6 +4,7 @@
 //! fork and its replay meet it at the same place.
 
 use futures::future::BoxFuture;
+use ptc_core::lisp;
 use ptc_core::value::Json;
 
 use super::cycle::Cycle;
@@ -87,6 +88,21 @@ impl Edited {
         let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", said(&findings)))?;
         Ok(Self { plan, context, memory, edits: edits.to_vec() })
     }
+}
+
+/// Are these definitions that can be read: one name and one expression each?
+pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String> {
+    for (name, expression) in definitions {
+        let read = |text: &str| lisp::read(text, lisp::Budget::default()).map(|forms| forms.len());
+        let wrong = |what: String| format!("the edit of memory.{name}: {what}");
+        if read(expression).map_err(|error| wrong(error.message()))? != 1 {
+            return Err(wrong("write one expression".to_owned()));
+        }
+        if name.contains(|c: char| c.is_whitespace() || "()[]{}\"';:,".contains(c)) || read(name) != Ok(1) {
+            return Err(wrong("this is no name".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 fn said(findings: &[Diagnostic]) -> String {

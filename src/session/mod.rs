@@ -2,12 +2,14 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+mod branch;
 mod header;
 mod list;
 mod read;
 mod record;
 mod skeleton;
 
+pub use branch::Prefix;
 pub use header::{Header, Parent, SessionId};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use read::{Damage, ReadError, Session};

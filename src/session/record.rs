@@ -140,25 +140,31 @@ impl Drop for Recorder {
     }
 }
 
+impl Recorder {
+    /// Numbers and writes an event of this time (Unix ms). Inputs other than reply text, and the end of a run, are in the file when it
+    /// returns.
+    pub async fn record(&self, at_ms: i64, address: Address, event: Event) -> Result<Envelope, SinkError> {
+        let mut next = self.next.lock().await;
+        let envelope = Envelope { seq: *next, at_ms, address, event };
+        let waits = envelope.event.class() == Class::Input && !matches!(envelope.event, Event::ReplyPart(_))
+            || matches!(envelope.event, Event::RunEnd(_));
+        let (written, done) = oneshot::channel();
+        let job = Job { envelope: envelope.clone(), written: waits.then_some(written) };
+        let gone = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
+        self.jobs.send(job).await.map_err(|_| gone())?;
+        *next += 1;
+        drop(next);
+        if waits {
+            let failed = |error| SinkError::Storage(format!("{} cannot be written: {error}", self.path.display()));
+            done.await.map_err(|_| gone())?.map_err(failed)?;
+        }
+        Ok(envelope)
+    }
+}
+
 impl Sink for Recorder {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
-        Box::pin(async move {
-            let mut next = self.next.lock().await;
-            let envelope = Envelope { seq: *next, at_ms: self.clock.now_ms(&address), address, event };
-            let waits = envelope.event.class() == Class::Input && !matches!(envelope.event, Event::ReplyPart(_))
-                || matches!(envelope.event, Event::RunEnd(_));
-            let (written, done) = oneshot::channel();
-            let job = Job { envelope: envelope.clone(), written: waits.then_some(written) };
-            let gone = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
-            self.jobs.send(job).await.map_err(|_| gone())?;
-            *next += 1;
-            drop(next);
-            if waits {
-                let failed = |error| SinkError::Storage(format!("{} cannot be written: {error}", self.path.display()));
-                done.await.map_err(|_| gone())?.map_err(failed)?;
-            }
-            Ok(envelope)
-        })
+        Box::pin(async move { self.record(self.clock.now_ms(&address), address, event).await })
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
+mod accept;
 mod below;
 mod desk;
 mod doctor;
 mod examples;
 mod feed;
+mod fork;
 pub mod format;
 mod gates;
 mod keys;
@@ -14,24 +16,30 @@ mod models;
 mod pin;
 mod pipeline;
 mod preview;
+mod rerun;
 mod resume;
 mod run;
 mod sessions;
+mod tree;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use accept::Missing;
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use feed::Feed;
+pub use fork::{Changed, ForkSpec};
 pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
+pub use rerun::RerunSpec;
 pub use run::{RunSpec, Running, StartError};
 pub use sessions::{OpenError, SessionKey};
+pub use tree::Branch;
 
 /// The workbench of one user.
 #[derive(Debug, Clone)]

@@ -9,18 +9,18 @@ use ptc_core::value::json::Node;
 
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::run::chance;
+use super::run::{chance, refuse_closures};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
-fn unusable(message: impl Into<String>) -> StartError {
+pub(super) fn unusable(message: impl Into<String>) -> StartError {
     StartError::Model { reason: Reason::SessionUnreadable, message: message.into() }
 }
 
@@ -45,10 +45,7 @@ impl Workbench {
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
-        let live: Arc<dyn Model> = match agent.program() {
-            Some(program) if model.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
-        };
+        let live = self.live_model(&recording, &run, &agent, model, Arc::clone(&person))?;
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
@@ -86,6 +83,30 @@ impl Workbench {
         Ok(Running { session: Some(id), path, feed, stop, warnings: Vec::new(), task })
     }
 
+    /// The model that a root run goes on with: the one named, else the one of the recording, else its pinned program.
+    fn live_model(
+        &self,
+        recording: &Recording,
+        run: &Address,
+        agent: &Agent,
+        named: Option<&str>,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        let recorded = recording.model_of(run).unwrap_or_default();
+        match agent.program() {
+            Some(program) if named.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(self.choose(named.unwrap_or(&recorded))?, person),
+        }
+    }
+
+    /// Is there what the last run of a recording needs to go on?
+    pub(super) fn check_resumable(&self, recording: &Recording, person: Arc<dyn Human>) -> Result<(), StartError> {
+        let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
+        refuse_closures(&plan)?;
+        self.live_model(recording, &run, &plan.agent, None, person).map(|_| ())
+    }
+
     /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
     /// defined.
     pub async fn proceed(
@@ -118,6 +139,9 @@ impl Workbench {
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
             session: recording.id.clone(),
+            at: Some(earlier.to_string()),
+            stage: Some("after".to_owned()),
+            prefix_sha: None,
             seq: events.last().map_or(0, |last| last.seq),
             kind: "continue".to_owned(),
         };
