@@ -108,12 +108,7 @@ fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
 }
 
 /// `--accept` and `--missing`: a new session with what comes out today.
-async fn accept(
-    flags: &ReplayFlags,
-    session: &Session,
-    plain: bool,
-    workbench: &Workbench,
-) -> Result<u8, UsageError> {
+async fn accept(flags: &ReplayFlags, session: &Session, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let missing = match flags.missing.as_deref() {
         None | Some("fail") => Missing::Fail,
         Some("human") => Missing::Human,
@@ -124,24 +119,19 @@ async fn accept(
         },
     };
     let before = workbench.replay(session).await?;
-    let said = match &before.outcome {
-        Outcome::Diverged(first) => safe(&format!("first difference at {first}")),
-        _ => {
-            let id = session.header.id.as_str();
-            if flags.json {
-                out(&json::printable(&Json::object([
-                    ("session", Json::str(id)),
-                    ("outcome", Json::str("identical")),
-                    ("accepted", Json::default()),
-                ])));
-            } else {
-                out("identical: there is nothing to accept");
-            }
-            return Ok(exit::OK);
-        }
+    let Outcome::Diverged(first) = &before.outcome else {
+        let members = [
+            ("session", Json::str(session.header.id.as_str())),
+            ("outcome", Json::str("identical")),
+            ("accepted", Json::default()),
+        ];
+        let said = "identical: there is nothing to accept".to_owned();
+        out(&if flags.json { json::printable(&Json::object(members)) } else { said });
+        return Ok(exit::OK);
     };
+    let said = safe(&format!("first difference at {first}"));
     let desk = Arc::new(Desk::default());
-    let running = workbench.accept(session, missing, Arc::clone(&desk) as Arc<dyn Human>)?;
+    let running = workbench.accept(session, &missing, Arc::clone(&desk) as Arc<dyn Human>)?;
     let id = running.session.clone().unwrap_or_default();
     let step = watch(running, &desk, plain).await?;
     if flags.json {

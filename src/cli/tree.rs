@@ -16,7 +16,9 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
     if trees.is_empty() {
         tell("no session began as another one yet: `ptc-workbench fork SESSION --at r0/t1` makes one");
     }
-    trees.iter().for_each(|tree| print(tree, 0));
+    for tree in &trees {
+        print(tree, 0);
+    }
     Ok(())
 }
 
@@ -24,7 +26,9 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
 fn print(tree: &Branch, depth: usize) {
     let from = tree.parent.as_ref().map(|parent| said(parent, depth == 0)).unwrap_or_default();
     out(&format!("{:indent$}{}{from}", "", safe_line(&tree.id), indent = 2 * depth));
-    tree.branches.iter().for_each(|branch| print(branch, depth + 1));
+    for branch in &tree.branches {
+        print(branch, depth + 1);
+    }
 }
 
 /// What a session is to its parent: `  fork at r0/t2:reply`.
@@ -41,7 +45,7 @@ fn said(parent: &Parent, names_it: bool) -> String {
         (None, _) => String::new(),
     };
     let of = if names_it { format!(" of {}, which is not here", parent.session) } else { String::new() };
-    format!("  {}", safe_line(&format!("{kind}{of}{at}")))
+    format!("  {}", safe_line(&format!("{kind}{at}{of}")))
 }
 
 fn branch(tree: &Branch) -> Json {

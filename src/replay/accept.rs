@@ -57,7 +57,9 @@ impl<'a> Accepting<'a> {
         }
         match event.class() {
             Class::Derived => all.push((state.at_ms, address.clone(), event.clone())),
-            Class::Input | Class::Note if recorded.is_empty() => all.push((state.at_ms, address.clone(), event.clone())),
+            Class::Input | Class::Note if recorded.is_empty() => {
+                all.push((state.at_ms, address.clone(), event.clone()));
+            }
             Class::Input | Class::Note => {
                 all.extend(recorded.into_iter().map(|envelope| (envelope.at_ms, envelope.address, envelope.event)));
             }
@@ -83,7 +85,8 @@ impl State {
     fn take(&mut self, address: &Address, event: &Event) -> Vec<Envelope> {
         let Some(left) = self.left.get_mut(address) else { return Vec::new() };
         if let Event::ReplyPart(part) = event {
-            let same = |known: &Envelope| matches!(&known.event, Event::ReplyPart(other) if other.attempt == part.attempt);
+            let same =
+                |known: &Envelope| matches!(&known.event, Event::ReplyPart(other) if other.attempt == part.attempt);
             return left.extract_if(.., |known| same(known)).collect();
         }
         let place = left.iter().position(|known| known.event.kind() == event.kind());
@@ -98,7 +101,7 @@ impl Sink for Accepting<'_> {
             for (at_ms, at, written) in self.written(&address, &event) {
                 told = self.sink.take(at_ms, at, written).await?;
             }
-            Ok(Envelope { event, address, ..told })
+            Ok(Envelope { address, event, ..told })
         })
     }
 }

@@ -52,7 +52,16 @@ impl<'a> Resumed<'a> {
 
     /// The ports of the run.
     pub fn ports<'s>(&'s self, events: &'s dyn Sink, stop: Stop) -> Ports<'s> {
-        Ports { model: self, models: self, tools: self, person: self, edits: self.live.edits, clock: self, events, stop }
+        Ports {
+            model: self,
+            models: self,
+            tools: self,
+            person: self,
+            edits: self.live.edits,
+            clock: self,
+            events,
+            stop,
+        }
     }
 }
 
@@ -74,7 +83,12 @@ impl Clock for Resumed<'_> {
     }
 
     fn is_over(&self, turn: &Address) -> bool {
-        self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+        // A program that ended by itself ends by itself again, and after it a turn does nothing that takes time.
+        self.recording.at(turn).iter().any(|envelope| match &envelope.event {
+            Event::TurnEnd(_) => true,
+            Event::ProgramEnd(end) => !end.interrupted,
+            _ => false,
+        })
     }
 
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {

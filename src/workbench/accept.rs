@@ -17,7 +17,9 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event};
 use crate::model::{HumanModel, Model};
 use crate::port::{Human, Sink, SinkError, Stop, SystemClock};
-use crate::replay::{Accepting, Answers, RecordedEdits, RecordedPorts, Recording, Resumed, Stamped, carried, input_of, plan_of};
+use crate::replay::{
+    Accepting, Answers, RecordedEdits, RecordedPorts, Recording, Resumed, Stamped, carried, input_of, plan_of,
+};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
@@ -50,13 +52,13 @@ impl Stamped for Written {
 
 impl Workbench {
     /// Replays a session into a new one with what comes out today. Everything that came from outside stays as it was recorded.
-    pub fn accept(&self, session: &Session, missing: Missing, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    pub fn accept(&self, session: &Session, missing: &Missing, person: Arc<dyn Human>) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let mut runs = Vec::new();
         for run in recording.runs() {
             let plan = plan_of(&recording, &run).map_err(|error| unusable(error.to_string()))?;
-            let live = self.missing_model(&recording, &run, &missing, &person)?;
+            let live = self.missing_model(&recording, &run, missing, &person)?;
             runs.push((run, plan, live));
         }
         if runs.is_empty() {

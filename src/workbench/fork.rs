@@ -107,7 +107,8 @@ impl Workbench {
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live.
     pub async fn fork(&self, session: &Session, spec: ForkSpec) -> Result<Running, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
-        let usual = if spec.changes.iter().any(|change| change.target == Edit::REPLY) { Stage::Reply } else { Stage::Request };
+        let usual =
+            if spec.changes.iter().any(|change| change.target == Edit::REPLY) { Stage::Reply } else { Stage::Request };
         let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
         fits(&point, &spec.changes)?;
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
@@ -136,7 +137,7 @@ impl Workbench {
         let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
         self.check_edits(&begun, &point)?;
-        replays(&begun, &recording.id).await?;
+        replays(&begun, session).await?;
         let parent = Parent {
             session: recording.id.clone(),
             at: Some(point.address.to_string()),
@@ -190,11 +191,13 @@ fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
 }
 
 /// Does what is kept come out as recorded?
-async fn replays(begun: &Arc<Recording>, id: &str) -> Result<(), StartError> {
+async fn replays(begun: &Arc<Recording>, session: &Session) -> Result<(), StartError> {
     let report = replay(begun, None).await.map_err(|error| unusable(error.to_string()))?;
     match report.outcome {
         Outcome::Diverged(divergence) => Err(unusable(format!(
-            "{id} does not come out as recorded up to this point, so that it cannot be gone on with; `replay {id} --accept` makes a session that can.\n{divergence}"
+            "{} does not come out as recorded up to this point, so that nothing can begin there; `replay {} --accept` makes a session that does.\nfirst difference at {divergence}",
+            session.header.id,
+            session.path.display()
         ))),
         Outcome::Identical | Outcome::Unfinished { .. } => Ok(()),
     }

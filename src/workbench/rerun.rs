@@ -81,7 +81,8 @@ impl Workbench {
             let message = format!("the session holds several runs ({}): name the last one with --from", names());
             return Err(unusable(message));
         }
-        let again = runs.iter().skip(first).map(|run| self.again(&recording, run, &spec)).collect::<Result<Vec<_>, _>>()?;
+        let again =
+            runs.iter().skip(first).map(|run| self.again(&recording, run, &spec)).collect::<Result<Vec<_>, _>>()?;
         let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;

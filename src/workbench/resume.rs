@@ -16,7 +16,9 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying};
+use crate::replay::{
+    Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
+};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 

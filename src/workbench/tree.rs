@@ -67,7 +67,8 @@ fn grown(known: Vec<(PathBuf, Header)>) -> Vec<Branch> {
     // From the youngest on: all branches of a session are there when it goes to its own parent.
     while let Some(mut branch) = open.pop() {
         branch.branches.reverse();
-        let above = branch.parent.as_ref().and_then(|parent| places.get(&parent.session)).filter(|at| **at < open.len());
+        let above =
+            branch.parent.as_ref().and_then(|parent| places.get(&parent.session)).filter(|at| **at < open.len());
         match above {
             Some(at) => open[*at].branches.push(branch),
             None => roots.push(branch),

@@ -67,3 +67,9 @@ fn holds(file: &str) {
 fn the_page_about_modes_shows_what_its_commands_print() {
     holds("docs/modes.md");
 }
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_sessions_shows_what_its_commands_print() {
+    holds("docs/sessions.md");
+}

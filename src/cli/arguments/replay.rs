@@ -4,6 +4,7 @@ use clap::Args;
 
 /// Flags of `replay`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ReplayFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
