@@ -17,7 +17,7 @@ pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 #[derive(Debug, Parser)]
 #[command(name = "ptc-workbench", version)]
 pub struct Arguments {
-    /// An agent file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
+    /// An agent file, a pipeline file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,
     /// Configuration file
     #[arg(long, global = true, value_name = "FILE")]
@@ -25,6 +25,9 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
+    /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
+    #[arg(long, global = true, value_name = "DIR")]
+    pub spare_sessions: Option<PathBuf>,
     /// Linear output: words instead of marks, no drawing
     #[arg(long, global = true)]
     pub plain: bool,

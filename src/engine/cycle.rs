@@ -15,9 +15,8 @@ use super::{Answered, Carry, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
-    Address, AgentRecord, Below, Envelope, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role,
-    RunEnd, RunStart, RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
-    elapsed_ms, hex_sha,
+    Address, Below, Envelope, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd, RunStart,
+    RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, elapsed_ms,
 };
 use crate::model::{self, Reply};
 use crate::port::SinkError;
@@ -228,10 +227,8 @@ impl<'a> Cycle<'a> {
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
         _ = self.tree.levels.set(self.plan.settings.max_depth);
-        let toml = self.plan.agent.to_toml();
-        let agent = AgentRecord { name: self.plan.agent.name.clone(), sha: hex_sha(toml.as_bytes()), toml };
         let start = RunStart {
-            agent,
+            agent: self.plan.agent.record(),
             mode: self.plan.agent.mode.name().to_owned(),
             model: self.ports.model.info(),
             limits: self.plan.agent.limits(),
@@ -242,6 +239,7 @@ impl<'a> Cycle<'a> {
             deadline: input.deadline_ms,
             continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
             journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
+            pipeline: input.pipeline.clone(),
         };
         self.emit(&self.run.clone(), start).await
     }

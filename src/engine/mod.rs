@@ -31,7 +31,7 @@ use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
-use crate::event::{Address, Check, ErrorRecord, IssueRecord};
+use crate::event::{Address, Check, ErrorRecord, IssueRecord, PipelineRecord};
 use crate::model::Message;
 use crate::port::SinkError;
 use crate::prompt::json::Opening;
@@ -63,6 +63,8 @@ pub struct Input {
     pub journal: Option<Map>,
     /// The run that this one continues, and what it left.
     pub continues: Option<(Address, Carry)>,
+    /// The pipeline whose first step this run is: only recorded.
+    pub pipeline: Option<PipelineRecord>,
 }
 
 impl Input {
@@ -83,6 +85,7 @@ impl Input {
             tree: Tree::default(),
             journal: None,
             continues: None,
+            pipeline: None,
         }
     }
 }

@@ -159,6 +159,7 @@ pub fn input_of(run: &Address, start: &RunStart) -> Input {
             Value::Map(map) => Some((*map).clone()),
             _ => None,
         }),
+        pipeline: start.pipeline.clone(),
         ..Input::at(run.clone(), start.context.json())
     }
 }

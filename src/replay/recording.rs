@@ -269,13 +269,17 @@ impl Recording {
         said.map(|(_, text)| text)
     }
 
-    /// The name of the model that a root run goes on with: the one it began with, or the one a fork named last.
-    pub fn model_of(&self, run: &Address) -> Option<String> {
-        let named = self.at(run).iter().rev().find_map(|envelope| match &envelope.event {
+    /// The model that a fork of a root run named last.
+    pub fn named_model(&self, run: &Address) -> Option<String> {
+        self.at(run).iter().rev().find_map(|envelope| match &envelope.event {
             Event::Edit(edit) if edit.target == Edit::MODEL => Some(edit.text()),
             _ => None,
-        });
-        named.or_else(|| self.run_start(run).map(|start| start.model.alias.clone()))
+        })
+    }
+
+    /// The name of the model that a root run was asked from last.
+    pub fn model_of(&self, run: &Address) -> Option<String> {
+        self.named_model(run).or_else(|| self.run_start(run).map(|start| start.model.alias.clone()))
     }
 
     /// How many calls of a run are recorded.

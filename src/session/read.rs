@@ -112,8 +112,9 @@ impl Session {
 
     /// Reads the bytes of a file; `path` is only named in errors.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
-        let source = Source::Bytes(Cursor::new(bytes.clone()));
-        Self::index(path, Cursor::new(bytes), source)
+        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()))?;
+        session.source = Mutex::new(Source::Bytes(Cursor::new(bytes)));
+        Ok(session)
     }
 
     /// The header of a file; nothing else of it is read.
@@ -239,6 +240,15 @@ impl Session {
         String::from_utf8(line).ok()
     }
 
+    /// Where the last `turn.end` stands, in bytes from the start of the file.
+    pub(super) fn last_turn_end(&self) -> Option<u64> {
+        let ends_turn = |place: &usize| {
+            self.line(*place)
+                .is_some_and(|text| serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end"))
+        };
+        (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
+    }
+
     /// The messages that were sent at a turn, rebuilt from the lines they stand in; `None` when no request was made there.
     pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
         let (request, places) = self.places_of_request(turn)?;
@@ -276,6 +286,17 @@ impl Session {
         places.sort_unstable();
         places.dedup();
         Some((request, places))
+    }
+
+    /// Shows every line with its place, in order, its data unread.
+    pub fn visit(&self, mut see: impl FnMut(usize, &Line<'_>)) {
+        for place in 0..self.len() {
+            if let Some(text) = self.line(place)
+                && let Ok(line) = serde_json::from_str(&text)
+            {
+                see(place, &line);
+            }
+        }
     }
 
     /// All readable events in order.

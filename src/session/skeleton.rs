@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Address, Envelope, Event, Line, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
 
 /// Kinds whose data the skeleton never looks at: their lines are placed unread, and they are most of a file.
@@ -13,7 +15,8 @@ const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", 
 const TASK_CHARS: usize = 400;
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// It has not ended (or its end was not recorded).
     Open,

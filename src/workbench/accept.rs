@@ -78,6 +78,7 @@ impl Workbench {
             .map_err(StartError::Recorder)?;
         let path = recorder.path().to_owned();
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
+        let saving = Some(self.saving(&recorder));
         let written = Written { recorder, feed: feed.clone() };
         let models = LiveModels::of(self, Arc::clone(&person));
         let (task_stop, task_id) = (stop.clone(), id.clone());
@@ -114,7 +115,7 @@ impl Workbench {
             }
             Step { session: Some(task_id), ..last }
         });
-        Ok(Running { session: Some(id), path: Some(path), feed, stop, warnings: Vec::new(), task })
+        Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings: Vec::new(), task })
     }
 
     fn missing_model(

@@ -4,6 +4,7 @@
 
 mod accept;
 mod below;
+pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
@@ -12,6 +13,7 @@ mod fork;
 pub mod format;
 mod gates;
 mod keys;
+pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
@@ -19,7 +21,9 @@ mod preview;
 mod rerun;
 mod resume;
 mod run;
+mod saving;
 mod sessions;
+mod stages;
 mod tree;
 pub mod wording;
 
@@ -38,6 +42,7 @@ pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use rerun::RerunSpec;
 pub use run::{RunSpec, Running, StartError};
+pub use saving::{Saving, Settled};
 pub use sessions::{OpenError, SessionKey};
 pub use tree::Branch;
 

@@ -17,7 +17,7 @@ use super::run::{chance, refuse_closures, with_options};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Mode, Plan, Step};
 use crate::engine::{self, Carry, Input, Ports};
-use crate::event::{Address, RunStart};
+use crate::event::{Address, LaterStep, RunStart};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of, replay_carrying};
@@ -100,6 +100,7 @@ impl Workbench {
         let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
         let recorder = Recorder::append(&opened, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
+        let saving = Some(self.saving(&recorder));
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
         let warnings = again.iter().flat_map(|again| again.plan.warnings.clone()).collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
@@ -115,7 +116,7 @@ impl Workbench {
             });
             Step { session: Some(task_id), ..step.await }
         });
-        Ok(Running { session: Some(id), path: Some(path), feed, stop, warnings, task })
+        Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings, task })
     }
 
     /// What a recorded root run is made again with.
@@ -157,6 +158,10 @@ async fn in_a_row<'a>(
     let mut last: Option<Step> = None;
     for Again { run, start, plan, model } in all {
         let mut input = Input { continues: carried(start, &carries), ..input_of(run, start) };
+        // What is to follow is what follows now.
+        for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
+            *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
+        }
         if let (Some(before), None) = (&last, &start.continues) {
             match Context::chained(before, &plan.signature) {
                 Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
