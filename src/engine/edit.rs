@@ -72,9 +72,13 @@ impl Edited {
                     let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
                     agent = other.for_mode(agent.mode).map_err(|findings| wrong(said(&findings)))?;
                 }
+                // These keys say how a run begins: what they would change has its own edit.
                 ("option", "mode") => {
                     return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
                 }
+                ("option", "model") => return Err(wrong("--model names another model".to_owned())),
+                ("option", "context") => return Err(wrong("--set and --context change the context".to_owned())),
+                ("option", "memory") => return Err(wrong("--memory changes definitions".to_owned())),
                 ("prompt" | "signature", "") | ("option", _) => {
                     let key = if kind == "option" { name } else { kind };
                     agent = agent.with_key(key, edit.after.json()).map_err(|findings| wrong(said(&findings)))?;
