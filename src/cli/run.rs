@@ -107,7 +107,7 @@ fn code(step: &Step) -> u8 {
 }
 
 /// Prints events and asks the person until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
-async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
+pub(super) async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
     let Running { feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);
     let signals = tokio::spawn(stop_on_signal(stop));

@@ -11,7 +11,7 @@ use ptc_core::value::json::Node;
 use super::below::LiveModels;
 use super::desk::Prepared;
 use super::feed::{Feed, Tee};
-use super::run::chance;
+use super::run::{chance, refuse_closures};
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step, StepFold};
@@ -19,7 +19,9 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{
+    Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
+};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
@@ -53,11 +55,9 @@ impl Workbench {
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
-        let live = match agent.program() {
-            Some(program) if model.is_none() => Arc::new(Pinned::new(program)) as Arc<dyn Model>,
-            _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
-        };
-        let later = self.later_stages(later, model, &person)?;
+        let named = model.map(ToOwned::to_owned).or_else(|| recording.named_model(&run));
+        let live = self.live_model(&recording, &run, &agent, named.as_deref(), Arc::clone(&person))?;
+        let later = self.later_stages(later, named.as_deref(), &person)?;
         // Answers in order serve the later steps too.
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
         let asked = Arc::clone(&person);
@@ -103,6 +103,31 @@ impl Workbench {
         Ok(Running { session: Some(id), path, saving: Some(saving), feed, stop, warnings: Vec::new(), task })
     }
 
+    /// The model that a root run goes on with: the one named, else its pinned program, else the recorded one.
+    fn live_model(
+        &self,
+        recording: &Recording,
+        run: &Address,
+        agent: &Agent,
+        named: Option<&str>,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        let recorded = recording.model_of(run).unwrap_or_default();
+        match agent.program() {
+            Some(program) if named.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(self.choose(named.unwrap_or(&recorded))?, person),
+        }
+    }
+
+    /// Is there what the last run of a recording needs to go on?
+    pub(super) fn check_resumable(&self, recording: &Recording, person: Arc<dyn Human>) -> Result<(), StartError> {
+        let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
+        refuse_closures(&plan)?;
+        let named = recording.named_model(&run);
+        self.live_model(recording, &run, &plan.agent, named.as_deref(), person).map(|_| ())
+    }
+
     /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
     /// defined.
     pub async fn proceed(
@@ -135,6 +160,9 @@ impl Workbench {
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
             session: recording.id.clone(),
+            at: Some(earlier.to_string()),
+            stage: Some("after".to_owned()),
+            prefix_sha: None,
             seq: events.last().map_or(0, |last| last.seq),
             kind: "continue".to_owned(),
         };
