@@ -195,12 +195,15 @@ impl Recording {
                 _ => false,
             })
         };
+        let next = turn.run_part().turn(turn.turn_number().unwrap_or_default() + 1);
+        let ended = ended && self.turn_start(&next).is_none();
         let below = |address: &Address| address.turn_part() == *turn;
         (ended || self.events.iter().any(|(address, events)| below(address) && cut(events))).then_some(interrupt)
     }
 
+    /// The last stop that was told: one before it ended nothing, or the run would not have gone on.
     fn told_interrupt(&self, turn: &Address) -> Option<&Interrupt> {
-        self.at(turn).iter().find_map(|envelope| match &envelope.event {
+        self.at(turn).iter().rev().find_map(|envelope| match &envelope.event {
             Event::Interrupt(interrupt) => Some(interrupt),
             _ => None,
         })
