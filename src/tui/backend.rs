@@ -212,6 +212,8 @@ pub struct TurnOutline {
     pub elapsed_ms: u64,
     /// Its tokens.
     pub tokens: Option<Tokens>,
+    /// Values in short that its definitions replaced, by name.
+    pub replaced: Vec<(String, String)>,
 }
 
 /// Reads parts of a saved session. Both methods read files.

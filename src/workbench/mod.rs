@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+mod definitions;
 mod desk;
 mod doctor;
 mod examples;
@@ -24,6 +25,7 @@ use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use definitions::Definitions;
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;

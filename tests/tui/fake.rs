@@ -144,6 +144,7 @@ impl Backend for Fake {
 /// A saved session of many turns whose bodies are made when asked for.
 pub(crate) fn long_session(turns: usize) -> OpenSession {
     let outline = |number: usize| TurnOutline {
+        replaced: Vec::new(),
         address: Address::from(format!("r0/t{number}").as_str()),
         events: number * 10..number * 10 + 10,
         success: Some(true),

@@ -9,6 +9,7 @@ use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState,
 use crate::tui::backend::{
     Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
 };
+use crate::workbench::Definitions;
 
 /// A line of the list.
 pub(super) fn summary(summary: Summary) -> SessionSummary {
@@ -37,9 +38,14 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
 /// A session with its turns in outline; the bodies stay in the file.
 pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
     let mut skeleton = Skeleton::default();
+    let (mut definitions, mut replaced) = (Definitions::default(), HashMap::new());
     for place in 0..session.len() {
         if let Some(envelope) = session.event(place) {
             skeleton.apply(place, &envelope);
+            let before = definitions.apply(&envelope);
+            if !before.is_empty() {
+                replaced.insert(envelope.address.clone(), before);
+            }
         }
     }
     let runs = skeleton.runs.iter().map(|run| {
@@ -54,7 +60,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             address: run.address.clone(),
             events: run.events.clone(),
             head: of_run(run.events.start..first),
-            turns: run.turns.iter().map(turn).collect(),
+            turns: run.turns.iter().map(|entry| turn(entry, &replaced)).collect(),
             tail: of_run(last..run.events.end),
             last_ms: run.last_ms,
         }
@@ -66,7 +72,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
     }
 }
 
-fn turn(entry: &TurnEntry) -> TurnOutline {
+fn turn(entry: &TurnEntry, replaced: &HashMap<Address, Vec<(String, String)>>) -> TurnOutline {
     TurnOutline {
         address: entry.address.clone(),
         events: entry.events.clone(),
@@ -78,6 +84,7 @@ fn turn(entry: &TurnEntry) -> TurnOutline {
         reason: entry.reason.clone(),
         elapsed_ms: entry.elapsed_ms(),
         tokens: entry.tokens,
+        replaced: replaced.get(&entry.address).cloned().unwrap_or_default(),
     }
 }
 

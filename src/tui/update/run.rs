@@ -59,6 +59,8 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
                     return vec![Effect::Cancel(Slot::Workbench)];
                 }
                 run.phase = Phase::Running;
+                // The list knows the run before somebody looks at it.
+                return vec![Effect::List];
             }
         }
         Err(findings) => {
