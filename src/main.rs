@@ -35,7 +35,7 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     if let Some(code) = cli::run_at_once(arguments) {
         return Ok(code);
     }
-    let folders = Folders::new(arguments.sessions.as_deref());
+    let folders = Folders::new(arguments.sessions.as_deref()).with_spare(arguments.spare_sessions.as_deref());
     let config =
         Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
     let workbench = Workbench::new(config, folders);

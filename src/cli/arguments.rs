@@ -1,11 +1,15 @@
 //! The arguments of the program.
 
+mod compare;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
+
+pub(super) use compare::CompareFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -19,6 +23,9 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
+    /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
+    #[arg(long, global = true, value_name = "DIR")]
+    pub spare_sessions: Option<PathBuf>,
     /// Linear output: words instead of marks, no drawing
     #[arg(long, global = true)]
     pub plain: bool,
@@ -71,6 +78,8 @@ pub enum Command {
     Exec(ExecFlags),
     /// Replay a session without a model; the first difference is told and ends with exit code 3
     Replay(ReplayFlags),
+    /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
+    Compare(CompareFlags),
     /// List or show sessions
     Sessions {
         /// What to do with them

@@ -151,6 +151,7 @@ impl<W: Write> Printer<W> {
             Event::CompactionDone(done) => self.compaction(done),
             Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
             Event::Resume(resume) => self.line(&format!("going on after event {}", resume.after)),
+            Event::Edit(edit) => self.line(&format!("  edited: {}", edit.target)),
             Event::Interrupt(interrupt) => {
                 self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
             }

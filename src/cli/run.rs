@@ -11,7 +11,7 @@ use super::source::{described, first_step, in_file, pipeline_of, place};
 use super::{UsageError, exit, json, out, safe, tell};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
-use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, StartError, Workbench};
+use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(pipeline) = pipeline_of(&flags.agent)? {
@@ -39,8 +39,9 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
 
 /// Tells a run as it happens, then its answer or its Step as JSON; the exit code.
 pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bool) -> Result<u8, UsageError> {
-    let session = running.session.clone();
+    let (session, saving) = (running.session.clone(), running.saving.clone());
     let step = watch(running, desk, plain).await?;
+    let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     if as_json {
         out(&json::printable(&json::step(&step)));
     } else if let Some(answer) = &step.answer {
@@ -52,13 +53,18 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
             tell(&format!("saved as {session}"));
             tell(&format!("answer with: ptc-workbench resume {session} --answer TEXT"));
         }
-        (Some(session), _) => tell(&format!("saved as {session}")),
+        (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
         (None, Some(Reason::Suspended)) => {
             tell("not saved: nobody can answer it any more (without --no-save it waits)")
         }
-        (None, _) => {}
+        _ => {}
     }
-    Ok(code(&step))
+    if !matches!(settled, Settled::Whole) {
+        tell(&format!("warning: {}", safe(&settled.to_string())));
+    }
+    // An answer whose session is lost is no success for a script.
+    let lost = matches!(settled, Settled::Partly { .. });
+    Ok(if lost && step.fail.is_none() { exit::USAGE } else { code(&step) })
 }
 
 async fn run_pipeline(

@@ -212,14 +212,15 @@ pub struct TurnOutline {
     pub elapsed_ms: u64,
     /// Its tokens.
     pub tokens: Option<Tokens>,
-    /// Values in short that its definitions replaced, by name.
-    pub replaced: Vec<(String, String)>,
 }
 
-/// Reads parts of a saved session. Both methods read files.
+/// Reads parts of a saved session. All methods read files.
 pub trait Bodies: Send + Sync {
     /// The events at these places.
     fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord>;
+
+    /// Values in short that the definitions of a turn replaced, by name.
+    fn replaced(&self, turn: &Address) -> Vec<(String, String)>;
 
     /// Everything that was sent in a turn.
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord>;

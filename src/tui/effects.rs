@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::backend::{Overwrite, Run, SaveError, SessionKey};
 use super::drive::{Done, Driver};
-use super::message::{Effect, Msg, Slot};
+use super::message::{Effect, Msg, Slot, TurnBody};
 use super::model::{Model, Tone};
 use super::stage::Stage;
 use super::update;
@@ -172,7 +172,11 @@ fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(crate::even
         driver.reading.push(turn.clone());
         let (bodies, session) = (bodies.clone(), session.clone());
         work(driver, move || {
-            let body = bodies.events(places).map(|events| (events, request(&*bodies, &turn)));
+            let body = bodies.events(places).map(|events| TurnBody {
+                events,
+                request: request(&*bodies, &turn),
+                replaced: bodies.replaced(&turn),
+            });
             Done::Msg(Msg::TurnRead(session, turn, body))
         });
     }

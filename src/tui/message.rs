@@ -19,8 +19,16 @@ pub enum Slot {
     Viewer,
 }
 
-/// The body of a turn as read from a file: its events, and what was sent.
-pub type TurnBody = (Vec<Envelope>, Option<Vec<SentMessage>>);
+/// The body of a turn as read from a file.
+#[derive(Debug, Clone, Default)]
+pub struct TurnBody {
+    /// Its events.
+    pub events: Vec<Envelope>,
+    /// What was sent.
+    pub request: Option<Vec<SentMessage>>,
+    /// Values in short that its definitions replaced, by name.
+    pub replaced: Vec<(String, String)>,
+}
 
 /// Something happened.
 pub enum Msg {

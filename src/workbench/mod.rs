@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+pub mod comparison;
 mod definitions;
 mod desk;
 mod doctor;
@@ -17,6 +18,7 @@ mod pipeline;
 mod preview;
 mod resume;
 mod run;
+mod saving;
 mod sessions;
 mod stages;
 pub mod wording;
@@ -34,6 +36,7 @@ pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
+pub use saving::{Saving, Settled};
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.

@@ -130,6 +130,7 @@ impl Workbench {
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
@@ -145,6 +146,6 @@ impl Workbench {
             let step = follow(step, &later, 1, &ports).await;
             Step { session: task_session, ..step }
         });
-        Ok(Running { session, path, feed, stop, warnings, task })
+        Ok(Running { session, path, saving, feed, stop, warnings, task })
     }
 }

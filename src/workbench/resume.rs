@@ -19,7 +19,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
@@ -62,11 +62,13 @@ impl Workbench {
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
         let asked = Arc::clone(&person);
         let person = Prepared::new(in_order, person);
+        let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, asked);
+        let saving = self.saving(&recorder);
         let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
-        let tee = Tee::over(Box::new(appending), feed.clone());
+        let tee = Tee::over(Box::new(appending), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
         let next = recording.runs().len();
@@ -76,6 +78,7 @@ impl Workbench {
                 models: &models,
                 tools: &LiveTools,
                 person: &person,
+                edits: &edits,
                 clock: &SystemClock,
                 events: &tee,
                 stop: task_stop.clone(),
@@ -97,7 +100,7 @@ impl Workbench {
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
-        Ok(Running { session: Some(id), path, feed, stop, warnings: Vec::new(), task })
+        Ok(Running { session: Some(id), path, saving: Some(saving), feed, stop, warnings: Vec::new(), task })
     }
 
     /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
@@ -139,6 +142,7 @@ impl Workbench {
         let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::new(SystemClock))
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());
+        let saving = Some(self.saving(&recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let id = header.id.to_string();
@@ -155,7 +159,7 @@ impl Workbench {
             let step = engine::run(&plan, input, &ports).await;
             Step { session: Some(task_id), ..step }
         });
-        Ok(Running { session: Some(id), path, feed, stop, warnings, task })
+        Ok(Running { session: Some(id), path, saving, feed, stop, warnings, task })
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::Workbench;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
+use super::saving::Saving;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
@@ -40,8 +41,10 @@ pub struct RunSpec {
 pub struct Running {
     /// The session's id, when it is saved.
     pub session: Option<String>,
-    /// Its file.
+    /// Its file, as it began.
     pub path: Option<PathBuf>,
+    /// How it is saved, when it is.
+    pub saving: Option<Saving>,
     /// Its events.
     pub feed: Feed,
     /// Ends it.
@@ -106,6 +109,7 @@ impl Workbench {
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
@@ -121,7 +125,7 @@ impl Workbench {
             tracing::info!(session = task_session, turns = step.turns.len(), reason, "run ended");
             Step { session: task_session, ..step }
         });
-        Ok(Running { session, path, feed, stop, warnings, task })
+        Ok(Running { session, path, saving, feed, stop, warnings, task })
     }
 }
 

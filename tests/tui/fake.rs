@@ -144,7 +144,6 @@ impl Backend for Fake {
 /// A saved session of many turns whose bodies are made when asked for.
 pub(crate) fn long_session(turns: usize) -> OpenSession {
     let outline = |number: usize| TurnOutline {
-        replaced: Vec::new(),
         address: Address::from(format!("r0/t{number}").as_str()),
         events: number * 10..number * 10 + 10,
         success: Some(true),
@@ -169,6 +168,10 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
 struct Made;
 
 impl Bodies for Made {
+    fn replaced(&self, _: &Address) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     fn events(&self, places: std::ops::Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
         let turn = format!("r0/t{}", places.start / 10);
         let reply = format!("{{\"number\": {}}}", places.start / 10);

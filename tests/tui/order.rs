@@ -60,6 +60,7 @@ fn memory_shows_what_a_definition_replaces_and_tasks_what_the_journal_keeps() {
     // The later turn is read first: what it replaces is known all the same.
     let (turn, places) = read.unread().pop().unwrap();
     read.read_turn(&turn, &opened.bodies.events(places).unwrap(), None);
+    read.set_replaced(&turn, &opened.bodies.replaced(&turn));
     let shown = rows(&mut read).join("\n");
     assert!(shown.contains("~ total 1  →  2"), "{shown}");
 }

@@ -365,6 +365,7 @@ fn a_session_draws_what_its_run_drew() {
                 let bodies = opened.bodies.events(places).unwrap();
                 let request = opened.bodies.request(&turn).unwrap();
                 read.read_turn(&turn, &bodies, Some(request));
+                read.set_replaced(&turn, &opened.bodies.replaced(&turn));
             }
         }
         assert_eq!(rows(&mut read), rows(&mut live));

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::event::{Address, Envelope, ErrorRecord, MessageLog};
-use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState, summarize};
+use crate::event::{Address, Envelope, ErrorRecord, Role};
+use crate::session::{RunState, Session, Summary, TurnEntry, TurnState, summarize};
 use crate::tui::backend::{
     Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
 };
 use crate::workbench::Definitions;
+use crate::workbench::format::{plural, size};
 
 /// A line of the list.
 pub(super) fn summary(summary: Summary) -> SessionSummary {
@@ -37,17 +38,7 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
 
 /// A session with its turns in outline; the bodies stay in the file.
 pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
-    let mut skeleton = Skeleton::default();
-    let (mut definitions, mut replaced) = (Definitions::default(), HashMap::new());
-    for place in 0..session.len() {
-        if let Some(envelope) = session.event(place) {
-            skeleton.apply(place, &envelope);
-            let before = definitions.apply(&envelope);
-            if !before.is_empty() {
-                replaced.insert(envelope.address.clone(), before);
-            }
-        }
-    }
+    let skeleton = session.skeleton();
     let runs = skeleton.runs.iter().map(|run| {
         // Without turns, what follows its start stands where the run ends.
         let first = run.turns.first().map_or(run.events.start + 1, |turn| turn.events.start);
@@ -60,19 +51,17 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             address: run.address.clone(),
             events: run.events.clone(),
             head: of_run(run.events.start..first),
-            turns: run.turns.iter().map(|entry| turn(entry, &replaced)).collect(),
+            turns: run.turns.iter().map(turn).collect(),
             tail: of_run(last..run.events.end),
             last_ms: run.last_ms,
         }
     });
-    OpenSession {
-        runs: runs.collect(),
-        summary: summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) }),
-        bodies: Arc::new(Bodied { session, sent: OnceLock::new() }),
-    }
+    let runs = runs.collect();
+    let summary = summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) });
+    OpenSession { runs, summary, bodies: Arc::new(Bodied { session, replaced: OnceLock::new() }) }
 }
 
-fn turn(entry: &TurnEntry, replaced: &HashMap<Address, Vec<(String, String)>>) -> TurnOutline {
+fn turn(entry: &TurnEntry) -> TurnOutline {
     TurnOutline {
         address: entry.address.clone(),
         events: entry.events.clone(),
@@ -84,32 +73,53 @@ fn turn(entry: &TurnEntry, replaced: &HashMap<Address, Vec<(String, String)>>) -
         reason: entry.reason.clone(),
         elapsed_ms: entry.elapsed_ms(),
         tokens: entry.tokens,
-        replaced: replaced.get(&entry.address).cloned().unwrap_or_default(),
     }
 }
 
-/// Reads bodies on demand; the messages of each run are collected once, when the first request is asked for.
+/// Reads bodies on demand; what definitions replaced is collected once, when the first turn is read.
 struct Bodied {
     session: Session,
-    sent: OnceLock<HashMap<Address, MessageLog>>,
+    replaced: OnceLock<HashMap<Address, Vec<(String, String)>>>,
 }
 
-fn messages(session: &Session) -> HashMap<Address, MessageLog> {
-    let mut runs: HashMap<Address, MessageLog> = HashMap::new();
-    for envelope in session.events() {
-        runs.entry(envelope.run()).or_default().apply(&envelope);
+/// The values in short that each turn's definitions replaced. Only the lines that define something are read whole.
+fn replaced(session: &Session) -> HashMap<Address, Vec<(String, String)>> {
+    let mut places = Vec::new();
+    session.visit(|place, line| {
+        if matches!(&*line.k, "run.start" | "memory") {
+            places.push(place);
+        }
+    });
+    let (mut definitions, mut found) = (Definitions::default(), HashMap::new());
+    for envelope in places.into_iter().filter_map(|place| session.event(place)) {
+        let before = definitions.apply(&envelope);
+        if !before.is_empty() {
+            found.insert(envelope.address, before);
+        }
     }
-    runs
+    found
 }
+
+/// A larger request is not read whole: it would fill the memory for one card.
+const REQUEST_BYTES: u64 = 16_000_000;
 
 impl Bodies for Bodied {
+    fn replaced(&self, turn: &Address) -> Vec<(String, String)> {
+        self.replaced.get_or_init(|| replaced(&self.session)).get(turn).cloned().unwrap_or_default()
+    }
+
     fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
         Ok(places.filter_map(|place| self.session.event(place)).collect())
     }
 
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
-        let sent = self.sent.get_or_init(|| messages(&self.session));
-        let messages = sent.get(&turn.run_part()).and_then(|log| log.request(turn)).unwrap_or_default();
+        let Some((_, places)) = self.session.places_of_request(turn) else { return Ok(Vec::new()) };
+        let bytes = self.session.bytes_of(places.iter().copied());
+        if bytes > REQUEST_BYTES {
+            let text = format!("{} in {}: too large to show", plural(places.len() as u64, "event"), size(bytes));
+            return Ok(vec![SentMessage { role: Role::User, sections: vec![("omitted".to_owned(), text)] }]);
+        }
+        let messages = self.session.request(turn).unwrap_or_default();
         Ok(messages.into_iter().map(|message| SentMessage { role: message.role, sections: message.parts }).collect())
     }
 }

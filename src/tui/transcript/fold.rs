@@ -127,8 +127,13 @@ impl Transcript {
             event => self.turn_event(&turn, at, envelope.at_ms, event),
         }
         if !replaced.is_empty() {
-            self.cards_of(&turn).for_each(|card| card.replaced.clone_from(&replaced));
+            self.set_replaced(&turn, &replaced);
         }
+    }
+
+    /// The values in short that a turn's definitions replaced. A turn that was read alone does not know them by itself.
+    pub fn set_replaced(&mut self, turn: &Address, replaced: &[(String, String)]) {
+        self.cards_of(turn).for_each(|card| card.replaced = replaced.to_vec());
     }
 
     fn start_run(&mut self, at: &Address, start: &RunStart, at_ms: i64) {
@@ -160,7 +165,6 @@ impl Transcript {
     pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
         let Some(&TurnCells { base, after }) = self.turns.get(turn) else { return };
         let started_ms = events.first().map_or(0, |envelope| envelope.at_ms);
-        let replaced = self.outline_of(base + TURN).map(|outline| outline.replaced.clone()).unwrap_or_default();
         let part = |card: &Card| if let Card::Turn(card) = card { card.part } else { Part::Whole };
         let [request_card, reasoning, turn_card, feedback] = turn_cards(turn, started_ms, None);
         let behind = after.map(|_| turn_card.clone());
@@ -182,10 +186,7 @@ impl Transcript {
             self.cards_of(turn).for_each(|card| card.kind.clone_from(&start.kind));
         }
         let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
-        for card in self.cards_of(turn) {
-            card.last_ms = last_ms;
-            card.replaced.clone_from(&replaced);
-        }
+        self.cards_of(turn).for_each(|card| card.last_ms = last_ms);
         if let (Some(messages), Card::Request(card)) = (request, &mut self.cells[base + REQUEST].card) {
             card.sizes = card::sizes(&messages);
             card.messages = Messages::Read(messages);

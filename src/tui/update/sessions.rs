@@ -100,7 +100,10 @@ pub(super) fn turn_read(
 ) -> Vec<Effect> {
     if let Some(viewer) = model.sessions.viewer.as_mut().filter(|viewer| viewer.key.as_ref() == Some(session)) {
         match body {
-            Ok((events, request)) => viewer.transcript.read_turn(turn, &events, request),
+            Ok(body) => {
+                viewer.transcript.read_turn(turn, &body.events, body.request);
+                viewer.transcript.set_replaced(turn, &body.replaced);
+            }
             Err(error) => viewer.transcript.fail_turn(turn, &error.message),
         }
     }
