@@ -37,6 +37,8 @@ pub(super) struct Printer<W: Write> {
     /// The program of each turn that has not ended.
     programs: HashMap<Address, String>,
     definitions: Definitions,
+    /// Native calls of the reply were shown as they arrived.
+    calling: bool,
     in_reply: Option<(Address, u32, PartKind)>,
     at_line_start: bool,
     /// Columns before every line: agents below stand to the right of who called them.
@@ -60,6 +62,7 @@ impl<W: Write> Printer<W> {
             replies: HashMap::new(),
             programs: HashMap::new(),
             definitions: Definitions::default(),
+            calling: false,
             in_reply: None,
             at_line_start: true,
             indent: 0,
@@ -200,6 +203,7 @@ impl<W: Write> Printer<W> {
             }
             text.push_str(&part.text);
         }
+        self.calling |= part.kind == PartKind::Call;
         let bar = match part.kind {
             PartKind::Text => "  | ",
             PartKind::Reasoning => "  ~ ",
@@ -215,7 +219,9 @@ impl<W: Write> Printer<W> {
     }
 
     fn reply_end(&mut self, end: &ReplyEnd) {
-        for call in &end.calls {
+        // What was seen as it arrived is not told again.
+        let seen = std::mem::take(&mut self.calling);
+        for call in end.calls.iter().filter(|_| !seen) {
             self.line(&format!(
                 "  asks for {} {}",
                 call.name,

@@ -49,12 +49,12 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
-        (Some(session), Some(Reason::Suspended)) => {
+        (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
             tell(&format!("saved as {session}"));
             tell(&format!("answer with: ptc-workbench resume {session} --answer TEXT"));
         }
         (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
-        (None, Some(Reason::Suspended)) => {
+        (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
             tell("not saved: nobody can answer it any more (without --no-save it waits)")
         }
         _ => {}
