@@ -12,6 +12,7 @@ mod feed;
 pub mod format;
 mod gates;
 mod keys;
+pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
