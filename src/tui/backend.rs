@@ -275,6 +275,9 @@ pub trait Run: Send + Sync {
 
     /// Answers a question. Returns at once.
     fn answer(&self, question: &Address, text: String);
+
+    /// The person goes away: a run that asks waits for another time, in its session. Returns at once.
+    fn put_down(&self);
 }
 
 /// Why a file was not saved.
@@ -331,6 +334,9 @@ pub trait Backend: Send + Sync {
 
     /// A saved session.
     fn open(&self, session: &SessionKey) -> Result<OpenSession, ErrorRecord>;
+
+    /// Goes on with a session that waits for a person or broke off.
+    fn resume(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
 
     /// Replays a saved session in the background.
     fn replay(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;

@@ -42,6 +42,20 @@ pub(super) async fn perform(
         Effect::Answer(question, text) => {
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
         }
+        Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
+        Effect::Resume(key) => {
+            let handle = tokio::runtime::Handle::current();
+            work(driver, move || {
+                let _inside = handle.enter();
+                match backend.resume(&key) {
+                    Ok(run) => {
+                        let session = run.session();
+                        Done::Run(Slot::Workbench, run, Msg::WentOn(Ok(session)))
+                    }
+                    Err(error) => Done::Msg(Msg::WentOn(Err(error))),
+                }
+            });
+        }
         Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
         Effect::Open(key) => work(driver, move || match backend.open(&key) {
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),

@@ -46,6 +46,8 @@ pub enum Msg {
     Checked(u64, Vec<Diagnostic>, Box<Preview>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),
+    /// A session that waited or broke off goes on, or does not.
+    WentOn(Result<Option<String>, ErrorRecord>),
     /// A replay was started, or could not be.
     ReplayStarted(Result<(), ErrorRecord>),
     /// What a run told.
@@ -81,6 +83,10 @@ pub enum Effect {
     Cancel(Slot),
     /// Answer a question of the workbench's run.
     Answer(Address, String),
+    /// Leave a run that asks to wait for another time.
+    PutDown,
+    /// Go on with a session; answers [`Msg::WentOn`].
+    Resume(SessionKey),
     /// Read the list of sessions; answers [`Msg::Listed`].
     List,
     /// Open a session; answers [`Msg::Opened`].

@@ -36,6 +36,8 @@ impl Run for Fatal {
     fn cancel(&self) {}
 
     fn answer(&self, _: &Address, _: String) {}
+
+    fn put_down(&self) {}
 }
 
 /// Does nothing in an ordinary test run; in the process that [`a_panic_restores_the_terminal_and_keeps_the_edits`] starts,

@@ -59,6 +59,10 @@ impl Run for Told {
         self.tell(Happening::Ended(Ended::Run));
     }
 
+    fn put_down(&self) {
+        self.cancel();
+    }
+
     fn answer(&self, question: &Address, text: String) {
         self.answers.lock().unwrap().push((question.clone(), text));
     }
@@ -98,6 +102,10 @@ impl Backend for Fake {
     fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         Ok(self.fatal.clone().unwrap_or_else(|| self.run.clone()))
+    }
+
+    fn resume(&self, _: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        Ok(self.run.clone())
     }
 
     fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {

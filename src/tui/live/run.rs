@@ -1,6 +1,7 @@
 //! Runs and replays as the interface takes them.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
@@ -27,6 +28,8 @@ pub(super) struct LiveRun {
     desk: Arc<Desk>,
     /// A question that was taken from the desk and not told yet, and the one that waits for its answer.
     asked: Mutex<(bool, Option<Asked>)>,
+    /// Nobody is there any more: questions are not taken.
+    alone: AtomicBool,
     end: Arc<(Mutex<Option<Ended>>, Notify)>,
 }
 
@@ -55,6 +58,7 @@ impl LiveRun {
             stop: running.stop,
             desk,
             asked: Mutex::new((false, None)),
+            alone: AtomicBool::new(false),
             end,
         }
     }
@@ -92,7 +96,10 @@ impl Run for LiveRun {
             tokio::select! {
                 () = self.feed.changed() => {}
                 () = self.end.1.notified() => {}
-                question = self.desk.next(), if self.is_free() => *lock(&self.asked) = (true, question),
+                question = self.desk.next(), if self.is_free() => {
+                    // A question that is dropped says that nobody answers.
+                    *lock(&self.asked) = if self.alone.load(Ordering::SeqCst) { (false, None) } else { (true, question) };
+                }
             }
         }
         .boxed()
@@ -110,6 +117,11 @@ impl Run for LiveRun {
         {
             tracing::debug!(%question, "the run no longer waits for an answer");
         }
+    }
+
+    fn put_down(&self) {
+        self.alone.store(true, Ordering::SeqCst);
+        *lock(&self.asked) = (false, None);
     }
 }
 
@@ -186,6 +198,8 @@ impl Run for Replay {
     }
 
     fn answer(&self, _: &Address, _: String) {}
+
+    fn put_down(&self) {}
 }
 
 #[cfg(test)]

@@ -100,6 +100,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ListBottom => sessions::select(model, isize::MAX),
         Action::OpenSession => sessions::open(model),
         Action::Replay => sessions::replay(model),
+        Action::GoOn => sessions::go_on(model),
         Action::Filter => sessions::filter(model),
         Action::Reload => vec![Effect::List],
         Action::ReadUp => turn_pages(model, -1),
