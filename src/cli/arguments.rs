@@ -1,6 +1,8 @@
 //! The arguments of the program.
 
+mod case;
 mod compare;
+mod test;
 
 use std::path::PathBuf;
 
@@ -9,7 +11,9 @@ use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
 
+pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
+pub(super) use test::TestFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -80,6 +84,8 @@ pub enum Command {
     Replay(ReplayFlags),
     /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
     Compare(CompareFlags),
+    /// Run the cases of agents; exit code 1 when one does not pass
+    Test(TestFlags),
     /// List or show sessions
     Sessions {
         /// What to do with them
@@ -255,6 +261,8 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Make a case of a session: its inputs and its answer go into the agent file
+    Case(CaseFlags),
 }
 
 /// What can be done with a signature.

@@ -3,12 +3,14 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+mod case;
 pub mod comparison;
 mod definitions;
 mod desk;
 mod doctor;
 mod examples;
 mod feed;
+pub mod files;
 pub mod format;
 mod gates;
 mod keys;
@@ -22,12 +24,14 @@ mod run;
 mod saving;
 mod sessions;
 mod stages;
+pub mod suite;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};

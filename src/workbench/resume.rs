@@ -120,6 +120,12 @@ impl Workbench {
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let old =
             Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        // A pinned program knows no message: a model answers.
+        let asked = model.map_or_else(
+            || if old.program().is_some() { self.model_name(None, &old) } else { start.model.alias.clone() },
+            str::to_owned,
+        );
+        let old = old.without_program();
         // The message is no template, and it has no parameters.
         let agent =
             Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
@@ -129,8 +135,7 @@ impl Workbench {
         let carry = carry_of(&recording, &earlier)
             .await
             .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;
-        let choice = self.choose(model.unwrap_or(&start.model.alias))?;
-        let live = self.build_model(choice, Arc::clone(&person))?;
+        let live = self.build_model(self.choose(&asked)?, Arc::clone(&person))?;
         let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {

@@ -174,6 +174,13 @@ impl Agent {
         self
     }
 
+    /// The same agent without a pinned program: a model answers again.
+    #[must_use]
+    pub fn without_program(mut self) -> Self {
+        self.options.retain(|(name, _)| name != "program");
+        self
+    }
+
     /// The pinned program that answers in the place of a model.
     pub fn program(&self) -> Option<&str> {
         self.option("program").and_then(Json::as_str)
