@@ -55,7 +55,7 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
         }
         (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
-            tell("not saved: nobody can answer it any more (without --no-save it waits)")
+            tell("not saved: nobody can answer it any more (without --no-save it waits)");
         }
         _ => {}
     }

@@ -23,6 +23,7 @@ use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resum
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
+#[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
     StartError::Model { reason: Reason::SessionUnreadable, message: message.to_string() }
 }
@@ -83,18 +84,17 @@ impl Workbench {
                 events: &tee,
                 stop: task_stop.clone(),
             };
-            let step = match ended {
-                Some(step) => step,
-                None => {
-                    let earlier = match start.continues.as_deref().map(Address::from) {
-                        Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
-                        None => None,
-                    };
-                    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
-                    let input = Input { continues: earlier, ..input_of(&run, &start) };
-                    let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
-                    if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
-                }
+            let step = if let Some(step) = ended {
+                step
+            } else {
+                let earlier = match start.continues.as_deref().map(Address::from) {
+                    Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
+                    None => None,
+                };
+                let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
+                let input = Input { continues: earlier, ..input_of(&run, &start) };
+                let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
+                if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
             };
             let step = follow(step, &later, next, &ports).await;
             Step { session: Some(task_id), ..step }

@@ -194,10 +194,8 @@ fn close(model: &mut Model) -> Vec<Effect> {
         }
         Screen::Workbench if model.workbench.running() => run::stop(model),
         Screen::Workbench => {
-            if !model.wide() {
-                if model.workbench.focus == Pane::Run {
-                    model.workbench.focus = model.workbench.home();
-                }
+            if !model.wide() && model.workbench.focus == Pane::Run {
+                model.workbench.focus = model.workbench.home();
             }
             Vec::new()
         }
