@@ -125,6 +125,11 @@ fn tell(text: &str) {
     _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
+/// How a run that waits is gone on with, on stderr.
+pub fn tell_waiting(session: &str) {
+    tell(&safe_line(&format!("answer with: ptc-workbench resume {session} --answer TEXT")));
+}
+
 /// An error on stderr, made safe.
 pub fn tell_error(text: &str) {
     tell(&format!("error: {}", safe(text)));

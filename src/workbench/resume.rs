@@ -25,6 +25,7 @@ use crate::replay::{
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
+#[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
     StartError::Model { reason: Reason::SessionUnreadable, message: message.to_string() }
 }
@@ -83,18 +84,17 @@ impl Workbench {
                 events: &tee,
                 stop: task_stop.clone(),
             };
-            let step = match ended {
-                Some(step) => step,
-                None => {
-                    let earlier = match start.continues.as_deref().map(Address::from) {
-                        Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
-                        None => None,
-                    };
-                    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
-                    let input = Input { continues: earlier, ..input_of(&run, &start) };
-                    let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
-                    if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
-                }
+            let step = if let Some(step) = ended {
+                step
+            } else {
+                let earlier = match start.continues.as_deref().map(Address::from) {
+                    Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
+                    None => None,
+                };
+                let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
+                let input = Input { continues: earlier, ..input_of(&run, &start) };
+                let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
+                if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
             };
             let step = follow(step, &later, next, &ports).await;
             Step { session: Some(task_id), ..step }
@@ -145,6 +145,12 @@ impl Workbench {
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let old =
             Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        // A pinned program knows no message: a model answers.
+        let asked = model.map_or_else(
+            || if old.program().is_some() { self.model_name(None, &old) } else { start.model.alias.clone() },
+            str::to_owned,
+        );
+        let old = old.without_program();
         // The message is no template, and it has no parameters.
         let agent =
             Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
@@ -154,8 +160,7 @@ impl Workbench {
         let carry = carry_of(&recording, &earlier)
             .await
             .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;
-        let choice = self.choose(model.unwrap_or(&start.model.alias))?;
-        let live = self.build_model(choice, Arc::clone(&person))?;
+        let live = self.build_model(self.choose(&asked)?, Arc::clone(&person))?;
         let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
