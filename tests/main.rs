@@ -12,6 +12,7 @@ mod engine;
 mod export;
 mod library;
 mod lisp;
+mod matrix;
 mod openai;
 mod pages;
 mod pty;

@@ -25,9 +25,21 @@ pub struct Header {
     /// The session whose events this one starts with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+    /// The comparison that the session is a trial of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
     /// The file of another program that this was made from. It is to be looked at: it cannot be replayed, resumed or continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+/// Which trial a session is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Id of the matrix.
+    pub id: String,
+    /// Its cell, in words.
+    pub cell: String,
 }
 
 /// Where an imported session comes from.
@@ -71,6 +83,7 @@ impl Header {
             created_ms,
             program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),
             parent: None,
+            group: None,
             imported: None,
         }
     }

@@ -1,0 +1,266 @@
+//! How far a matrix is: a fold over what happens in it, which screens and the progress line read.
+//!
+//! In: [`MatrixEvent`]s in any order. Out: what is done, what runs, what is missing. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::meter::Measures;
+use super::plan::MatrixPlan;
+use super::report::{CellReport, report};
+use crate::event::Kept;
+
+/// Which trial: the cell's place in the plan, and the trial's number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrialKey {
+    /// Place of the cell in the plan.
+    pub cell: usize,
+    /// From 1.
+    pub trial: u32,
+}
+
+/// How a trial came out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// An answer, as text that equal answers share.
+    Answer(Kept),
+    /// A failure: its stable reason.
+    Fail(String),
+}
+
+/// A finished trial, as it stands in the matrix's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Place of its cell in the plan.
+    pub cell: usize,
+    /// Its number, from 1.
+    pub trial: u32,
+    /// Its session's id.
+    pub session: String,
+    /// Did it pass?
+    pub passed: bool,
+    /// Why not, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// What it cost.
+    pub measures: Measures,
+}
+
+impl Trial {
+    /// Which one it is.
+    pub fn key(&self) -> TrialKey {
+        TrialKey { cell: self.cell, trial: self.trial }
+    }
+}
+
+/// What happens in a matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MatrixEvent {
+    /// A trial began.
+    Started {
+        /// Which.
+        key: TrialKey,
+        /// Its session's id.
+        session: String,
+    },
+    /// A turn of it began.
+    Turn {
+        /// Which trial.
+        key: TrialKey,
+        /// From 1; the root run's.
+        turn: u32,
+    },
+    /// It ended and is written down.
+    Finished(Box<Trial>),
+    /// It was stopped and counts as not run.
+    Stopped(TrialKey),
+    /// It could not be tried (no answer from the model, say): that says nothing about the agent. It counts as not run.
+    Untried {
+        /// Which.
+        key: TrialKey,
+        /// Why, in words.
+        why: String,
+    },
+}
+
+/// A trial that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningTrial {
+    /// Its session's id.
+    pub session: String,
+    /// Its turn, from 1; 0 before the first.
+    pub turn: u32,
+}
+
+/// How far a matrix is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatrixState {
+    /// Its plan.
+    pub plan: MatrixPlan,
+    finished: BTreeMap<TrialKey, Trial>,
+    running: BTreeMap<TrialKey, RunningTrial>,
+    untried: BTreeMap<TrialKey, String>,
+}
+
+impl MatrixState {
+    /// A matrix of which these trials are finished. Of two lines about one trial the first counts; trials that the plan does not know
+    /// are left out.
+    pub fn new(plan: MatrixPlan, finished: impl IntoIterator<Item = Trial>) -> Self {
+        let mut state = Self { plan, finished: BTreeMap::new(), running: BTreeMap::new(), untried: BTreeMap::new() };
+        for trial in finished {
+            if state.plan.has(trial.key()) {
+                state.finished.entry(trial.key()).or_insert(trial);
+            }
+        }
+        state
+    }
+
+    /// Takes what happened.
+    pub fn apply(&mut self, event: &MatrixEvent) {
+        match event {
+            MatrixEvent::Started { key, session } => {
+                self.running.insert(*key, RunningTrial { session: session.clone(), turn: 0 });
+            }
+            MatrixEvent::Turn { key, turn } => {
+                if let Some(running) = self.running.get_mut(key) {
+                    running.turn = *turn;
+                }
+            }
+            MatrixEvent::Finished(trial) => {
+                self.running.remove(&trial.key());
+                self.finished.entry(trial.key()).or_insert_with(|| (**trial).clone());
+            }
+            MatrixEvent::Stopped(key) => {
+                self.running.remove(key);
+            }
+            MatrixEvent::Untried { key, why } => {
+                self.running.remove(key);
+                self.untried.insert(*key, why.clone());
+            }
+        }
+    }
+
+    /// Trials in all.
+    pub fn total(&self) -> usize {
+        self.plan.trials().count()
+    }
+
+    /// Trials that are finished.
+    pub fn done(&self) -> usize {
+        self.finished.len()
+    }
+
+    /// Finished trials that did not pass.
+    pub fn failed(&self) -> usize {
+        self.finished.values().filter(|trial| !trial.passed).count()
+    }
+
+    /// The trials that run, in the order of the plan.
+    pub fn running(&self) -> &BTreeMap<TrialKey, RunningTrial> {
+        &self.running
+    }
+
+    /// The trials that could not be tried, and why.
+    pub fn untried(&self) -> &BTreeMap<TrialKey, String> {
+        &self.untried
+    }
+
+    /// Has every trial of the plan ended with a verdict?
+    pub fn is_complete(&self) -> bool {
+        self.done() == self.total()
+    }
+
+    /// The trials that were not begun: first trials of all cells, then second ones, so that a matrix that is stopped
+    /// early has looked at everything.
+    pub fn missing(&self) -> Vec<TrialKey> {
+        let open = |key: &TrialKey| {
+            !(self.finished.contains_key(key) || self.running.contains_key(key) || self.untried.contains_key(key))
+        };
+        let mut missing: Vec<_> = self.plan.trials().filter(open).collect();
+        missing.sort_by_key(|key| (key.trial, key.cell));
+        missing
+    }
+
+    /// The finished trials of a cell, in order.
+    pub fn trials_of(&self, cell: usize) -> impl Iterator<Item = &Trial> {
+        self.finished.range(TrialKey { cell, trial: 0 }..TrialKey { cell: cell + 1, trial: 0 }).map(|(_, trial)| trial)
+    }
+
+    /// What every cell says so far, in the order of the plan.
+    pub fn reports(&self) -> Vec<CellReport> {
+        self.plan.cells.iter().enumerate().map(|(place, cell)| report(cell, self.trials_of(place))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::matrix::Cell;
+
+    fn plan() -> MatrixPlan {
+        let cell = |mode: &str, unfit: Option<&str>| Cell {
+            agent: "a".to_owned(),
+            mode: mode.to_owned(),
+            model: "demo".to_owned(),
+            case: None,
+            unfit: unfit.map(ToOwned::to_owned),
+        };
+        let cells = vec![cell("json", None), cell("text", Some("no")), cell("ptc_lisp", None)];
+        MatrixPlan { agents: Vec::new(), trials: 2, seed: 0, cells }
+    }
+
+    fn key(cell: usize, trial: u32) -> TrialKey {
+        TrialKey { cell, trial }
+    }
+
+    fn ended(cell: usize, trial: u32, passed: bool) -> Trial {
+        let outcome = Outcome::Answer(Kept::Whole("1".to_owned()));
+        Trial {
+            cell,
+            trial,
+            session: format!("s{cell}{trial}"),
+            passed,
+            why: None,
+            outcome,
+            measures: Measures::default(),
+        }
+    }
+
+    #[test]
+    fn first_trials_of_all_cells_come_first() {
+        let mut state = MatrixState::new(plan(), [ended(2, 1, true)]);
+        assert_eq!(state.missing(), [key(0, 1), key(0, 2), key(2, 2)]);
+        assert_eq!((state.total(), state.done(), state.failed()), (4, 1, 0));
+        state.apply(&MatrixEvent::Started { key: key(0, 1), session: "s".to_owned() });
+        state.apply(&MatrixEvent::Turn { key: key(0, 1), turn: 3 });
+        assert_eq!(state.running()[&key(0, 1)].turn, 3);
+        assert_eq!(state.missing(), [key(0, 2), key(2, 2)]);
+        state.apply(&MatrixEvent::Stopped(key(0, 1)));
+        assert_eq!(state.missing(), [key(0, 1), key(0, 2), key(2, 2)]);
+    }
+
+    #[test]
+    fn what_could_not_be_tried_is_neither_done_nor_missing() {
+        let mut state = MatrixState::new(plan(), []);
+        state.apply(&MatrixEvent::Untried { key: key(0, 1), why: "no key".to_owned() });
+        for (cell, trial) in [(0, 2), (2, 1), (2, 2)] {
+            state.apply(&MatrixEvent::Finished(Box::new(ended(cell, trial, cell == 0))));
+        }
+        assert_eq!((state.missing().len(), state.done(), state.failed(), state.is_complete()), (0, 3, 2, false));
+        assert_eq!(state.untried()[&key(0, 1)], "no key");
+    }
+
+    #[test]
+    fn of_two_ends_the_first_counts_and_strangers_are_left_out() {
+        let lines = [ended(0, 1, true), ended(0, 1, false), ended(1, 1, true), ended(9, 1, true), ended(0, 3, true)];
+        let mut state = MatrixState::new(plan(), lines);
+        state.apply(&MatrixEvent::Finished(Box::new(ended(0, 1, false))));
+        assert_eq!((state.done(), state.failed()), (1, 0));
+        let reports = state.reports();
+        assert_eq!(reports.iter().map(|report| report.trials).collect::<Vec<_>>(), [1, 0, 0]);
+    }
+}
