@@ -1,4 +1,4 @@
-//! `test`: the cases of agents, with a summary, JSON and JUnit XML.
+//! `test`: the cases of agents, with a summary, JSON and `JUnit` XML.
 
 use std::path::Path;
 

@@ -236,9 +236,8 @@ impl Session {
     /// Where the last `turn.end` stands, in bytes from the start of the file.
     pub(super) fn last_turn_end(&self) -> Option<u64> {
         let ends_turn = |place: &usize| {
-            self.line(*place).is_some_and(|text| {
-                serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end")
-            })
+            self.line(*place)
+                .is_some_and(|text| serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end"))
         };
         (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
     }

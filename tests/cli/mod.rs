@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod compare;
 mod context;
 mod documents;
 mod faults;
@@ -11,3 +12,4 @@ mod run;
 mod safety;
 mod signals;
 mod suspension;
+mod test;
