@@ -8,7 +8,7 @@ use ptc_core::value::json::Node;
 use super::arguments::TestFlags;
 use super::json::printable;
 use super::run::stop_on_signal;
-use super::source::{mode_named, place};
+use super::source::{self, place};
 use super::{UsageError, agent_source, exit, out, safe, safe_line, tell};
 use crate::agent::Verdict;
 use crate::port::Stop;
@@ -60,7 +60,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
 
 fn agent(name: &str, mode: Option<&str>) -> Result<SuiteAgent, UsageError> {
     let agent = agent_source(name)?;
-    let mode = mode.map(mode_named).transpose()?;
+    let mode = mode.map(source::mode).transpose()?;
     let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
     SuiteAgent::new(name, &agent, mode, folder).map_err(|findings| {
         let lines: Vec<_> =

@@ -13,6 +13,7 @@ pub mod files;
 pub mod format;
 mod gates;
 mod keys;
+pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
