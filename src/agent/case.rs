@@ -37,8 +37,8 @@ const UNTRIED: [Reason; 16] = [
     Reason::InternalError,
 ];
 
-/// One case.
-#[derive(Debug, Clone)]
+/// One case; by default one that expects only an answer.
+#[derive(Debug, Clone, Default)]
 pub struct Case {
     /// Its name, the only one of the agent.
     pub name: String,
@@ -150,7 +150,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Vec<Case>, Problem> {
 }
 
 fn case(entry: &Entry<'_>) -> Result<Case, Problem> {
-    let mut case = Case { name: String::new(), context: None, expect: None, cassette: None, lenient: false };
+    let mut case = Case::default();
     for entry in entry.entries()? {
         match entry.key {
             "name" => case.name = entry.words()?,

@@ -43,7 +43,7 @@ impl Workbench {
             ..SuiteReport::default()
         };
         let mut ended =
-            stream::iter(due(suite)).map(|due| self.trial(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
+            stream::iter(due(suite)).map(|due| self.try_case(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
         while let Some((due, trial)) = ended.next().await {
             let Some(trial) = trial else {
                 report.stopped = true;
@@ -78,7 +78,7 @@ impl Workbench {
     }
 
     /// Runs one; `None` when it was stopped.
-    async fn trial(&self, suite: &Suite, due: Due, stop: &Stop) -> (Due, Option<TrialReport>) {
+    async fn try_case(&self, suite: &Suite, due: Due, stop: &Stop) -> (Due, Option<TrialReport>) {
         if stop.reason().is_some() {
             return (due, None);
         }
