@@ -67,3 +67,15 @@ fn holds(file: &str) {
 fn the_page_about_modes_shows_what_its_commands_print() {
     holds("docs/modes.md");
 }
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_testing_shows_what_its_commands_print() {
+    holds("docs/testing.md");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_comparing_shows_what_its_commands_print() {
+    holds("docs/compare.md");
+}
