@@ -13,6 +13,7 @@ use super::{UsageError, agent_source, exit, out, safe, safe_line, tell};
 use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
+use crate::workbench::files::write_whole_in_folder;
 use crate::workbench::format::{duration, plural};
 use crate::workbench::suite::{AgentReport, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
@@ -43,7 +44,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     if let Some(file) = &flags.junit {
         let page =
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
-        std::fs::write(file, page)
+        write_whole_in_folder(file, page.as_bytes())
             .map_err(|error| UsageError(format!("{} cannot be written: {error}", file.display())))?;
     }
     if flags.json {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::value::Json;
 
 use super::Workbench;
-use super::files::write_whole;
+use super::files::write_whole_in_folder;
 use crate::agent::{Agent, Bundled, Case, Expect};
 use crate::event::{Address, Event, RunEnd, RunStart};
 use crate::replay::{Recording, cassette};
@@ -93,7 +93,7 @@ impl Workbench {
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
         }
-        write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        write_whole_in_folder(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
     }
 }
@@ -205,10 +205,7 @@ fn copy(session: &Session, file: &Path) -> io::Result<()> {
     if file.exists() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
     }
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    write_whole(file, &session.whole_lines()?)
+    write_whole_in_folder(file, &session.whole_lines()?)
 }
 
 #[cfg(test)]

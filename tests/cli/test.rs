@@ -1,4 +1,4 @@
-//! `test` and `sessions case` as a script sees them: verdicts, JUnit XML, cases and cassettes made of sessions.
+//! `test` and `sessions case` as a script sees them: verdicts, `JUnit` XML, cases and cassettes made of sessions.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -65,7 +65,7 @@ fn parsed(xml: &str) -> Element {
                 open.last_mut().unwrap().children.push(done);
             }
             Event::Text(text) => open.last_mut().unwrap().text.push_str(&text),
-            Event::GeneralRef(name) => open.last_mut().unwrap().text.push_str(&format!("&{};", &*name)),
+            Event::GeneralRef(name) => open.last_mut().unwrap().text.extend(["&", &*name, ";"]),
             Event::Eof => break,
             _ => {}
         }
@@ -74,7 +74,7 @@ fn parsed(xml: &str) -> Element {
     open.remove(0).children.remove(0)
 }
 
-/// Fails unless the document keeps the rules of the JUnit schema that CI systems read.
+/// Fails unless the document keeps the rules of the `JUnit` schema that CI systems read.
 fn is_junit(xml: &str) -> Element {
     let root = parsed(xml);
     let is_time =
