@@ -15,7 +15,7 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     let spec = RerunSpec {
         from: flags.from.clone(),
         model: flags.model.clone(),
-        mode: flags.mode.as_deref().map(source::mode_named).transpose()?,
+        mode: flags.mode.as_deref().map(source::mode).transpose()?,
         agent: flags.agent.as_deref().map(agent_source).transpose()?,
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };
