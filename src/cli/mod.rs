@@ -21,6 +21,7 @@ mod screenshot;
 mod sessions;
 mod signature;
 mod source;
+mod test;
 mod tools;
 
 use std::io::{IsTerminal as _, Write};
@@ -68,6 +69,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Exec(flags) => proceed::exec(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
+        Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),

@@ -10,6 +10,7 @@ mod list;
 mod marks;
 mod read;
 mod record;
+mod recover;
 mod skeleton;
 
 pub use header::{Group, Header, Parent, SessionId};
@@ -18,4 +19,5 @@ pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Keeping, Recorder, RecorderError};
+pub use recover::{Recovered, recover};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};
