@@ -48,7 +48,8 @@ fn what_got_worse_is_told_and_ends_with_1() {
 #[test]
 fn other_answers_are_told_and_are_no_regression() {
     let program = Program::new();
-    program.file("b.toml", "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\nsignature = \"{n :int}\"\n");
+    let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\n";
+    program.file("b.toml", format!("{agent}signature = \"{{a :float, b :float, c :enum[x y z], d :enum[x y z]}}\"\n"));
     let compare = |more: &[&str]| program.run(["compare", "b.toml", "--modes", "json"].iter().chain(more));
     compare(&["--save-baseline", "base.json"]).exits(0);
     let other = compare(&["--baseline", "base.json", "--seed", "1"]);
