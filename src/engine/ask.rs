@@ -193,6 +193,7 @@ impl Cycle<'_> {
                     finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
                     usage: reply.usage,
                     calls: reply.calls.clone(),
+                    opaque: reply.opaque.clone(),
                     model: reply.model.clone(),
                     structured_by: reply.structured_by,
                     requests: reply.requests,

@@ -9,7 +9,7 @@ use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
 use crate::config::{ConfigError, HttpModel, ModelChoice};
-use crate::model::{FAULTS, HumanModel, Model, ModelError, OpenAi, Sample};
+use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample};
 use crate::port::Human;
 use crate::replay::{Recorded, Recording};
 
@@ -120,9 +120,6 @@ impl Workbench {
     fn line(&self, name: &str, provider: &str, id: &str) -> ModelLine {
         let found = self.config.provider(provider);
         let (state, note) = match found {
-            Some(found) if !found.kind.is_built() => {
-                (ModelState::NotBuilt, format!("protocol {} is not in this build", found.kind.name()))
-            }
             Some(found) => match found.key.as_ref().map(|key| (key.name(), key.read().is_ok())) {
                 Some((key, true)) => (ModelState::Ready, format!("{key} is set")),
                 Some((key, false)) => (ModelState::NoKey, format!("{key} is missing")),
@@ -145,8 +142,8 @@ impl Workbench {
 }
 
 /// The adapter for a provider's model; its key is not looked at.
-pub(super) fn http(model: HttpModel) -> Result<OpenAi, StartError> {
-    OpenAi::new(model.into()).map_err(unusable_model)
+pub(super) fn http(model: HttpModel) -> Result<Adapter, StartError> {
+    Adapter::new(model.into()).map_err(unusable_model)
 }
 
 fn unusable_model(error: ModelError) -> StartError {
