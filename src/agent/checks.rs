@@ -28,6 +28,7 @@ pub(super) fn check(agent: &Agent) -> Checked {
     check_mode(agent, &mut checked.findings);
     check_limits(agent, &mut checked.findings);
     check_names(agent, &mut checked.findings);
+    checked.findings.extend(agent.cases().err());
     checked.template = read_template(agent, &mut checked.findings);
     checked.signature = read_signature(agent, &mut checked.findings);
     checked.schema = read_schema(agent, &mut checked.findings);

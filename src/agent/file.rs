@@ -13,6 +13,7 @@ use super::inline::Source;
 use super::keys::{ROWS, Target, apply};
 use super::{Agent, Diagnostic, Mode};
 use crate::config::document::{self, Entry, FileError, Problems};
+use crate::event::{AgentRecord, hex_sha};
 
 impl Agent {
     /// Reads an agent file. `@file` in it starts from its folder.
@@ -69,6 +70,12 @@ impl Agent {
         if diagnostics.is_empty() { Ok(target.agent) } else { Err(diagnostics) }
     }
 
+    /// What a session keeps of it.
+    pub fn record(&self) -> AgentRecord {
+        let toml = self.to_toml();
+        AgentRecord { name: self.name.clone(), sha: hex_sha(toml.as_bytes()), toml }
+    }
+
     /// The definition as an agent file. Reading it gives an equal agent; the same agent gives the same text.
     pub fn to_toml(&self) -> String {
         write(self, |_| true)
@@ -108,12 +115,13 @@ pub(super) fn read_from(base: Agent, text: &str, source: &Source, problems: &mut
     target.agent
 }
 
-/// The keys that `wanted` names as TOML: single values first, then a section per table.
+/// The keys that `wanted` names as TOML: single values first, then a section per table, lists of tables last.
 pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
     let known = ROWS.iter().filter_map(|row| Some((row.name, (row.write)(agent)?)));
     let options = agent.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     let (tables, values): (Vec<_>, Vec<_>) =
         known.chain(options).filter(|(name, _)| wanted(name)).partition(|(_, value)| is_section(value));
+    let (lists, values): (Vec<_>, Vec<_>) = values.into_iter().partition(|(name, value)| is_sections(name, value));
     let mut out = String::new();
     for (name, value) in values {
         line(&mut out, name, &value);
@@ -128,7 +136,17 @@ pub(super) fn write(agent: &Agent, wanted: fn(&str) -> bool) -> String {
             _ => section(&mut out, name, &table),
         }
     }
+    for (name, list) in lists {
+        for table in list.items().unwrap_or_default() {
+            section(&mut out, &format!("[{name}]"), table);
+        }
+    }
     out
+}
+
+/// Is it a list of tables that TOML can say, and that people write as `[[name]]`?
+fn is_sections(name: &str, value: &Json) -> bool {
+    name == "cases" && value.items().is_some_and(|items| !items.is_empty() && items.iter().all(is_section))
 }
 
 /// Is it a table that TOML can say?

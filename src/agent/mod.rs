@@ -5,6 +5,7 @@
 
 mod builder;
 mod bundled;
+mod case;
 mod checks;
 mod context;
 mod delegate;
@@ -13,6 +14,7 @@ mod draft;
 mod file;
 mod fold;
 mod inline;
+mod key;
 mod keys;
 mod mode;
 mod plan;
@@ -27,6 +29,7 @@ use ptc_core::value::Json;
 
 pub use builder::Builder;
 pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
+pub use case::{Case, Expect, Mismatch, Verdict};
 pub use context::Context;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};

@@ -2,7 +2,7 @@
 //!
 //! In: the file's text as it was read, the agent as it is now. Out: the file's new text. It must never lose a comment.
 
-use toml_edit::{DocumentMut, Item, Table, TableLike};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
 
 use super::Agent;
 
@@ -54,7 +54,58 @@ fn change(text: &mut dyn TableLike, before: &dyn TableLike, after: &dyn TableLik
             change(written, was, now);
             continue;
         }
+        if let (Some(Item::ArrayOfTables(was)), Item::ArrayOfTables(now)) = (was, now)
+            && text.get_mut(key).is_some_and(|written| change_list(written, was, now))
+        {
+            continue;
+        }
         put(text, key, now);
+    }
+}
+
+/// The same for a list of tables, however it is written: those at the same place are changed, the rest is added or removed.
+/// `false`: it is written in a way that cannot be changed.
+fn change_list(written: &mut Item, was: &ArrayOfTables, now: &ArrayOfTables) -> bool {
+    let pairs = now.iter().enumerate();
+    match written {
+        Item::ArrayOfTables(tables) if tables.len() == was.len() => {
+            for (place, now) in pairs {
+                match (tables.get_mut(place), was.get(place)) {
+                    (Some(table), Some(was)) => change(table, was, now),
+                    _ => {
+                        let mut table = now.clone();
+                        unplaced(&mut table);
+                        table.decor_mut().set_prefix("\n");
+                        tables.push(table);
+                    }
+                }
+            }
+            (now.len()..was.len()).rev().for_each(|place| drop(tables.remove(place)));
+            true
+        }
+        Item::Value(Value::Array(list)) if list.len() == was.len() => {
+            for (place, now) in pairs {
+                match (list.get_mut(place).and_then(Value::as_inline_table_mut), was.get(place)) {
+                    (Some(table), Some(was)) => change(table, was, now),
+                    _ => push(list, now.clone().into_inline_table().into()),
+                }
+            }
+            (now.len()..was.len()).rev().for_each(|place| drop(list.remove(place)));
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Adds an item on a line of its own where each of the others has one; a comment behind the last of them stays there.
+fn push(list: &mut Array, mut item: Value) {
+    let behind = list.trailing().as_str().unwrap_or_default().to_owned();
+    if behind.contains('\n') {
+        item.decor_mut().set_prefix(format!("{}\n  ", behind.trim_end()));
+        list.set_trailing("\n");
+        list.push_formatted(item);
+    } else {
+        list.push(item);
     }
 }
 

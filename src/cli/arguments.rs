@@ -1,5 +1,7 @@
 //! The arguments of the program.
 
+mod compare;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
@@ -7,11 +9,13 @@ use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
 
+pub(super) use compare::CompareFlags;
+
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
 #[command(name = "ptc-workbench", version)]
 pub struct Arguments {
-    /// An agent file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
+    /// An agent file, a pipeline file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,
     /// Configuration file
     #[arg(long, global = true, value_name = "FILE")]
@@ -19,6 +23,9 @@ pub struct Arguments {
     /// Folder of the sessions
     #[arg(long, global = true, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
+    /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
+    #[arg(long, global = true, value_name = "DIR")]
+    pub spare_sessions: Option<PathBuf>,
     /// Linear output: words instead of marks, no drawing
     #[arg(long, global = true)]
     pub plain: bool,
@@ -71,6 +78,8 @@ pub enum Command {
     Exec(ExecFlags),
     /// Replay a session without a model; the first difference is told and ends with exit code 3
     Replay(ReplayFlags),
+    /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
+    Compare(CompareFlags),
     /// List or show sessions
     Sessions {
         /// What to do with them

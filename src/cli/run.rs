@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::arguments::{AgentFlags, RunFlags};
+use super::arguments::RunFlags;
 use super::keyboard;
 use super::printer::Printer;
-use super::source::{described, in_file, place};
+use super::source::{described, first_step, in_file, pipeline_of, place};
 use super::{UsageError, exit, json, out, safe, tell};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
-use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, StartError, Workbench};
+use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    if let Some(pipeline) = pipeline(&flags.agent)? {
+    if let Some(pipeline) = pipeline_of(&flags.agent)? {
         return run_pipeline(pipeline, flags, plain, workbench).await;
     }
     let (agent, context) = described(&flags.agent)?;
@@ -39,8 +39,9 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
 
 /// Tells a run as it happens, then its answer or its Step as JSON; the exit code.
 pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bool) -> Result<u8, UsageError> {
-    let session = running.session.clone();
+    let (session, saving) = (running.session.clone(), running.saving.clone());
     let step = watch(running, desk, plain).await?;
+    let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     if as_json {
         out(&json::printable(&json::step(&step)));
     } else if let Some(answer) = &step.answer {
@@ -48,27 +49,22 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
-        (Some(session), _) => tell(&format!("saved as {session}")),
-        (None, _) => {}
+        (Some(session), Some(Reason::Suspended)) => {
+            tell(&format!("saved as {session}"));
+            tell(&format!("answer with: ptc-workbench resume {session} --answer TEXT"));
+        }
+        (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
+        (None, Some(Reason::Suspended)) => {
+            tell("not saved: nobody can answer it any more (without --no-save it waits)")
+        }
+        _ => {}
     }
-    Ok(code(&step))
-}
-
-/// The pipeline that the flags name: a file that is one, or an example.
-fn pipeline(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
-    let Some(name) = flags.agent.as_deref() else { return Ok(None) };
-    let path = std::path::Path::new(name);
-    let pipeline = if path.is_file() {
-        Pipeline::read(path)?
-    } else if path.exists() {
-        None
-    } else {
-        Pipeline::bundled(name)?
-    };
-    if pipeline.is_some() && flags.mode.is_some() {
-        return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
+    if !matches!(settled, Settled::Whole) {
+        tell(&format!("warning: {}", safe(&settled.to_string())));
     }
-    Ok(pipeline)
+    // An answer whose session is lost is no success for a script.
+    let lost = matches!(settled, Settled::Partly { .. });
+    Ok(if lost && step.fail.is_none() { exit::USAGE } else { code(&step) })
 }
 
 async fn run_pipeline(
@@ -77,7 +73,7 @@ async fn run_pipeline(
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    let first = pipeline.steps.first().cloned().ok_or_else(|| UsageError("the pipeline has no steps".to_owned()))?;
+    let first = first_step(&pipeline)?.clone();
     let context = super::context::context(&flags.agent, &first)?;
     let desk = Arc::new(Desk::default());
     let spec = PipelineSpec {
@@ -91,6 +87,9 @@ async fn run_pipeline(
         StartError::Agent(findings) => in_file(&flags.agent, &first, &findings),
         other => UsageError(other.to_string()),
     })?;
+    for warning in &running.warnings {
+        tell(&safe(&format!("warning: {}", warning.message)));
+    }
     told(running, &desk, flags.json, plain).await
 }
 

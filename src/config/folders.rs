@@ -13,6 +13,8 @@ pub struct Folders {
     pub drafts_dir: PathBuf,
     /// Log files.
     pub logs_dir: PathBuf,
+    /// Where a session goes that can no longer be written where it began.
+    pub spare_dir: PathBuf,
 }
 
 impl Folders {
@@ -26,9 +28,21 @@ impl Folders {
         Self::at(config, &data, sessions)
     }
 
+    /// The same with another folder for sessions that can no longer be written where they began.
+    #[must_use]
+    pub fn with_spare(self, spare: Option<&Path>) -> Self {
+        Self { spare_dir: spare.map_or(self.spare_dir, Path::to_owned), ..self }
+    }
+
     /// The same below given folders.
     pub fn at(config_dir: PathBuf, data_dir: &Path, sessions: Option<&Path>) -> Self {
         let sessions_dir = sessions.map_or_else(|| data_dir.join("sessions"), Path::to_owned);
-        Self { config_dir, drafts_dir: sessions_dir.join("drafts"), sessions_dir, logs_dir: data_dir.join("logs") }
+        Self {
+            config_dir,
+            drafts_dir: sessions_dir.join("drafts"),
+            sessions_dir,
+            logs_dir: data_dir.join("logs"),
+            spare_dir: std::env::temp_dir().join("ptc-workbench-sessions"),
+        }
     }
 }

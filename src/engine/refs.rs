@@ -2,18 +2,13 @@
 //!
 //! In: the plan's refs and the answer. Out: their values, or which of them are missing. Source: agent contract §25, decisions K.
 
-use std::sync::atomic::AtomicBool;
-
-use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{Input as Program, Signal, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::underscored;
 use ptc_core::value::{Bounds, Json, Value};
 
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
-use crate::program::{self, NoTools, Setting};
+use crate::program::expression;
 use crate::prompt::refs as texts;
 
 /// What became of the refs.
@@ -110,20 +105,9 @@ fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
 }
 
 /// A PTC-Lisp expression over `result`; nil when it fails.
-async fn evaluate(expression: &str, result: &Value) -> Value {
-    let source = format!("(let [result data/result] {expression})");
-    let context = Value::map(vec![(Value::str("result"), result.clone())]);
-    let task = tokio::task::spawn_blocking(move || {
-        let limits = Limits::default();
-        let input = Program { context: &context, ..Program::new(&source, &limits) };
-        let stop = AtomicBool::new(false);
-        let most = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
-        let setting = Setting { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
-        match program::run(&input, &setting).result {
-            Ok((Signal::Value | Signal::Return, value)) => boundary::externalize(&value).0,
-            Ok((Signal::Fail, _)) | Err(_) => Value::Nil,
-        }
-    });
+async fn evaluate(source: &str, result: &Value) -> Value {
+    let (source, result) = (source.to_owned(), result.clone());
+    let task = tokio::task::spawn_blocking(move || expression::evaluate(&source, &result).unwrap_or_default());
     task.await.unwrap_or_default()
 }
 

@@ -8,6 +8,7 @@ mod kinds;
 mod messages;
 mod raw;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -16,7 +17,7 @@ use serde_json::value::RawValue;
 
 pub use address::Address;
 pub use kinds::*;
-pub(crate) use messages::MessageLog;
+pub(crate) use messages::{MessageLog, in_order};
 pub use messages::{RunText, Said, SentMessage};
 pub use raw::JsonText;
 
@@ -108,6 +109,7 @@ events! {
     MemoryChange "memory" Derived "what a program defined";
     CompactionDone "compaction" Derived "a request leaves out a part of the history";
     PlanState "plan" Derived "the checklist after a turn";
+    Edit "edit" Input "something was changed at the point of a fork";
     Interrupt "interrupt" Input "the run was stopped from outside";
     TurnEnd "turn.end" Derived "a turn ended, with running totals";
     RunEnd "run.end" Derived "the run returned or failed";
@@ -153,7 +155,7 @@ pub struct Envelope {
     pub event: Event,
 }
 
-/// An envelope as it stands in the file: the data unread.
+/// An envelope as it stands in the file: the data unread, nothing copied that need not be.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Line<'a> {
     /// Number in the session.
@@ -161,9 +163,11 @@ pub struct Line<'a> {
     /// Unix time in ms.
     pub t: i64,
     /// Address.
-    pub r: Address,
+    #[serde(borrow)]
+    pub r: Cow<'a, str>,
     /// Kind.
-    pub k: String,
+    #[serde(borrow)]
+    pub k: Cow<'a, str>,
     /// Data.
     #[serde(borrow)]
     pub d: &'a RawValue,
@@ -185,8 +189,8 @@ impl Envelope {
         serde_json::to_string(&Line {
             s: self.seq,
             t: self.at_ms,
-            r: self.address.clone(),
-            k: self.event.kind().to_owned(),
+            r: Cow::Borrowed(self.address.as_str()),
+            k: Cow::Borrowed(self.event.kind()),
             d: &data,
             b: back,
         })
@@ -194,8 +198,22 @@ impl Envelope {
 
     /// The envelope of a line.
     pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
-        let line: Line<'_> = serde_json::from_str(line)?;
-        Ok(Self { seq: line.s, at_ms: line.t, event: Event::read(&line.k, line.d)?, address: line.r })
+        serde_json::from_str::<Line<'_>>(line)?.envelope()
+    }
+}
+
+impl Line<'_> {
+    /// The envelope, its data read.
+    pub fn envelope(&self) -> Result<Envelope, serde_json::Error> {
+        let event = Event::read(&self.k, self.d)?;
+        Ok(Envelope { seq: self.s, at_ms: self.t, event, address: Address::from(&*self.r) })
+    }
+
+    /// The run it belongs to, as [`Envelope::run`] says.
+    pub fn run(&self) -> &str {
+        let of_caller = self.k == "tool.call" || self.k == "tool.end";
+        let is_call = self.r.rsplit('/').next().is_some_and(|last| last.starts_with('c'));
+        if is_call && !of_caller { &self.r } else { self.r.rfind("/t").map_or(&*self.r, |at| &self.r[..at]) }
     }
 }
 

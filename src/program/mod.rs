@@ -4,6 +4,7 @@
 //! It must never count the time that tools, people or child agents take.
 
 mod clock;
+pub mod expression;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

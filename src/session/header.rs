@@ -51,6 +51,11 @@ impl Header {
             parent: None,
         }
     }
+
+    /// A newer program wrote it: it can be read, and what this program does not know in it is kept.
+    pub fn is_of_later_version(&self) -> bool {
+        self.version > VERSION
+    }
 }
 
 /// An id such as `2026-11-21T20-52-07Z-3f9a01bc`.

@@ -2,17 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{RunState, Session, SessionId, Skeleton};
+use serde::{Deserialize, Serialize};
+
+use super::{ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
 /// One line of the list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The session's id: what the file is called, or what its header says when the name is no id.
     pub id: String,
     /// The file; for an example only its name.
+    #[serde(skip)]
     pub path: PathBuf,
     /// It is an example that is part of the program.
+    #[serde(skip)]
     pub example: bool,
     /// Unix time in ms.
     pub created_ms: i64,
@@ -103,36 +107,37 @@ fn ids(dir: &Path) -> Vec<SessionId> {
     ids
 }
 
-/// The sessions of a folder, newest first. Unreadable files are listed with what is wrong.
+/// The sessions of a folder, newest first, each file read. Unreadable files are listed with what is wrong.
+/// [`Catalogue`](super::index::Catalogue) gives the same without reading what it knows.
 pub fn list(dir: &Path) -> Vec<Summary> {
-    ids(dir).into_iter().rev().map(|id| summary_of_file(&dir.join(id.file_name()), &id)).collect()
+    let all = ids(dir).into_iter().rev().map(|id| (dir.join(id.file_name()), id));
+    all.map(|(path, id)| Session::open(&path).map_or_else(|error| unreadable(&id, &error), |session| summarize(&session)))
+        .collect()
 }
 
-fn summary_of_file(path: &Path, id: &SessionId) -> Summary {
-    match Session::open(path) {
-        Ok(session) => summarize(&session),
-        Err(error) => Summary {
-            id: id.to_string(),
-            path: path.to_owned(),
-            example: false,
-            created_ms: 0,
-            agent: String::new(),
-            mode: String::new(),
-            model: String::new(),
-            turns: 0,
-            tokens: None,
-            state: RunState::Open,
-            result: String::new(),
-            cost: None,
-            task: String::new(),
-            damage: Some(error.message),
-        },
+/// The list line of a file that is no session.
+pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
+    Summary {
+        id: id.to_string(),
+        path: error.path.clone(),
+        example: false,
+        created_ms: 0,
+        agent: String::new(),
+        mode: String::new(),
+        model: String::new(),
+        turns: 0,
+        tokens: None,
+        state: RunState::Open,
+        result: String::new(),
+        cost: None,
+        task: String::new(),
+        damage: Some(error.message.clone()),
     }
 }
 
 /// The list line of an open session.
 pub fn summarize(session: &Session) -> Summary {
-    let skeleton = Skeleton::of(session.events());
+    let skeleton = session.skeleton();
     let last = skeleton.last();
     let result = last.map(|run| match (&run.answer, &run.fail) {
         (Some(answer), _) => answer.clone(),

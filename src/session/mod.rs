@@ -2,14 +2,20 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+pub mod diff;
 mod header;
+pub mod index;
+mod journal;
 mod list;
+mod marks;
 mod read;
 mod record;
 mod skeleton;
 
 pub use header::{Header, Parent, SessionId};
+pub use journal::{Medium, Unwritten};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
+pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
-pub use record::{Recorder, RecorderError};
+pub use record::{Keeping, Recorder, RecorderError};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};

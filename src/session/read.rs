@@ -1,12 +1,20 @@
-//! Reading sessions: the header, an index of lines, and events on demand. Torn and damaged files are read as far as they go.
+//! Reading sessions: the header, the place of every line, the skeleton, and events on demand. Torn and damaged files are read as
+//! far as they go.
+//!
+//! In: a file. Out: twelve bytes of memory per event and the skeleton; texts stay in the file, so that a file may be larger than
+//! the memory. It must never write to a session, nor hold a body that nobody asked for.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::Skeleton;
 use super::header::{FORMAT, Header, VERSION};
-use crate::event::{Envelope, Line};
+use crate::event::{Address, Envelope, Event, Line, MessageLog, MessagePart, SentMessage};
+
+/// Bytes that are read from a file at once.
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// Why a session cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +44,14 @@ pub struct Damage {
     pub message: String,
 }
 
+/// Where a line stands: its first byte, and its length without the line end.
+#[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(4))]
+struct Place {
+    start: u64,
+    length: u32,
+}
+
 /// A session: its header and where its readable events stand; the events themselves stay in the file until asked for.
 #[derive(Debug)]
 pub struct Session {
@@ -48,7 +64,8 @@ pub struct Session {
     /// Where the whole lines end, in bytes from the start.
     pub end: u64,
     source: Mutex<Source>,
-    lines: Vec<(u64, usize)>,
+    lines: Vec<Place>,
+    skeleton: Skeleton,
 }
 
 #[derive(Debug)]
@@ -89,14 +106,15 @@ impl Session {
         let fail =
             |error: std::io::Error| ReadError { path: path.to_owned(), message: format!("cannot be read: {error}") };
         let file = File::open(path).map_err(fail)?;
-        let reader = BufReader::new(file.try_clone().map_err(fail)?);
+        let reader = BufReader::with_capacity(CHUNK_BYTES, file.try_clone().map_err(fail)?);
         Self::index(path, reader, Source::File(file))
     }
 
     /// Reads the bytes of a file; `path` is only named in errors.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
-        let source = Source::Bytes(Cursor::new(bytes.clone()));
-        Self::index(path, Cursor::new(bytes), source)
+        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()))?;
+        session.source = Mutex::new(Source::Bytes(Cursor::new(bytes)));
+        Ok(session)
     }
 
     /// When the session of this file was made, in Unix ms; `None` when its header cannot be read.
@@ -122,6 +140,7 @@ impl Session {
             end: at,
             source: Mutex::new(source),
             lines: Vec::new(),
+            skeleton: Skeleton::default(),
         };
         let (mut number, mut count) = (1, Count::default());
         loop {
@@ -137,17 +156,20 @@ impl Session {
 
     fn take(&mut self, line: &[u8], at: u64, number: usize, count: &mut Count) {
         let Some(body) = line.strip_suffix(b"\n") else {
-            self.damage.push(Damage {
-                line: number,
-                torn: true,
-                message: "it is not whole, the program stopped while writing it; everything before it is kept"
-                    .to_owned(),
-            });
+            let message = if self.is_being_written() {
+                "it is not whole, another program is writing it now; everything before it is read"
+            } else {
+                "it is not whole, the program stopped while writing it; everything before it is kept"
+            };
+            self.damage.push(Damage { line: number, torn: true, message: message.to_owned() });
             return;
         };
         self.end = at + line.len() as u64;
-        match serde_json::from_slice::<Line<'_>>(body) {
-            Ok(Line { s, .. }) => {
+        let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| words(&error));
+        let length = u32::try_from(body.len()).map_err(|_| "it is longer than 4 GB".to_owned());
+        match read.and_then(|read| Ok((read, length?))) {
+            Ok((read, length)) => {
+                let s = read.s;
                 let Count { last, unread } = *count;
                 let next = last.saturating_add(1);
                 if s != next && s != next.saturating_add(unread) {
@@ -155,17 +177,36 @@ impl Session {
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
                 *count = Count { last: s, unread: 0 };
-                self.lines.push((at, body.len()));
+                self.skeleton.take(self.lines.len(), &read);
+                self.lines.push(Place { start: at, length });
             }
             Err(error) => {
                 count.unread += 1;
-                self.damage.push(Damage {
-                    line: number,
-                    torn: false,
-                    message: format!("it is not an event: {}", words(&error)),
-                });
+                self.damage.push(Damage { line: number, torn: false, message: format!("it is not an event: {error}") });
             }
         }
+    }
+
+    /// Does another program hold the lock of the file? Systems that cannot say count as no.
+    pub fn is_being_written(&self) -> bool {
+        match &*self.source.lock().unwrap_or_else(PoisonError::into_inner) {
+            Source::File(file) => match file.try_lock_shared() {
+                Err(TryLockError::WouldBlock) => true,
+                Ok(()) => file.unlock().is_err(),
+                Err(TryLockError::Error(_)) => false,
+            },
+            Source::Bytes(_) => false,
+        }
+    }
+
+    /// Its runs and turns.
+    pub fn skeleton(&self) -> &Skeleton {
+        &self.skeleton
+    }
+
+    /// How many bytes of the file the events at these places take.
+    pub fn bytes_of(&self, places: impl IntoIterator<Item = usize>) -> u64 {
+        places.into_iter().filter_map(|place| self.lines.get(place)).map(|line| u64::from(line.length)).sum()
     }
 
     /// How many events could be read.
@@ -180,9 +221,75 @@ impl Session {
 
     /// The event at this place; `None` when there is none or its data is not readable.
     pub fn event(&self, place: usize) -> Option<Envelope> {
-        let (start, length) = *self.lines.get(place)?;
+        Envelope::from_line(&self.line(place)?).ok()
+    }
+
+    /// The line of the event at this place as it stands in the file, without its line end; `None` when there is none or the file
+    /// can no longer be read.
+    pub fn line(&self, place: usize) -> Option<String> {
+        let Place { start, length } = *self.lines.get(place)?;
+        let length = usize::try_from(length).ok()?;
         let line = self.source.lock().unwrap_or_else(PoisonError::into_inner).line(start, length).ok()?;
-        Envelope::from_line(std::str::from_utf8(&line).ok()?).ok()
+        String::from_utf8(line).ok()
+    }
+
+    /// Where the last `turn.end` stands, in bytes from the start of the file.
+    pub(super) fn last_turn_end(&self) -> Option<u64> {
+        let ends_turn = |place: &usize| {
+            self.line(*place).is_some_and(|text| {
+                serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end")
+            })
+        };
+        (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
+    }
+
+    /// The messages that were sent at a turn, rebuilt from the lines they stand in; `None` when no request was made there.
+    pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
+        let (request, places) = self.places_of_request(turn)?;
+        let mut log = MessageLog::default();
+        places.into_iter().chain([request]).filter_map(|place| self.event(place)).for_each(|event| log.apply(&event));
+        log.request(turn)
+    }
+
+    /// Places of a turn's request, and of everything it is rebuilt from, in order.
+    pub fn places_of_request(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
+        let run = self.skeleton.run(&turn.run_part())?;
+        let of_turn = self.skeleton.turn(turn)?.events.clone();
+        let (request, ranges) = of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
+            match made.event {
+                Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
+                _ => None,
+            }
+        })?;
+        let sent = run.messages.iter().enumerate().filter(|(m, _)| {
+            u32::try_from(*m).is_ok_and(|m| ranges.iter().any(|(first, last)| (*first..=*last).contains(&m)))
+        });
+        let mut places: Vec<usize> = Vec::new();
+        for (_, message) in sent {
+            let envelope = self.event(*message);
+            if let Some(Envelope { event: Event::Message(message), .. }) = &envelope {
+                let replies = message.parts.iter().filter_map(|part| match part {
+                    MessagePart::Reply { reply } => self.skeleton.turn(reply),
+                    _ => None,
+                });
+                places.extend(replies.flat_map(|turn| turn.reply.clone()));
+            }
+            places.push(*message);
+        }
+        places.sort_unstable();
+        places.dedup();
+        Some((request, places))
+    }
+
+    /// Shows every line with its place, in order, its data unread.
+    pub fn visit(&self, mut see: impl FnMut(usize, &Line<'_>)) {
+        for place in 0..self.len() {
+            if let Some(text) = self.line(place)
+                && let Ok(line) = serde_json::from_str(&text)
+            {
+                see(place, &line);
+            }
+        }
     }
 
     /// All readable events in order.

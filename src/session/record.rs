@@ -1,16 +1,18 @@
-//! The recorder: the only writer of a session file. One thread, one lock, one line per event.
+//! The recorder: the only writer of a session. One thread, one lock, one line per event.
 //!
-//! In: events in order. Out: the file. Every event reaches the operating system before the engine goes on past an input;
-//! the disk is synced at turn and run ends.
+//! In: events in order. Out: the file. Every event reaches the operating system before the engine goes on past an input; the disk
+//! is synced at turn and run ends, before a person is waited for and before an effect. A disk that refuses does not end the run:
+//! the events stay in memory, and [`Keeping`] tells it and takes another folder.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
+use super::journal::{self, Journal, Medium, Unwritten};
 use super::{Header, Session};
 use crate::event::{Address, Class, Envelope, Event};
 use crate::port::{Clock, Sink, SinkError};
@@ -42,7 +44,65 @@ impl std::error::Error for RecorderError {}
 
 struct Job {
     envelope: Envelope,
-    written: Option<oneshot::Sender<Result<(), String>>>,
+    taken: Option<oneshot::Sender<()>>,
+}
+
+/// How the writing of a session stands. Clones tell the same; they outlive the recorder, and so do events that are only in memory.
+#[derive(Clone)]
+pub struct Keeping {
+    journal: Arc<std::sync::Mutex<Journal>>,
+    /// The trouble was told.
+    told: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Keeping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Keeping").field(&self.path()).finish()
+    }
+}
+
+impl Keeping {
+    fn journal(&self) -> std::sync::MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file in use.
+    pub fn path(&self) -> PathBuf {
+        self.journal().path().to_owned()
+    }
+
+    /// What the file lacks; `None` when it has everything.
+    pub fn unwritten(&self) -> Option<Unwritten> {
+        self.journal().unwritten()
+    }
+
+    /// What has changed about it since the last call, in words.
+    pub fn news(&self) -> Option<String> {
+        let unwritten = self.unwritten();
+        if self.told.swap(unwritten.is_some(), Ordering::Relaxed) == unwritten.is_some() {
+            return None;
+        }
+        Some(match unwritten {
+            Some(unwritten) => format!("{unwritten}; the run goes on"),
+            None => format!("the session is written again: {}", self.path().display()),
+        })
+    }
+
+    /// Tries the same place once more; what the file still lacks.
+    pub fn retry(&self) -> Option<Unwritten> {
+        let mut journal = self.journal();
+        if journal.unwritten().is_some() {
+            journal.write_safely();
+        }
+        journal.unwritten()
+    }
+
+    /// Goes on in another folder, under the same name: the new file has everything, the old one stays as it is.
+    pub fn move_to(&self, dir: &Path) -> Result<PathBuf, RecorderError> {
+        let mut journal = self.journal();
+        journal.move_to(dir)?;
+        Ok(journal.path().to_owned())
+    }
 }
 
 /// Writes one session. Dropping it closes the file after the last event was written.
@@ -52,27 +112,14 @@ pub struct Recorder {
     jobs: mpsc::Sender<Job>,
     thread: Option<std::thread::JoinHandle<()>>,
     path: PathBuf,
+    keeping: Keeping,
 }
 
 impl Recorder {
     /// Creates `<dir>/<id>.jsonl`, takes its lock and writes the header. The folder is made when it does not exist.
     pub fn create(dir: &Path, header: &Header, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
-        let path = dir.join(header.id.file_name());
-        let folder = || match std::fs::create_dir_all(dir) {
-            Err(_) if dir.exists() => Err(std::io::Error::other("this is no folder")),
-            made => made,
-        };
-        folder().map_err(|error| RecorderError { path: dir.to_owned(), error })?;
-        let open = || -> std::io::Result<File> {
-            let mut file = OpenOptions::new().append(true).create_new(true).open(&path)?;
-            file.try_lock().map_err(std::io::Error::other)?;
-            let mut line = serde_json::to_string(header)?;
-            line.push('\n');
-            file.write_all(line.as_bytes())?;
-            Ok(file)
-        };
-        let file = open().map_err(|error| RecorderError { path: path.clone(), error })?;
-        Self::on(file, path, 1, clock)
+        let (journal, path) = begin(dir, header)?;
+        Self::on(journal, path, 1, clock)
     }
 
     /// Creates a session that starts with the events of another one, as they were.
@@ -82,51 +129,83 @@ impl Recorder {
         events: &[Envelope],
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
-        let mut recorder = Self::create(dir, header, clock)?;
-        let path = recorder.path.clone();
-        let copy = || -> std::io::Result<()> {
-            let mut file = OpenOptions::new().append(true).open(&path)?;
-            let mut last_turn_end = None;
-            events.iter().try_for_each(|envelope| write_line(&mut file, envelope, &mut last_turn_end))
-        };
-        copy().map_err(|error| RecorderError { path: path.clone(), error })?;
-        *recorder.next.get_mut() = events.last().map_or(1, |last| last.seq + 1);
-        Ok(recorder)
+        let (mut journal, path) = begin(dir, header)?;
+        events.iter().for_each(|envelope| journal.take(envelope));
+        if let Some(unwritten) = journal.unwritten() {
+            return Err(RecorderError { path, error: std::io::Error::other(unwritten.error) });
+        }
+        Self::on(journal, path, events.last().map_or(1, |last| last.seq + 1), clock)
     }
 
-    /// Goes on with a session as it was read: takes its lock and drops a torn last line. Fails when another program writes it, or
-    /// has written to it since.
+    /// Goes on with a session as it was read: takes its lock and drops a torn last line. Fails when another program writes it, has
+    /// written to it since, or a newer one made it.
     pub fn append(session: &Session, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
-        let (path, last) = (session.path.as_path(), session.events().last().map_or(0, |last| last.seq));
-        let open = || -> std::io::Result<File> {
-            let mut file = OpenOptions::new().read(true).append(true).open(path)?;
-            file.try_lock().map_err(|_| std::io::Error::other("another program is writing this session"))?;
-            file.seek(SeekFrom::Start(session.end))?;
-            let mut torn = Vec::new();
-            file.read_to_end(&mut torn)?;
-            if torn.contains(&b'\n') {
-                return Err(std::io::Error::other("another program has written to this session; try again"));
-            }
-            file.set_len(session.end)?;
-            Ok(file)
+        let (path, last) = (session.path.clone(), session.events().last().map_or(0, |last| last.seq));
+        let newer = || std::io::Error::other(format!("{} wrote it and goes on with it", session.header.program));
+        let file = if session.header.is_of_later_version() {
+            Err(newer())
+        } else {
+            journal::reopen(&path, session.end)
         };
-        let file = open().map_err(|error| RecorderError { path: path.to_owned(), error })?;
-        Self::on(file, path.to_owned(), last + 1, clock)
+        let file = file.map_err(|error| RecorderError { path: path.clone(), error })?;
+        let journal = Journal::new(Box::new(file), path.clone(), session.end, session.last_turn_end());
+        Self::on(journal, path, last + 1, clock)
     }
 
-    fn on(file: File, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
+    /// Writes to a medium that holds `end_bytes` and events up to `last`: for media that are no files of this machine.
+    pub fn over(
+        medium: Box<dyn Medium>,
+        path: &Path,
+        end_bytes: u64,
+        last: u64,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, RecorderError> {
+        Self::on(Journal::new(medium, path.to_owned(), end_bytes, None), path.to_owned(), last + 1, clock)
+    }
+
+    fn on(journal: Journal, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
+        let keeping = Keeping { journal: Arc::new(std::sync::Mutex::new(journal)), told: Arc::default() };
+        let writer = keeping.clone();
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || write_all(file, queue))
+            .spawn(move || write_all(&writer, queue))
             .map_err(|error| RecorderError { path: path.clone(), error })?;
-        Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path })
+        Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path, keeping })
     }
 
-    /// The file.
+    /// The file it began with.
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// How the writing stands, also after the recorder is gone.
+    pub fn keeping(&self) -> Keeping {
+        self.keeping.clone()
+    }
+}
+
+/// A new file with its header.
+fn begin(dir: &Path, header: &Header) -> Result<(Journal, PathBuf), RecorderError> {
+    let path = dir.join(header.id.file_name());
+    let folder = || match std::fs::create_dir_all(dir) {
+        Err(_) if dir.exists() => Err(std::io::Error::other("this is no folder")),
+        made => made,
+    };
+    folder().map_err(|error| RecorderError { path: dir.to_owned(), error })?;
+    let open = || -> std::io::Result<Journal> {
+        let mut file = journal::create(&path)?;
+        let mut line = serde_json::to_string(header)?;
+        line.push('\n');
+        if let Err(error) = file.write_all(line.as_bytes()) {
+            // Nothing is in it yet, and a file without a header would be listed as damaged.
+            std::fs::remove_file(&path)?;
+            return Err(error);
+        }
+        Ok(Journal::new(Box::new(file), path.clone(), line.len() as u64, None))
+    };
+    let journal = open().map_err(|error| RecorderError { path: path.clone(), error })?;
+    Ok((journal, path))
 }
 
 impl Drop for Recorder {
@@ -140,59 +219,44 @@ impl Drop for Recorder {
     }
 }
 
+/// Does the engine wait until this event is written? Inputs are acted on, and what asks a person or has an effect must be known
+/// after a crash.
+fn is_waited_for(event: &Event) -> bool {
+    match event {
+        Event::ReplyPart(_) => false,
+        Event::RunEnd(_) | Event::RunWait(_) | Event::QuestionAsked(_) => true,
+        Event::ToolCall(call) => call.effectful,
+        event => event.class() == Class::Input,
+    }
+}
+
 impl Sink for Recorder {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
             let mut next = self.next.lock().await;
             let envelope = Envelope { seq: *next, at_ms: self.clock.now_ms(&address), address, event };
-            let waits = envelope.event.class() == Class::Input && !matches!(envelope.event, Event::ReplyPart(_))
-                || matches!(envelope.event, Event::RunEnd(_));
-            let (written, done) = oneshot::channel();
-            let job = Job { envelope: envelope.clone(), written: waits.then_some(written) };
+            let (taken, done) = oneshot::channel();
+            let waits = is_waited_for(&envelope.event);
+            let job = Job { envelope: envelope.clone(), taken: waits.then_some(taken) };
             let gone = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
             self.jobs.send(job).await.map_err(|_| gone())?;
             *next += 1;
             drop(next);
             if waits {
-                let failed = |error| SinkError::Storage(format!("{} cannot be written: {error}", self.path.display()));
-                done.await.map_err(|_| gone())?.map_err(failed)?;
+                done.await.map_err(|_| gone())?;
             }
             Ok(envelope)
         })
     }
 }
 
-/// The writer's thread. After a failed write every further event fails with the same words.
-fn write_all(mut file: File, mut queue: mpsc::Receiver<Job>) {
-    let mut last_turn_end: Option<u64> = None;
-    let mut failed: Option<String> = None;
+/// The writer's thread: what the journal cannot write it keeps.
+fn write_all(keeping: &Keeping, mut queue: mpsc::Receiver<Job>) {
     while let Some(job) = queue.blocking_recv() {
-        let result = match &failed {
-            Some(error) => Err(error.clone()),
-            None => write_line(&mut file, &job.envelope, &mut last_turn_end).map_err(|error| error.to_string()),
-        };
-        if let Err(error) = &result {
-            failed.get_or_insert_with(|| error.clone());
-        }
-        if let Some(written) = job.written {
-            // The engine may have gone away meanwhile; the line is written all the same.
-            _ = written.send(result);
+        keeping.journal().take(&job.envelope);
+        if let Some(taken) = job.taken {
+            // The engine may have gone away meanwhile; the line is taken all the same.
+            _ = taken.send(());
         }
     }
-}
-
-fn write_line(file: &mut File, envelope: &Envelope, last_turn_end: &mut Option<u64>) -> std::io::Result<()> {
-    let is_turn_end = matches!(envelope.event, Event::TurnEnd(_));
-    let here = if is_turn_end { Some(file.seek(SeekFrom::End(0))?) } else { None };
-    let back = here.and_then(|here| last_turn_end.map(|last| here - last));
-    let mut line = envelope.to_line(back)?;
-    line.push('\n');
-    file.write_all(line.as_bytes())?;
-    if is_turn_end || matches!(envelope.event, Event::RunEnd(_)) {
-        file.sync_data()?;
-    }
-    if here.is_some() {
-        *last_turn_end = here;
-    }
-    Ok(())
 }

@@ -4,13 +4,19 @@
 
 use std::ops::Range;
 
-use crate::event::{Address, Envelope, Event, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Address, Envelope, Event, Line, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
+
+/// Kinds whose data the skeleton never looks at: their lines are placed unread, and they are most of a file.
+const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", "tool.end", "program.end", "memory"];
 
 /// Characters of the task that a run keeps.
 const TASK_CHARS: usize = 400;
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// It has not ended (or its end was not recorded).
     Open,
@@ -75,8 +81,10 @@ pub struct RunEntry {
     pub tokens: Option<Tokens>,
     /// Its turns.
     pub turns: Vec<TurnEntry>,
-    /// Places of the events before the first turn and after the last one that belong to the run itself.
+    /// Places of the run's events in the session: first to one past the last.
     pub events: Range<usize>,
+    /// Places of its messages, in the order of their numbers.
+    pub messages: Vec<usize>,
 }
 
 /// One turn.
@@ -92,8 +100,6 @@ pub struct TurnEntry {
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
-    /// Bytes of reply text so far.
-    pub reply_bytes: usize,
     /// Errors found by checks.
     pub errors: usize,
     /// Repairs applied.
@@ -106,6 +112,8 @@ pub struct TurnEntry {
     pub reason: Option<String>,
     /// Places of its events in the session: first to one past the last.
     pub events: Range<usize>,
+    /// Places from the first part of its reply to the reply's end; events of others may stand between.
+    pub reply: Range<usize>,
 }
 
 impl Skeleton {
@@ -138,12 +146,54 @@ impl Skeleton {
                 tokens: None,
                 turns: Vec::new(),
                 events: place..place + 1,
+                messages: Vec::new(),
             });
         }
-        let run = envelope.run();
-        if let Some(entry) = self.runs.iter_mut().rev().find(|entry| entry.address == run) {
+        if let Some(entry) = self.entry_mut(envelope.run().as_str()) {
             entry.apply(place, envelope);
         }
+    }
+
+    /// Takes the line at this place of the session; its data is only read where something of it is kept. Data that cannot be read
+    /// leaves the skeleton as it is.
+    pub(super) fn take(&mut self, place: usize, line: &Line<'_>) {
+        let kind = &*line.k;
+        let told = kind == "message" && self.entry_mut(line.run()).is_some_and(|entry| !entry.task.is_empty());
+        if !told && !UNREAD.contains(&kind) {
+            if let Ok(envelope) = line.envelope() {
+                self.apply(place, &envelope);
+            }
+            return;
+        }
+        let Some(entry) = self.entry_mut(line.run()) else { return };
+        entry.reach(place, line.t);
+        if told {
+            entry.messages.push(place);
+        }
+        let turn = entry.turns.last_mut().filter(|turn| {
+            let rest = line.r.strip_prefix(turn.address.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        if let Some(turn) = turn {
+            turn.reach(place, line.t);
+            if kind == "reply.part" {
+                turn.hear(place);
+            }
+        }
+    }
+
+    fn entry_mut(&mut self, run: &str) -> Option<&mut RunEntry> {
+        self.runs.iter_mut().rev().find(|entry| entry.address.as_str() == run)
+    }
+
+    /// The run at this address.
+    pub fn run(&self, run: &Address) -> Option<&RunEntry> {
+        self.runs.iter().find(|entry| entry.address == *run)
+    }
+
+    /// The turn at this address.
+    pub fn turn(&self, turn: &Address) -> Option<&TurnEntry> {
+        self.run(&turn.run_part())?.turns.iter().find(|entry| entry.address == *turn)
     }
 
     /// The runs that no other run started.
@@ -158,9 +208,16 @@ impl Skeleton {
 }
 
 impl RunEntry {
-    fn apply(&mut self, place: usize, envelope: &Envelope) {
-        self.last_ms = envelope.at_ms;
+    fn reach(&mut self, place: usize, at_ms: i64) {
+        self.last_ms = at_ms;
         self.events.end = place + 1;
+    }
+
+    fn apply(&mut self, place: usize, envelope: &Envelope) {
+        self.reach(place, envelope.at_ms);
+        if matches!(envelope.event, Event::Message(_)) {
+            self.messages.push(place);
+        }
         match &envelope.event {
             Event::TurnStart(start) if start.stop.is_none() => self.turns.push(TurnEntry {
                 address: envelope.address.clone(),
@@ -168,13 +225,13 @@ impl RunEntry {
                 state: TurnState::Waiting,
                 started_ms: envelope.at_ms,
                 last_ms: envelope.at_ms,
-                reply_bytes: 0,
                 errors: 0,
                 fixes: 0,
                 attempts: 0,
                 tokens: None,
                 reason: None,
                 events: place..place + 1,
+                reply: 0..0,
             }),
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
@@ -207,19 +264,23 @@ impl RunEntry {
 }
 
 impl TurnEntry {
-    fn apply(&mut self, place: usize, envelope: &Envelope) {
-        self.last_ms = envelope.at_ms;
+    /// A part of the reply.
+    fn hear(&mut self, place: usize) {
+        self.state = TurnState::Streaming;
+        self.reply = if self.reply.is_empty() { place..place + 1 } else { self.reply.start..place + 1 };
+    }
+
+    fn reach(&mut self, place: usize, at_ms: i64) {
+        self.last_ms = at_ms;
         self.events.end = place + 1;
+    }
+
+    fn apply(&mut self, place: usize, envelope: &Envelope) {
+        self.reach(place, envelope.at_ms);
         match &envelope.event {
-            Event::ReplyPart(part) => {
-                self.state = TurnState::Streaming;
-                if part.attempt > self.attempts {
-                    self.attempts = part.attempt;
-                    self.reply_bytes = 0;
-                }
-                self.reply_bytes += part.text.len();
-            }
+            Event::ReplyPart(_) => self.hear(place),
             Event::ReplyEnd(end) => {
+                self.reply = if self.reply.is_empty() { place..place + 1 } else { self.reply.start..place + 1 };
                 self.attempts = self.attempts.max(end.attempt);
                 self.state = match end.status {
                     ReplyStatus::Discarded => TurnState::Waiting,

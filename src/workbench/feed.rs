@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
-use crate::event::{Address, Envelope, Event};
+use crate::event::{Address, Envelope, Event, Notice};
 use crate::port::{Sink, SinkError, Unsaved};
-use crate::session::Recorder;
+use crate::session::{Keeping, Recorder};
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -36,32 +36,48 @@ impl Feed {
     }
 }
 
-/// Numbers events, writes them to the session if there is one, and hands them to the feed.
+/// Numbers events, writes them to the session if there is one, and hands them to the feed. When the session can no longer be
+/// written, or can again, a notice says so.
 pub(super) struct Tee {
     sink: Box<dyn Sink>,
+    keeping: Option<Keeping>,
     feed: Feed,
 }
 
 impl Tee {
     pub(super) fn new(recorder: Option<Recorder>, feed: Feed) -> Self {
+        let keeping = recorder.as_ref().map(Recorder::keeping);
         let sink: Box<dyn Sink> = match recorder {
             Some(recorder) => Box::new(recorder),
             None => Box::new(Unsaved::default()),
         };
-        Self::over(sink, feed)
+        Self { sink, keeping, feed }
     }
 
-    /// Hands what this sink takes to the feed.
-    pub(super) fn over(sink: Box<dyn Sink>, feed: Feed) -> Self {
-        Self { sink, feed }
+    /// Hands what this sink takes to the feed; `keeping` is that of the recorder behind it.
+    pub(super) fn over(sink: Box<dyn Sink>, keeping: Keeping, feed: Feed) -> Self {
+        Self { sink, keeping: Some(keeping), feed }
+    }
+
+    async fn tell_trouble(&self, at: Address) -> Result<(), SinkError> {
+        let Some(text) = self.keeping.as_ref().and_then(Keeping::news) else { return Ok(()) };
+        let notice = Notice { level: "warning".to_owned(), text };
+        let envelope = self.sink.emit(at, notice.into()).await?;
+        self.feed.push(envelope);
+        Ok(())
     }
 }
 
 impl Sink for Tee {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
+            let (run, ends) = (address.root(), matches!(event, Event::RunEnd(_)));
             let envelope = self.sink.emit(address, event).await?;
             self.feed.push(envelope.clone());
+            // Behind the end of a run nothing is told: whoever started it looks at what is unwritten.
+            if !ends {
+                self.tell_trouble(run).await?;
+            }
             Ok(envelope)
         })
     }

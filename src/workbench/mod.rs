@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
@@ -16,7 +17,9 @@ mod pipeline;
 mod preview;
 mod resume;
 mod run;
+mod saving;
 mod sessions;
+mod stages;
 pub mod wording;
 
 use crate::config::{Config, Folders};
@@ -31,6 +34,7 @@ pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
+pub use saving::{Saving, Settled};
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.

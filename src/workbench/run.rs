@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::Workbench;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
+use super::saving::Saving;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
@@ -40,8 +41,10 @@ pub struct RunSpec {
 pub struct Running {
     /// The session's id, when it is saved.
     pub session: Option<String>,
-    /// Its file.
+    /// Its file, as it began.
     pub path: Option<PathBuf>,
+    /// How it is saved, when it is.
+    pub saving: Option<Saving>,
     /// Its events.
     pub feed: Feed,
     /// Ends it.
@@ -101,14 +104,12 @@ impl Workbench {
         refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
-        let model: Arc<dyn Model> = match agent.program() {
-            Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(choice, spec.person)?,
-        };
+        let model = self.model_for(&agent, spec.model.as_deref(), choice, spec.person)?;
         let recorder = spec.save.then(|| self.new_session()).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
+        let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
         let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
@@ -124,11 +125,25 @@ impl Workbench {
             tracing::info!(session = task_session, turns = step.turns.len(), reason, "run ended");
             Step { session: task_session, ..step }
         });
-        Ok(Running { session, path, feed, stop, warnings, task })
+        Ok(Running { session, path, saving, feed, stop, warnings, task })
     }
 }
 
 impl Workbench {
+    /// The model of an agent: its pinned program, unless the user names another model.
+    pub(super) fn model_for(
+        &self,
+        agent: &Agent,
+        said: Option<&str>,
+        choice: ModelChoice,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        match agent.program() {
+            Some(program) if said.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(choice, person),
+        }
+    }
+
     /// A new session file and its id.
     pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();

@@ -2,6 +2,7 @@
 
 mod below;
 mod bundled;
+mod cases;
 mod context;
 mod draft;
 mod file;

@@ -177,7 +177,7 @@ fn a_wrong_value_is_told_at_its_place_with_what_would_be_right() {
         ("compression = 'x'", "a.toml:3:15: `compression` must be true, false or a table, found text"),
         ("builtin_tools = 'grep'", "a.toml:3:17: `builtin_tools` must be a list, found text"),
         ("plan = 'x'", "a.toml:3:8: `plan` must be a list, found text"),
-        ("cases = {}", "a.toml:3:9: `cases` must be a list, found a table"),
+        ("cases = {}", "a.toml:3:9: `cases` must be a list of tables, found a table"),
         ("prompt_limit = 900", "a.toml:3:16: `prompt_limit` must be a table, found an integer"),
         ("format_options = 1", "a.toml:3:18: `format_options` must be a table, found an integer"),
         ("refs = 'x'", "a.toml:3:8: `refs` must be a table, found text"),

@@ -1,6 +1,7 @@
 //! Session files: what the recorder writes, what survives a kill, what a damaged file still gives.
 
 mod damage;
+mod disk;
 mod list;
 mod recorder;
 mod secrets;

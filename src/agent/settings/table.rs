@@ -31,6 +31,8 @@ pub(in crate::agent) enum Kind {
     List,
     /// true, false or a table.
     FlagOrTable,
+    /// Cases.
+    Cases,
 }
 
 /// One such key.
@@ -98,7 +100,7 @@ rows! {
     "compaction" Kind::FlagOrTable;
     "compression" Kind::FlagOrTable;
     "plan" Kind::List;
-    "cases" Kind::List;
+    "cases" Kind::Cases;
     "prompt_limit" Kind::Table;
     "format_options" Kind::Table;
     "refs" Kind::Table;
@@ -131,6 +133,7 @@ impl Row {
             }
             Kind::Table => entry.entries().map(drop),
             Kind::List => entry.json.items().map(drop).ok_or_else(|| entry.expected("a list")),
+            Kind::Cases => crate::agent::case::read(entry).map(drop),
             Kind::FlagOrTable => match entry.json.node {
                 Node::Bool(_) | Node::Object(_) => Ok(()),
                 _ => Err(entry.expected("true, false or a table")),

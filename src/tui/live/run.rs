@@ -197,6 +197,7 @@ mod tests {
         let running = Running {
             session: None,
             path: None,
+            saving: None,
             feed: Feed::default(),
             stop: crate::port::Stop::default(),
             warnings: Vec::new(),

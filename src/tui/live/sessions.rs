@@ -1,14 +1,14 @@
 //! Saved sessions as the interface takes them.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::event::{Address, Envelope, ErrorRecord, MessageLog};
-use crate::session::{RunState, Session, Skeleton, Summary, TurnEntry, TurnState, summarize};
+use crate::event::{Address, Envelope, ErrorRecord, Role};
+use crate::session::{RunState, Session, Summary, TurnEntry, TurnState, summarize};
 use crate::tui::backend::{
     Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
 };
+use crate::workbench::format::{plural, size};
 
 /// A line of the list.
 pub(super) fn summary(summary: Summary) -> SessionSummary {
@@ -36,12 +36,7 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
 
 /// A session with its turns in outline; the bodies stay in the file.
 pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
-    let mut skeleton = Skeleton::default();
-    for place in 0..session.len() {
-        if let Some(envelope) = session.event(place) {
-            skeleton.apply(place, &envelope);
-        }
-    }
+    let skeleton = session.skeleton();
     let runs = skeleton.runs.iter().map(|run| {
         // Without turns, what follows its start stands where the run ends.
         let first = run.turns.first().map_or(run.events.start + 1, |turn| turn.events.start);
@@ -59,11 +54,9 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             last_ms: run.last_ms,
         }
     });
-    OpenSession {
-        runs: runs.collect(),
-        summary: summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) }),
-        bodies: Arc::new(Bodied { session, sent: OnceLock::new() }),
-    }
+    let runs = runs.collect();
+    let summary = summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) });
+    OpenSession { runs, summary, bodies: Arc::new(Bodied(session)) }
 }
 
 fn turn(entry: &TurnEntry) -> TurnOutline {
@@ -81,28 +74,25 @@ fn turn(entry: &TurnEntry) -> TurnOutline {
     }
 }
 
-/// Reads bodies on demand; the messages of each run are collected once, when the first request is asked for.
-struct Bodied {
-    session: Session,
-    sent: OnceLock<HashMap<Address, MessageLog>>,
-}
+/// Reads bodies on demand.
+struct Bodied(Session);
 
-fn messages(session: &Session) -> HashMap<Address, MessageLog> {
-    let mut runs: HashMap<Address, MessageLog> = HashMap::new();
-    for envelope in session.events() {
-        runs.entry(envelope.run()).or_default().apply(&envelope);
-    }
-    runs
-}
+/// A larger request is not read whole: it would fill the memory for one card.
+const REQUEST_BYTES: u64 = 16_000_000;
 
 impl Bodies for Bodied {
     fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
-        Ok(places.filter_map(|place| self.session.event(place)).collect())
+        Ok(places.filter_map(|place| self.0.event(place)).collect())
     }
 
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
-        let sent = self.sent.get_or_init(|| messages(&self.session));
-        let messages = sent.get(&turn.run_part()).and_then(|log| log.request(turn)).unwrap_or_default();
+        let Some((_, places)) = self.0.places_of_request(turn) else { return Ok(Vec::new()) };
+        let bytes = self.0.bytes_of(places.iter().copied());
+        if bytes > REQUEST_BYTES {
+            let text = format!("{} in {}: too large to show", plural(places.len() as u64, "event"), size(bytes));
+            return Ok(vec![SentMessage { role: Role::User, sections: vec![("omitted".to_owned(), text)] }]);
+        }
+        let messages = self.0.request(turn).unwrap_or_default();
         Ok(messages.into_iter().map(|message| SentMessage { role: message.role, sections: message.parts }).collect())
     }
 }

@@ -4,6 +4,7 @@
 //! It must never lose a digit of an integer or reorder keys.
 
 mod convert;
+mod difference;
 mod members;
 mod path;
 mod read;
@@ -14,6 +15,7 @@ mod write;
 use num_bigint::BigInt;
 
 pub use convert::TOO_DEEP;
+pub use difference::{Difference, differences, same};
 pub use members::Members;
 pub(crate) use read::escaped;
 pub use read::{JsonError, parse};

@@ -1,0 +1,56 @@
+//! `compare`: sessions beside each other, or the matrix of agents.
+//!
+//! What the names mean decides: agents → the matrix (`matrix.rs`), sessions → their differences.
+
+mod json;
+
+use std::path::Path;
+
+use super::arguments::CompareFlags;
+use super::json::printable;
+use super::{UsageError, columns, exit, matrix, out, safe, tell};
+use crate::agent::Bundled;
+use crate::session::diff::Comparison;
+use crate::workbench::Workbench;
+use crate::workbench::comparison::{Frame, Line, against, totals, turns};
+
+pub(super) async fn compare(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let agents = flags.names.iter().filter(|name| means_agent(name)).count();
+    match agents {
+        0 => sessions(flags, plain, workbench),
+        all if all == flags.names.len() => matrix::matrix(flags, workbench).await,
+        _ => Err(UsageError(
+            "name agents or sessions, not both: agents give a matrix, sessions their differences".into(),
+        )),
+    }
+}
+
+/// Does the name mean an agent? Sessions are `last`, ids and their beginnings, and files of another kind.
+fn means_agent(name: &str) -> bool {
+    let path = Path::new(name);
+    path.extension().is_some_and(|ending| ending == "toml") || (Bundled::find(name).is_some() && !path.exists())
+}
+
+fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(flag) = flags.matrix.given() {
+        return Err(UsageError(format!("{flag} belongs to the matrix of agents: `ptc-workbench compare AGENT.toml`")));
+    }
+    if flags.names.len() < 2 {
+        return Err(UsageError("name two sessions or more (`ptc-workbench sessions list` shows them)".to_owned()));
+    }
+    let (comparison, warnings) = workbench.compare_sessions(&flags.names)?;
+    warnings.iter().for_each(|warning| tell(&format!("warning: {}", safe(warning))));
+    if flags.json {
+        out(&printable(&json::comparison(&comparison)));
+    } else {
+        print(&comparison, Frame { columns: columns(), whole: flags.all, words: plain });
+    }
+    Ok(exit::OK)
+}
+
+fn print(comparison: &Comparison, frame: Frame) {
+    let mut sections = vec![totals(comparison, frame), turns(comparison, frame)];
+    sections.extend(comparison.pairs.iter().map(|pair| against(comparison, pair, frame)));
+    let section = |lines: &Vec<Line>| lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+    out(&sections.iter().map(section).collect::<Vec<_>>().join("\n\n"));
+}

@@ -1,0 +1,91 @@
+//! PTC-Lisp expressions over `result`: what agent files say about an answer (refs, expectations of cases).
+//!
+//! In: the expression's text, the answer. Out: its value, or what is wrong. They call no tools and see no clock.
+
+use std::sync::atomic::AtomicBool;
+
+use ptc_core::limits::COMPILE_TIMEOUT;
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{Budget, Error, Input, Memory, Names, Signal, analyse, boundary, read};
+use ptc_core::reasons::Reason;
+use ptc_core::value::Value;
+
+use super::{NoTools, Setting, run};
+
+/// What stands before the expression in the program that is run.
+const OPENING: &str = "(let [result data/result]\n";
+
+/// What is wrong with an expression before it is run; places are bytes of its text.
+///
+/// Errors: those of reading and analysing a program, `parse_error` for a blank text.
+pub fn check(expression: &str) -> Result<(), Error> {
+    // Read alone first: brackets must be in balance without those around it.
+    if read(expression, Budget::default())?.is_empty() {
+        return Err(Error::new(Reason::ParseError, "the expression is empty"));
+    }
+    let forms = read(&program(expression), Budget::default())?;
+    let names = Names { memory: &Memory::new(), tools: &[] };
+    analyse(&forms, &names).map(drop).map_err(|error| inside(error, expression))
+}
+
+/// The value of an expression for this answer, keywords as their names. It blocks until the program has ended; its time and
+/// memory are limited like those of any program.
+pub fn evaluate(expression: &str, result: &Value) -> Result<Value, Error> {
+    let (source, limits) = (program(expression), Limits::default());
+    let context = Value::map(vec![(Value::str("result"), result.clone())]);
+    let input = Input { context: &context, ..Input::new(&source, &limits) };
+    let stop = AtomicBool::new(false);
+    let most = COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max);
+    let setting = Setting { tools: &NoTools, timeout_ms: most, compile_timeout_ms: most, now_ms: 0, stop: &stop };
+    match run(&input, &setting).result {
+        Ok((Signal::Value | Signal::Return, value)) => Ok(boundary::externalize(&value).0),
+        Ok((Signal::Fail, value)) => Err(Error::new(Reason::Failed, format!("it called fail with {value}"))),
+        Err(error) => Err(inside(error, expression)),
+    }
+}
+
+/// The line end keeps a comment behind the expression from hiding the bracket.
+fn program(expression: &str) -> String {
+    format!("{OPENING}{expression}\n)")
+}
+
+/// The error with its place counted from the start of the expression.
+fn inside(mut error: Error, expression: &str) -> Error {
+    if let Some(span) = &mut error.span {
+        let place = |at: usize| at.saturating_sub(OPENING.len()).min(expression.len());
+        (span.start, span.end) = (place(span.start), place(span.end));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::value::json;
+
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        json::parse(text).unwrap().to_value()
+    }
+
+    #[test]
+    fn an_expression_sees_the_result() {
+        assert_eq!(evaluate("(count result)", &value("[1,2,3]")).unwrap(), Value::Int(3));
+        assert_eq!(evaluate("(:a result) ; the part", &value(r#"{"a":7}"#)).unwrap(), Value::Int(7));
+        assert_eq!(evaluate("(/ 1 0)", &value("1")).unwrap_err().reason, Reason::ArithmeticError);
+        assert_eq!(evaluate("(tool/x {})", &value("1")).unwrap_err().reason, Reason::UnknownTool);
+        assert!(evaluate("(fail \"no\")", &value("1")).unwrap_err().problem.contains("no"));
+    }
+
+    #[test]
+    fn what_is_wrong_before_it_is_run_has_its_place_in_the_expression() {
+        assert!(check("(= (:a result) 1)").is_ok());
+        let error = check("(= 1 (cuont result))").unwrap_err();
+        assert_eq!((error.reason, error.span.map(|span| span.start)), (Reason::UnboundVar, Some(6)));
+        for (text, reason) in
+            [("(= 1", Reason::ParseError), ("1) (= 1 1", Reason::ParseError), ("  ", Reason::ParseError)]
+        {
+            assert_eq!(check(text).unwrap_err().reason, reason, "{text}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What the index keeps of a session: its line in the list, what was called and what failed, and every text that can be searched.
+//!
+//! In: an open session. Out: a digest. It must never keep more text than [`MOST_TEXT`]; what is left out is told.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Address, Envelope, ErrorRecord, Event, MessagePart, PartKind, ReplyStatus, Source};
+use crate::session::{Session, Summary, summarize};
+
+/// Bytes of text that are kept of one session.
+pub(super) const MOST_TEXT: usize = 16 << 20;
+
+/// Characters of the answer that the index keeps for the list.
+const RESULT_CHARS: usize = 1_000;
+
+/// Kinds of events that hold text to be searched.
+const KINDS: &[&str] = &[
+    "run.end", "turn.end", "message", "reply.part", "reply.end", "extract", "check", "program.end", "tool.call", "tool.end",
+];
+
+/// Where a text stands in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// A message built from the agent's definition, or of a person.
+    Prompt,
+    /// What the model said.
+    Reply,
+    /// The program in a reply.
+    Program,
+    /// The arguments of a tool call.
+    Args,
+    /// What a tool answered.
+    Result,
+    /// What was wrong: in a reply, a program, a tool, an answer, a run.
+    Error,
+    /// What was told to the model about its turn.
+    Feedback,
+    /// A person's note.
+    Note,
+}
+
+impl Field {
+    /// Every field.
+    pub const ALL: &[Self] = &[
+        Self::Prompt,
+        Self::Reply,
+        Self::Program,
+        Self::Args,
+        Self::Result,
+        Self::Error,
+        Self::Feedback,
+        Self::Note,
+    ];
+
+    /// The name in queries and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Reply => "reply",
+            Self::Program => "program",
+            Self::Args => "args",
+            Self::Result => "result",
+            Self::Error => "error",
+            Self::Feedback => "feedback",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// What filters ask of a session beside its summary.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Names of the tools that were called.
+    pub tools: Vec<String>,
+    /// Reasons that something failed with.
+    pub reasons: Vec<String>,
+    /// Not all text was kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+}
+
+/// A text of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) field: Field,
+    pub(super) at: Address,
+    pub(super) text: String,
+    /// Bytes of a reply that are a program.
+    pub(super) program: Option<(usize, usize)>,
+}
+
+/// What the index keeps of a session.
+#[derive(Debug)]
+pub(super) struct Digest {
+    pub(super) summary: Summary,
+    pub(super) facts: Facts,
+    pub(super) texts: Vec<Text>,
+}
+
+impl Digest {
+    pub(super) fn of(session: &Session) -> Self {
+        let mut summary = summarize(session);
+        if let Some((end, _)) = summary.result.char_indices().nth(RESULT_CHARS) {
+            summary.result.truncate(end);
+            summary.result.push('…');
+        }
+        let mut digest = Self { summary, facts: Facts::default(), texts: Vec::new() };
+        let mut replies: HashMap<Address, Reply> = HashMap::new();
+        let mut room = MOST_TEXT;
+        session.visit(|_, line| {
+            if KINDS.contains(&&*line.k)
+                && let Ok(envelope) = line.envelope()
+            {
+                if room < line.d.get().len() {
+                    digest.facts.partial = true;
+                    return;
+                }
+                room -= line.d.get().len();
+                digest.take(&envelope, &mut replies);
+            }
+        });
+        let replies = replies.into_iter().filter(|(_, reply)| !reply.text.is_empty());
+        digest.texts.extend(replies.map(|(at, reply)| Text {
+            field: Field::Reply,
+            at,
+            text: reply.text,
+            program: reply.program,
+        }));
+        digest.facts.tools.sort();
+        digest.facts.tools.dedup();
+        digest.facts.reasons.sort();
+        digest.facts.reasons.dedup();
+        digest
+    }
+
+    fn say(&mut self, field: Field, at: &Address, text: impl Into<String>) {
+        let text = text.into();
+        if !text.trim().is_empty() {
+            self.texts.push(Text { field, at: at.clone(), text, program: None });
+        }
+    }
+
+    fn fail(&mut self, at: &Address, error: &ErrorRecord) {
+        self.facts.reasons.push(error.reason.clone());
+        self.say(Field::Error, at, format!("{}: {}", error.reason, error.message));
+    }
+
+    fn take(&mut self, envelope: &Envelope, replies: &mut HashMap<Address, Reply>) {
+        let at = &envelope.address;
+        match &envelope.event {
+            Event::Message(message) => {
+                let field = match message.source {
+                    Source::Prompt | Source::Person => Field::Prompt,
+                    Source::Feedback => Field::Feedback,
+                    // Said and told already, where they happened.
+                    Source::Reply | Source::Tool => return,
+                };
+                for part in &message.parts {
+                    if let MessagePart::Text { text, .. } = part {
+                        self.say(field, at, text.as_str());
+                    }
+                }
+            }
+            Event::ReplyPart(part) if part.kind == PartKind::Text => {
+                let reply = replies.entry(at.clone()).or_default();
+                if part.attempt > reply.attempt {
+                    reply.text.clear();
+                    reply.attempt = part.attempt;
+                }
+                reply.text.push_str(&part.text);
+            }
+            Event::ReplyEnd(end) => {
+                if end.status == ReplyStatus::Discarded {
+                    replies.remove(at);
+                }
+                end.error.iter().for_each(|error| self.fail(at, error));
+            }
+            Event::Extract(extract) => {
+                if extract.kind == "program" {
+                    match &extract.repaired {
+                        Some(program) => self.say(Field::Program, at, program.text()),
+                        None => replies.entry(at.clone()).or_default().program = extract.span,
+                    }
+                }
+                extract.error.iter().for_each(|error| self.fail(at, error));
+            }
+            Event::Check(check) => {
+                for issue in check.issues.iter().filter(|issue| issue.severity == "error") {
+                    let place = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
+                    self.say(Field::Error, at, format!("{place}{}", issue.message));
+                }
+            }
+            Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.fail(at, error)),
+            Event::ToolCall(call) => {
+                self.facts.tools.push(call.name.clone());
+                self.say(Field::Args, at, call.args.as_str());
+            }
+            Event::ToolEnd(end) => {
+                end.result.iter().for_each(|result| self.say(Field::Result, at, result.as_str()));
+                end.error.iter().for_each(|error| self.fail(at, error));
+            }
+            Event::TurnEnd(end) => self.facts.reasons.extend(end.reason.clone()),
+            Event::RunEnd(end) => end.fail.iter().for_each(|error| self.fail(at, error)),
+            _ => {}
+        }
+    }
+}
+
+/// A reply as its parts come.
+#[derive(Debug, Default)]
+struct Reply {
+    attempt: u32,
+    text: String,
+    program: Option<(usize, usize)>,
+}

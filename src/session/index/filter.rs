@@ -1,0 +1,203 @@
+//! What a session must be to be found: one kind of filter per fact of its summary, marks and texts.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+
+use super::digest::Facts;
+use crate::session::{Marks, RunState, Summary};
+
+/// One condition on a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Filter {
+    /// The mode of its last run.
+    Mode(Words),
+    /// The model of its last run.
+    Model(Words),
+    /// The agent of its last run.
+    Agent(Words),
+    /// How far it is.
+    Status(Vec<RunState>),
+    /// A reason that something in it failed with.
+    Reason(Words),
+    /// A tool that was called in it.
+    Tool(Words),
+    /// A tag of it, or of a run or turn in it.
+    Tag(Words),
+    /// Its id.
+    Id(Words),
+    /// Something it is.
+    Is(Flag),
+    /// Its cost, where known.
+    Cost(Number),
+    /// Its tokens, where counted.
+    Tokens(Number),
+    /// Its turns.
+    Turns(Number),
+    /// When it was made: from, and before; Unix ms.
+    Made(i64, i64),
+    /// The opposite.
+    Not(Box<Filter>),
+}
+
+/// Something a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// A person marked it, or a run or turn in it.
+    Marked,
+    /// Not all of it could be read.
+    Damaged,
+    /// It is part of the program.
+    Example,
+}
+
+impl Flag {
+    pub(super) const NAMES: &[&str] = &["marked", "damaged", "example"];
+
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "marked" => Some(Self::Marked),
+            "damaged" => Some(Self::Damaged),
+            "example" => Some(Self::Example),
+            _ => None,
+        }
+    }
+}
+
+/// A comparison with a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number {
+    /// `:` and `=` mean equal.
+    pub op: &'static str,
+    /// The number.
+    pub value: f64,
+}
+
+impl Number {
+    /// A comparison by its sign; unknown signs mean equal.
+    pub(super) fn new(op: &str, value: f64) -> Self {
+        let op = [">=", "<=", ">", "<"].into_iter().find(|known| *known == op).unwrap_or("=");
+        Self { op, value }
+    }
+
+    fn holds(self, number: f64) -> bool {
+        match self.op {
+            ">" => number > self.value,
+            ">=" => number >= self.value,
+            "<" => number < self.value,
+            "<=" => number <= self.value,
+            _ => (number - self.value).abs() < f64::EPSILON,
+        }
+    }
+}
+
+/// Words of which one must be a text, in any case; `*` in them stands for anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// Words with commas between them.
+    pub(super) fn of(text: &str) -> Self {
+        Self(text.split(',').map(str::to_lowercase).collect())
+    }
+
+    /// Is the text one of the words?
+    pub(super) fn fit(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.0.iter().any(|word| fits(word, &text))
+    }
+}
+
+/// Is the text what the word says? Parts between the stars must follow each other.
+fn fits(word: &str, text: &str) -> bool {
+    let Some((first, rest)) = word.split_once('*') else { return word == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    text.ends_with(last)
+}
+
+impl Filter {
+    /// Is the session so?
+    pub fn holds(&self, summary: &Summary, facts: &Facts, marks: &Marks) -> bool {
+        let marked = || marks.of_session(&summary.id);
+        match self {
+            Self::Mode(words) => words.fit(&summary.mode),
+            Self::Model(words) => words.fit(&summary.model),
+            Self::Agent(words) => words.fit(&summary.agent),
+            Self::Status(states) => states.contains(&summary.state),
+            Self::Reason(words) => facts.reasons.iter().any(|reason| words.fit(reason)),
+            Self::Tool(words) => facts.tools.iter().any(|tool| words.fit(tool)),
+            Self::Tag(words) => marked().any(|(_, mark)| mark.tags.iter().any(|tag| words.fit(tag))),
+            Self::Id(words) => words.fit(&summary.id),
+            Self::Is(Flag::Marked) => marked().any(|(_, mark)| mark.marked),
+            Self::Is(Flag::Damaged) => summary.damage.is_some(),
+            Self::Is(Flag::Example) => summary.example,
+            Self::Cost(number) => summary.cost.is_some_and(|cost| number.holds(cost)),
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+            Self::Tokens(number) => summary.tokens.is_some_and(|tokens| number.holds(tokens.total() as f64)),
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+            Self::Turns(number) => number.holds(summary.turns as f64),
+            Self::Made(from, before) => (*from..*before).contains(&summary.created_ms),
+            Self::Not(filter) => !filter.holds(summary, facts, marks),
+        }
+    }
+}
+
+/// The time that a date means, from and before, in Unix ms: a day, a minute, or the time since `7d` and `12h` ago.
+pub(super) fn day(text: &str, now_ms: i64) -> Option<(i64, i64)> {
+    const HOUR_MS: i64 = 3_600_000;
+    let of_day = |date: Date| {
+        let start = |date: Date| Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond());
+        Some((start(date)?, start(date.tomorrow().ok()?)?))
+    };
+    let today = || Some(jiff::Timestamp::from_millisecond(now_ms).ok()?.to_zoned(TimeZone::UTC).date());
+    let ago = |letter: char, unit_ms: i64| -> Option<(i64, i64)> {
+        let count: i64 = text.strip_suffix(letter)?.parse().ok().filter(|count| (0..100_000).contains(count))?;
+        Some((now_ms - count * unit_ms, now_ms))
+    };
+    match text {
+        "today" => of_day(today()?),
+        "yesterday" => of_day(today()?.yesterday().ok()?),
+        _ => ago('d', 24 * HOUR_MS).or_else(|| ago('h', HOUR_MS)).or_else(|| match text.contains('T') {
+            true => {
+                let at: DateTime = text.parse().ok()?;
+                let from = at.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
+                Some((from, from + 60_000))
+            }
+            false => of_day(text.parse().ok()?),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        let fit = |words: &str, text: &str| Words::of(words).fit(text);
+        assert!(fit("json", "json") && fit("JSON,text", "text") && !fit("json", "json_loop"));
+        assert!(fit("json*", "json_loop") && fit("*loop", "json_loop") && fit("j*n*p", "json_loop"));
+        assert!(fit("*", "") && !fit("a*a", "a") && !fit("*x*", "json"));
+    }
+
+    #[test]
+    fn a_day_has_a_beginning_and_an_end() {
+        let now = 1_795_290_727_000; // 2026-11-21T19:52:07Z
+        let (from, before) = day("2026-11-21", now).unwrap();
+        assert_eq!((from, before), (1_795_219_200_000, 1_795_305_600_000));
+        assert_eq!(day("today", now), Some((from, before)));
+        assert_eq!(day("yesterday", now).unwrap().1, from);
+        assert_eq!(day("2d", now), Some((now - 2 * 86_400_000, now)));
+        assert_eq!(day("2026-11-21T19:52", now).unwrap().0, 1_795_290_720_000);
+        for wrong in ["", "2026-13-01", "d", "-1d", "9999999999d", "morning"] {
+            assert_eq!(day(wrong, now), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Where the session of a run ends up: in its folder, or in another one when that can no longer be written.
+//!
+//! In: how the writing stands. Out: the last try, the move to a spare folder, what is lost. It must never give up events while a
+//! place takes them.
+
+use std::path::{Path, PathBuf};
+
+use super::Workbench;
+use crate::session::{Keeping, Recorder, RecorderError, Unwritten};
+
+/// How the session of a run is saved, and where it may go.
+#[derive(Debug, Clone)]
+pub struct Saving {
+    /// How the writing stands.
+    pub keeping: Keeping,
+    /// The folder that takes the session when its own cannot.
+    pub spare_dir: PathBuf,
+}
+
+/// Where a session is after its run.
+#[derive(Debug)]
+pub enum Settled {
+    /// In its own folder, whole.
+    Whole,
+    /// In another folder, whole; its own holds the beginning.
+    Elsewhere {
+        /// The file that has everything.
+        path: PathBuf,
+        /// What its own folder lacks.
+        unwritten: Unwritten,
+    },
+    /// Nowhere whole: what the file lacks goes with the program.
+    Partly {
+        /// What its own folder lacks.
+        unwritten: Unwritten,
+        /// Why the spare folder did not take it.
+        spare: RecorderError,
+    },
+}
+
+impl Saving {
+    /// Tries its own folder once more, and then the spare one. Reads and writes files.
+    pub fn settle(&self) -> Settled {
+        let Some(unwritten) = self.keeping.retry() else { return Settled::Whole };
+        match self.keeping.move_to(&self.spare_dir) {
+            Ok(path) => Settled::Elsewhere { path, unwritten },
+            Err(spare) => Settled::Partly { unwritten, spare },
+        }
+    }
+
+    /// Moves the session to a folder that a person names, at any time. The file that has everything then.
+    pub fn move_to(&self, dir: &Path) -> Result<PathBuf, RecorderError> {
+        self.keeping.move_to(dir)
+    }
+}
+
+impl Workbench {
+    /// How the session of this recorder is saved.
+    pub(super) fn saving(&self, recorder: &Recorder) -> Saving {
+        Saving { keeping: recorder.keeping(), spare_dir: self.folders.spare_dir.clone() }
+    }
+}
+
+impl std::fmt::Display for Settled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole => f.write_str("saved"),
+            Self::Elsewhere { path, unwritten } => write!(
+                f,
+                "{} could not be written to the end: {}. The whole session is in {} (--spare-sessions names another folder)",
+                unwritten.path.display(),
+                unwritten.error,
+                path.display()
+            ),
+            Self::Partly { unwritten, spare } => write!(
+                f,
+                "{unwritten}, and {} did not take it either: {}. Only what the file holds is saved: free disk space, or name a folder with --spare-sessions",
+                spare.path.display(),
+                spare.error
+            ),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Cases of agent files: how expectations are read, and what they say about Steps.
+
+use ptc_workbench::agent::{Agent, Case, Step, Verdict};
+use ptc_workbench::event::{Address, ErrorRecord};
+
+use crate::engine::parsed;
+
+/// The only case of an agent, whose table has these lines.
+fn case(lines: &str) -> Case {
+    let toml = format!("prompt = \"x\"\nmode = \"text\"\n\n[[cases]]\nname = \"one\"\n{lines}\n");
+    Agent::from_toml(&toml, "a.toml").unwrap().cases().unwrap().remove(0)
+}
+
+fn returned(answer: &str) -> Step {
+    Step { answer: Some(parsed(answer)), ..Step::default() }
+}
+
+fn failed(reason: &str) -> Step {
+    let fail = ErrorRecord { reason: reason.to_owned(), message: "so it is".to_owned(), ..ErrorRecord::default() };
+    Step { fail: Some(fail), ..Step::default() }
+}
+
+/// The verdict in words: its name and lines.
+fn verdict(lines: &str, step: &Step) -> String {
+    let verdict = case(lines).judge(step);
+    [vec![verdict.name().to_owned()], verdict.lines()].concat().join("; ")
+}
+
+#[test]
+fn an_exact_value_is_compared_by_path() {
+    let step = returned(r#"{"score":1.0,"tags":["a","c"],"more":true}"#);
+    let same = "expect = { tags = [\"a\", \"c\"], more = true, score = 1 }";
+    assert_eq!(verdict(same, &step), "pass");
+    let other = "expect = { tags = [\"a\", \"b\", \"c\"], score = 2, gone = \"x\" }";
+    let told = "fail; tags.1: expected \"b\", got nothing; score: expected 2, got 1.0; gone: expected \"x\", got nothing; \
+                more: expected nothing, got true";
+    assert_eq!(verdict(other, &step), told);
+}
+
+#[test]
+fn text_is_a_value_unless_it_stands_in_brackets() {
+    assert_eq!(verdict("expect = \"positive\"", &returned("\"positive\"")), "pass");
+    assert_eq!(
+        verdict("expect = \"positive\"", &returned("\"negative\"")),
+        "fail; expected \"positive\", got \"negative\""
+    );
+    assert_eq!(verdict("expect = { value = \"(x)\" }", &returned("\"(x)\"")), "pass");
+    assert_eq!(verdict("expect = { json = \"null\" }", &returned("null")), "pass");
+    assert_eq!(verdict("expect = 3", &returned("3")), "pass");
+    assert_eq!(verdict("expect = [1, 2]", &returned("[1,2]")), "pass");
+    assert_eq!(verdict("expect = { value = { value = 1 } }", &returned(r#"{"value":1}"#)), "pass");
+}
+
+#[test]
+fn a_predicate_sees_the_result() {
+    let step = returned(r#"{"score":0.9,"word":"a"}"#);
+    assert_eq!(verdict("expect = \"(> (:score result) 0.5)\"", &step), "pass");
+    assert_eq!(verdict("expect = { predicate = \"result\" }", &step), "pass");
+    let told = "fail; the predicate is false for {\"score\":0.9,\"word\":\"a\"}";
+    assert_eq!(verdict("expect = \"(> (:score result) 0.95)\"", &step), told);
+    let broken = verdict("expect = \"(+ (:word result) 1)\"", &step);
+    assert!(broken.starts_with("error; the predicate broke off for {\"score\":0.9,"), "{broken}");
+}
+
+#[test]
+fn a_schema_is_named_as_one() {
+    let lines = "expect = { schema = { type = \"object\", required = [\"a\"], properties = { a = { minimum = 2 } } } }";
+    assert_eq!(verdict(lines, &returned(r#"{"a":2}"#)), "pass");
+    assert_eq!(verdict(lines, &returned(r#"{"a":1}"#)), "fail; a: 1 is less than the minimum of 2");
+    let text = "expect = { schema = '{\"type\":\"null\"}' }";
+    assert_eq!(verdict(text, &returned("null")), "pass");
+}
+
+#[test]
+fn a_failed_run_fails_its_case_unless_that_is_expected_or_says_nothing_about_the_agent() {
+    let exact = "expect = 1";
+    assert_eq!(verdict(exact, &failed("max_turns_exceeded")), "fail; the run failed with max_turns_exceeded: so it is");
+    assert_eq!(verdict(exact, &failed("llm_error")), "error; the run could not be tried: llm_error: so it is");
+    let fails = "expect = { fail = \"out_of_stock\" }";
+    assert_eq!(verdict(fails, &failed("out_of_stock")), "pass");
+    assert_eq!(
+        verdict(fails, &failed("failed")),
+        "fail; expected the failure out_of_stock, the run failed with failed: so it is"
+    );
+    assert_eq!(verdict(fails, &returned("1")), "fail; expected the failure out_of_stock, the run returned 1");
+    let waits = Step { waits_for: Some(Address::from("r0/t1/q0")), ..Step::default() };
+    assert_eq!(verdict(exact, &waits), "error; the run waits for the answer to r0/t1/q0; cases cannot ask a person");
+    assert_eq!(case("").judge(&returned("7")), Verdict::Pass);
+}
+
+#[test]
+fn a_case_has_the_context_of_its_agent_unless_it_has_its_own() {
+    let toml = "prompt = \"x\"\n[[cases]]\nname = \"a\"\nexpect = 1\n[[cases]]\nname = \"b\"\ncontext = '{\"n\":null}'\n\
+                expect = 1\n[context]\nn = 4\n";
+    let agent = Agent::from_toml(toml, "a.toml").unwrap();
+    let inputs: Vec<String> = agent.cases().unwrap().iter().map(|case| case.inputs(&agent).to_text()).collect();
+    assert_eq!(inputs, [r#"{"n":4}"#, r#"{"n":null}"#]);
+}
+
+#[test]
+fn what_cannot_be_a_case_is_told_at_its_place() {
+    let cases = [
+        ("name = \"a\"\nexpect = \"(= result 1\"", ":4:10: `cases.0.expect` is no predicate at line 1, column "),
+        (
+            "name = \"a\"\nexpect = \"(= (cuont result) 1)\"",
+            ":4:10: `cases.0.expect` is no predicate at line 1, column 5: nothing is called `cuont`",
+        ),
+        ("name = \"a\"\nexpect = { schema = { type = \"objct\" } }", ":4:21: the schema is not a JSON Schema"),
+        (
+            "name = \"a\"\nexpect = { type = \"object\", required = [\"x\"] }",
+            ":4:10: `cases.0.expect` reads as a JSON Schema and as an exact value; write expect = { schema = … }",
+        ),
+        ("name = \"a\"\nexpct = 1", ":4:1: unknown key `expct` in [cases.0]; did you mean `expect`?"),
+        ("expect = 1", ":2:1: [cases.0] needs the key `name`"),
+        (
+            "name = \"a\"\nexpect = 1\n[[cases]]\nname = \"a\"\nexpect = 2",
+            ":5:1: two cases have the name `a`; rename one",
+        ),
+        (
+            "name = \"a\"\nexpect = 1\ncontext = 3",
+            ":5:11: `cases.0.context` must be a table, or JSON text of an object",
+        ),
+        ("name = \"a\"\ncassette = \"c\"\ncontext = {}", "the case `a` has a cassette, which holds its context"),
+    ];
+    for (lines, told) in cases {
+        let toml = format!("prompt = \"x\"\n[[cases]]\n{lines}\n");
+        let error = Agent::from_toml(&toml, "a.toml").unwrap_err().to_string();
+        assert!(error.contains(told), "{lines}\n{error}\n{told}");
+    }
+    let error = Agent::from_toml("cases = 3", "a.toml").unwrap_err().to_string();
+    assert!(error.contains("`cases` must be a list of tables"), "{error}");
+}
+
+#[test]
+fn cases_are_written_back_as_tables_and_a_new_one_leaves_the_others_as_they_were() {
+    let file = "# mine\nprompt = \"x\"\n\n[[cases]] # the first\nname = \"a\"   # short\nexpect = 1\n\n\
+                # the second\n[[cases]]\nname = \"b\"\nexpect = { value = 2 }\n";
+    let agent = Agent::from_toml(file, "a.toml").unwrap();
+    let written = agent.to_toml();
+    assert!(written.contains("\n[[cases]]\nname = \"a\"\nexpect = 1\n"), "{written}");
+    assert_eq!(Agent::from_toml(&written, "a.toml").unwrap(), agent);
+
+    let with = |names: &[(&str, &str)]| {
+        let cases: Vec<String> =
+            names.iter().map(|(name, expect)| format!("{{\"name\":\"{name}\",\"expect\":{expect}}}")).collect();
+        let agent = agent.clone().with_option("cases", parsed(&format!("[{}]", cases.join(","))));
+        let text = agent.rewrite(file, "a.toml");
+        assert_eq!(Agent::from_toml(&text, "a.toml").unwrap(), agent, "{text}");
+        text
+    };
+    let more = with(&[("a", "1"), ("b", "{\"value\":2}"), ("c", "3")]);
+    assert_eq!(more, format!("{file}\n[[cases]]\nname = \"c\"\nexpect = 3\n"));
+    let changed = with(&[("a", "1"), ("b", "{\"value\":7}")]);
+    assert_eq!(changed, file.replace("value = 2", "value = 7"));
+    let fewer = with(&[("a", "1")]);
+    assert!(
+        fewer.starts_with("# mine\nprompt = \"x\"\n\n[[cases]] # the first\nname = \"a\"   # short\nexpect = 1\n"),
+        "{fewer}"
+    );
+    assert!(!fewer.contains("name = \"b\""), "{fewer}");
+
+    let inline = "prompt = \"x\"\ncases = [\n  { name = \"a\", expect = 1 }, # short\n]\n";
+    let agent = agent.with_option("cases", parsed(r#"[{"name":"a","expect":1},{"name":"b","expect":2}]"#));
+    let text = agent.rewrite(inline, "a.toml");
+    assert_eq!(text, inline.replace("# short\n", "# short\n  { name = \"b\", expect = 2 },\n"));
+    assert_eq!(Agent::from_toml(&text, "a.toml").unwrap(), agent, "{text}");
+}
