@@ -11,6 +11,7 @@ mod config;
 mod engine;
 mod library;
 mod lisp;
+mod model;
 mod openai;
 mod pages;
 mod pty;

@@ -1,6 +1,7 @@
 //! The arguments of the program.
 
 mod compare;
+mod models;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use ptc_core::text::nearest;
 use super::lisp::LispCommand;
 
 pub(super) use compare::CompareFlags;
+pub(super) use models::ModelsFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -101,7 +103,7 @@ pub enum Command {
     /// Print as JSON exactly what a run would send first
     Prompt(PromptFlags),
     /// List the models that can be used
-    Models,
+    Models(ModelsFlags),
     /// List the tools of an agent and what providers are told of them
     Tools(ToolsFlags),
     /// Look at what works on this machine

@@ -167,7 +167,12 @@ impl Endpoint {
 
     /// Where the models are listed.
     pub(super) fn list_url(&self) -> Result<Url, ModelError> {
-        self.resource(language::of(self.protocol).list().path)
+        let listing = language::of(self.protocol).list();
+        let mut url = self.resource(listing.path)?;
+        if let Some((name, value)) = listing.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        Ok(url)
     }
 
     /// A resource below the root of the protocol, which may lie above or below `base_url`.

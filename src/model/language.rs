@@ -110,9 +110,11 @@ pub(super) trait Language: Send + Sync + fmt::Debug {
 pub(super) struct Listing {
     /// Path.
     pub(super) path: &'static [&'static str],
+    /// Query, to have the whole list at once.
+    pub(super) query: Option<(&'static str, &'static str)>,
     /// The member that holds the list.
     pub(super) list: &'static str,
-    /// The members that may hold the name of an item, the first that is there counts.
+    /// The member that holds the name of an item.
     pub(super) name: &'static str,
     /// What stands before each name and is not part of it.
     pub(super) prefix: &'static str,

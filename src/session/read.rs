@@ -236,9 +236,8 @@ impl Session {
     /// Where the last `turn.end` stands, in bytes from the start of the file.
     pub(super) fn last_turn_end(&self) -> Option<u64> {
         let ends_turn = |place: &usize| {
-            self.line(*place).is_some_and(|text| {
-                serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end")
-            })
+            self.line(*place)
+                .is_some_and(|text| serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end"))
         };
         (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
     }
@@ -255,12 +254,13 @@ impl Session {
     pub fn places_of_request(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
         let run = self.skeleton.run(&turn.run_part())?;
         let of_turn = self.skeleton.turn(turn)?.events.clone();
-        let (request, ranges) = of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
-            match made.event {
-                Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
-                _ => None,
-            }
-        })?;
+        let (request, ranges) =
+            of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
+                match made.event {
+                    Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
+                    _ => None,
+                }
+            })?;
         let sent = run.messages.iter().enumerate().filter(|(m, _)| {
             u32::try_from(*m).is_ok_and(|m| ranges.iter().any(|(first, last)| (*first..=*last).contains(&m)))
         });

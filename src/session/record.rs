@@ -142,11 +142,8 @@ impl Recorder {
     pub fn append(session: &Session, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (path, last) = (session.path.clone(), session.events().last().map_or(0, |last| last.seq));
         let newer = || std::io::Error::other(format!("{} wrote it and goes on with it", session.header.program));
-        let file = if session.header.is_of_later_version() {
-            Err(newer())
-        } else {
-            journal::reopen(&path, session.end)
-        };
+        let file =
+            if session.header.is_of_later_version() { Err(newer()) } else { journal::reopen(&path, session.end) };
         let file = file.map_err(|error| RecorderError { path: path.clone(), error })?;
         let journal = Journal::new(Box::new(file), path.clone(), session.end, session.last_turn_end());
         Self::on(journal, path, last + 1, clock)

@@ -30,7 +30,7 @@ pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use feed::Feed;
-pub use models::{ModelLine, ModelState};
+pub use models::{ModelLine, ModelState, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};

@@ -69,7 +69,7 @@ impl Peer {
 }
 
 /// Written past the test harness, which would hide it.
-fn say_skipped(why: &str) {
+pub(crate) fn say_skipped(why: &str) {
     std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes()).unwrap();
 }
 

@@ -29,7 +29,7 @@ impl Language for Messages {
     }
 
     fn list(&self) -> Listing {
-        Listing { path: &["models"], list: "data", name: "id", prefix: "" }
+        Listing { path: &["models"], query: Some(("limit", "1000")), list: "data", name: "id", prefix: "" }
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

@@ -28,7 +28,13 @@ impl Language for Generate {
     }
 
     fn list(&self) -> Listing {
-        Listing { path: &["models"], list: "models", name: "name", prefix: "models/" }
+        Listing {
+            path: &["models"],
+            query: Some(("pageSize", "1000")),
+            list: "models",
+            name: "name",
+            prefix: "models/",
+        }
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

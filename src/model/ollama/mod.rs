@@ -23,7 +23,7 @@ impl Language for Chat {
     }
 
     fn list(&self) -> Listing {
-        Listing { path: &["api", "tags"], list: "models", name: "name", prefix: "" }
+        Listing { path: &["api", "tags"], query: None, list: "models", name: "name", prefix: "" }
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

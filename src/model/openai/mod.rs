@@ -20,7 +20,7 @@ impl Language for Completions {
     }
 
     fn list(&self) -> Listing {
-        Listing { path: &["models"], list: "data", name: "id", prefix: "" }
+        Listing { path: &["models"], query: None, list: "data", name: "id", prefix: "" }
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {
