@@ -169,13 +169,16 @@ pub async fn generate_object(
     let checker = RawSchema::compile(&schema).map_err(unusable)?;
     let reply = ask(model, question.into(), Some(schema)).await?;
     let finish = if reply.finish == Some(Finish::Length) { reply::Finish::Truncated } else { reply::Finish::Complete };
-    let mut accept = |json: &Json| match checker.check(json).first() {
-        None => Ok(()),
-        Some(issue) => Err(Reject::Invalid(issue.to_string())),
+    let mut accept = |json: &Json| match checker.fit(json) {
+        Ok(_) => Ok(()),
+        Err(issues) => Err(Reject::Invalid(issues.first().map(ToString::to_string).unwrap_or_default())),
     };
     let found = reply::extract(&reply.text, &Want::Any, Recovery::Standard, finish, &mut accept).outcome;
     let why = match found {
-        Outcome::Found { json, .. } => return Ok(Object { object: json, tokens: reply.usage, reply }),
+        Outcome::Found { json, .. } => {
+            let object = checker.fit(&json).unwrap_or(json);
+            return Ok(Object { object, tokens: reply.usage, reply });
+        }
         Outcome::Rejected { reject: Reject::Shape(why) | Reject::Invalid(why), .. } => why,
         Outcome::Malformed { error } => error.to_string(),
         Outcome::NotFound => "there is no JSON in it".to_owned(),

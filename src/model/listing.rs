@@ -37,7 +37,12 @@ pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
         model: endpoint.id.clone(),
         timeouts: Timeouts { first_byte_ms: LIST_MS, silence_ms: LIST_MS },
     };
-    let names = ask(&target, headers, &scrub, language.list()).await;
+    let names = ask(&target, headers, &scrub, language.list()).await.map_err(|mut failure| {
+        if failure.error.class == ErrorClass::NotFound {
+            failure.error.hint = Some(format!("it has no list at {}; a model may answer all the same", target.shown()));
+        }
+        failure
+    });
     names.map_err(|failure| scrub.error(failure.error)).map(|names| names.iter().map(|name| scrub.text(name)).collect())
 }
 

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod bodies;
+mod documents;
 mod faults;
 mod kit;
 mod listing;

@@ -63,7 +63,9 @@ async fn every_byte_may_come_alone_with_any_line_end() {
             );
             assert_eq!(reply.finish, Some(Finish::ToolCalls), "{kit:?}");
             assert_eq!(asked.said(1, PartKind::Reasoning), "hm…", "{kit:?}");
-            assert_eq!(String::from_utf8(asked.raw(1)).unwrap(), stream, "{kit:?}");
+            // What follows the end mark is not waited for.
+            let raw = String::from_utf8(asked.raw(1)).unwrap();
+            assert!(stream.starts_with(&raw) && stream.trim_end().len() <= raw.len(), "{kit:?} {raw:?}");
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::ask;
 use super::kit::{ALL, Kit};
+use crate::cli::program::Program;
 use crate::openai::request;
 use crate::openai::server::{Play, Server};
 
@@ -44,6 +45,51 @@ async fn an_echoed_key_never_leaves_the_port() {
             let everything = asked.everything();
             assert!(!everything.contains(KEY) && !everything.contains(&KEY[..15]), "{kit:?} {what}: {everything}");
             assert!(!format!("{model:?}").contains(KEY));
+        }
+    }
+}
+
+/// What a person or a script can get out of the program about a run.
+const OUTPUTS: [&[&str]; 5] = [
+    &["replay", "last", "--check"],
+    &["sessions", "list", "--json"],
+    &["models", "--check", "--json"],
+    &["models", "echo"],
+    &["doctor"],
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_the_program_writes_holds_a_key() {
+    for kit in ALL {
+        let plays: Vec<Play> = echoes(kit).into_iter().map(|(_, play)| play).collect();
+        let count = plays.len();
+        let server = Server::play(plays).await;
+        let (name, url) = (kit.0.name(), server.base_url.clone());
+        let everything = tokio::task::spawn_blocking(move || {
+            let program = Program::new().with_env("ECHO_KEY", KEY).with_env("RUST_LOG", "trace");
+            let provider =
+                format!("[providers.echo]\nkind = \"{name}\"\nbase_url = \"{url}\"\napi_key_env = \"ECHO_KEY\"\n");
+            program.file("config.toml", provider + "[retry]\nmax_attempts = 1\n");
+            let mut everything = Vec::new();
+            let mut take = |arguments: &[&str]| {
+                let all = ["--config", "config.toml", "--log", "log.txt"].into_iter().chain(arguments.iter().copied());
+                let done = program.run(all);
+                everything.push((arguments.join(" "), done.stdout + &done.stderr));
+            };
+            for _ in 0..count {
+                take(&["run", "--prompt", "hi", "--signature", "() -> :string", "--model", "echo:m", "--json"]);
+            }
+            OUTPUTS.iter().for_each(|arguments| take(arguments));
+            let files = program.session_files().into_iter().chain([program.dir().join("log.txt")]);
+            everything.extend(files.map(|file| {
+                (file.display().to_string(), String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned())
+            }));
+            everything
+        });
+        let everything = everything.await.unwrap();
+        assert!(server.received().iter().all(|received| received.head.contains(KEY)), "{kit:?}: the key was sent");
+        for (what, text) in everything {
+            assert!(!text.contains(KEY) && !text.contains(&KEY[..15]), "{kit:?} {what}: {text}");
         }
     }
 }

@@ -140,6 +140,7 @@ fn finish(word: &str) -> Finish {
     match word {
         // The service has no word of its own for calls; whoever reads the reply finds them.
         "STOP" => Finish::Stop,
+        "FUNCTION_CALL" | "TOOL_CALLS" => Finish::ToolCalls,
         "MAX_TOKENS" => Finish::Length,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" | "LANGUAGE" => {
             Finish::ContentFilter
