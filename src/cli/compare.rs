@@ -1,6 +1,6 @@
 //! `compare`: sessions beside each other, or the matrix of agents.
 //!
-//! What the names mean decides: agents → the matrix (`matrix.rs`), sessions → their differences.
+//! What the names mean decides: agents or a matrix → the matrix (`matrix.rs`), sessions → their differences.
 
 mod json;
 
@@ -15,10 +15,17 @@ use crate::workbench::Workbench;
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
 
 pub(super) async fn compare(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let named = match flags.names.as_slice() {
+        [only] if Workbench::is_matrix(only) => Some(only),
+        _ => flags.matrix.resume.as_ref(),
+    };
+    if let Some(name) = named {
+        return matrix::resume(name, flags, plain, workbench).await;
+    }
     let agents = flags.names.iter().filter(|name| means_agent(name)).count();
     match agents {
         0 => sessions(flags, plain, workbench),
-        all if all == flags.names.len() => matrix::matrix(flags, workbench).await,
+        all if all == flags.names.len() => matrix::matrix(flags, plain, workbench).await,
         _ => Err(UsageError(
             "name agents or sessions, not both: agents give a matrix, sessions their differences".into(),
         )),

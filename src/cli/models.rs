@@ -15,7 +15,7 @@ const NAMED: usize = 5;
 
 pub(super) async fn models(flags: &ModelsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(provider) = &flags.provider {
-        let server = workbench.models_of(provider).await?;
+        let server = workbench.models_at(provider).await?;
         return Ok(listed(&server, flags.json));
     }
     let lines = workbench.models();

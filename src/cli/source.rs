@@ -63,16 +63,21 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
     };
     let mode = match &flags.mode {
         None => base.mode,
-        Some(name) => Mode::from_name(name).ok_or_else(|| {
-            let names = Mode::ALL.map(Mode::name);
-            let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            UsageError(format!("unknown mode {name:?}{near} (modes: {})", names.join(", ")))
-        })?,
+        Some(name) => mode(name)?,
     };
     let agent = base.for_mode(mode).map_err(|findings| in_file(flags, &base, &findings))?;
     let agent = Agent { cache: agent.cache || flags.cache, ..agent };
     let context = context(flags, &agent)?;
     Ok((agent, context))
+}
+
+/// The mode of a name.
+pub(super) fn mode(name: &str) -> Result<Mode, UsageError> {
+    Mode::from_name(name).ok_or_else(|| {
+        let names = Mode::ALL.map(Mode::name);
+        let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        UsageError(format!("unknown mode {name:?}{near} (modes: {})", names.join(", ")))
+    })
 }
 
 /// Findings as lines that name the file and the place.

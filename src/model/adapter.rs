@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use ptc_core::limits::CONCURRENT_REQUESTS;
 use ptc_core::value::Json;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -15,7 +16,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use super::calls::Respond;
 use super::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
-use super::gate::{CONCURRENT_REQUESTS, Gate};
+use super::gate::Gate;
 use super::http::{Target, post};
 use super::language::{self, Draft, Framing, Language};
 use super::listener::Listener;
@@ -58,7 +59,7 @@ impl Adapter {
             timeouts: endpoint.timeouts,
         };
         let dialect = Mutex::new(Dialect::first(&endpoint, language.ways(), url.host_str()));
-        let gate = Gate::new(CONCURRENT_REQUESTS);
+        let gate = Gate::new(CONCURRENT_REQUESTS.usual());
         Ok(Self { endpoint, language, url, headers, target, gate, dialect, told: AtomicBool::new(false) })
     }
 

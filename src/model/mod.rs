@@ -47,7 +47,7 @@ pub use closure::{ClosureModel, script};
 pub use endpoint::{Endpoint, FIRST_BYTE_MS, Known, SILENCE_MS, StructuredOutput, Timeouts};
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
-pub use gate::{CONCURRENT_REQUESTS, Gate};
+pub use gate::Gate;
 pub use http::CONNECT_MS;
 pub use human::{CALL, HumanModel};
 pub use listing::{LIST_MS, listed};

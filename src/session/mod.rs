@@ -12,7 +12,7 @@ mod read;
 mod record;
 mod skeleton;
 
-pub use header::{Header, Parent, SessionId};
+pub use header::{Group, Header, Parent, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};

@@ -11,6 +11,7 @@ mod feed;
 pub mod format;
 mod gates;
 mod keys;
+pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;

@@ -71,7 +71,7 @@ impl Workbench {
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
-                let (gate, fallback) = (self.gates.of(&model.provider), model.fallback.clone());
+                let (gate, fallback) = (self.gates.of(&model.provider, &self.config), model.fallback.clone());
                 let adapter = http(*model)?.gate(gate);
                 adapter.check_key().map_err(unusable_model)?;
                 match fallback {
@@ -189,7 +189,7 @@ impl Workbench {
     }
 
     /// The models that a provider's server lists. Errors: no such provider, or why its server cannot be reached.
-    pub async fn models_of(&self, name: &str) -> Result<ServerLine, StartError> {
+    pub async fn models_at(&self, name: &str) -> Result<ServerLine, StartError> {
         let alias = self.config.model(name).map_or(name, |model| model.provider.as_str());
         let Some(provider) = self.config.provider(alias) else {
             // The words for a provider that does not exist are those for a model of it.
