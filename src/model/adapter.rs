@@ -142,15 +142,11 @@ impl Attempts for Answer<'_> {
             return Err(self.not_the_api().into());
         }
         let listener = Listener::new(*language, target, outlet, self.request, respond(self.request, structured_by));
-        // Some servers ignore `stream` and answer at once.
-        let reply = if endpoint.stream && response.is_type("ndjson") {
-            listener.lines(response, tape).await
-        } else if response.is_type("json") {
-            listener.whole(response, tape).await
-        } else if language.framing() == Framing::Lines {
-            listener.lines(response, tape).await
-        } else {
-            listener.events(response, tape).await
+        let reply = match language.framing() {
+            Framing::Lines if endpoint.stream => listener.lines(response, tape).await,
+            // Some servers ignore `stream` and answer at once.
+            Framing::Events if !response.is_type("json") => listener.events(response, tape).await,
+            Framing::Lines | Framing::Events => listener.whole(response, tape).await,
         };
         reply.map(|reply| Reply { structured_by, ..reply })
     }

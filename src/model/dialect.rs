@@ -49,7 +49,7 @@ pub(super) struct Dialect {
     pub(super) tokens: TokensKey,
     /// Ask for token counts at the end of a stream.
     pub(super) stream_usage: bool,
-    /// Say how much to reason by a word, not by a number of tokens.
+    /// Say how much to reason by a word, not by a number of tokens or, where there is none, not at all.
     pub(super) effort_word: bool,
     /// Temperature and the like are sent.
     pub(super) sampling: bool,
@@ -120,7 +120,10 @@ impl Dialect {
         }
         if used.effort && self.effort_word && is_about(refused, &EFFORT) {
             let next = Self { effort_word: false, ..self };
-            return Some((next, "refuses a word for reasoning; giving it a number of tokens".to_owned()));
+            return Some((
+                next,
+                "refuses reasoning as it was asked for; asking for it by a number of tokens, or not at all".to_owned(),
+            ));
         }
         if used.sampling && self.sampling && is_about(refused, &SAMPLING) && is_flat(refused) {
             let next = Self { sampling: false, ..self };
@@ -131,7 +134,8 @@ impl Dialect {
 
     /// The same schema in another form, when the form is what was refused.
     fn other_form(self, refused: &Refused, used: Used) -> Option<(Self, String)> {
-        if !(used.structured || used.tools) || self.structured == StructuredBy::Prompt && !used.tools {
+        let has_schema = used.structured && self.structured != StructuredBy::Prompt;
+        if !has_schema && !used.tools {
             return None;
         }
         let to = |form, words: &str| Some((Self { form, ..self }, words.to_owned()));
@@ -139,7 +143,9 @@ impl Dialect {
             SchemaForm::OpenApi if names(refused, &["responseschema", "response_schema", "parameters", "schema"]) => {
                 to(SchemaForm::Plain, "refuses the schema in its older form; sending JSON Schema")
             }
-            SchemaForm::Plain if names(refused, &["additionalproperties", "'required' is required", "strict"]) => {
+            SchemaForm::Plain
+                if used.structured && names(refused, &["additionalproperties", "'required' is required", "strict"]) =>
+            {
                 to(SchemaForm::Strict, "wants strict schemas; every property is required and may be null")
             }
             _ => None,
@@ -180,7 +186,8 @@ const STRUCTURE: [&str; 14] = [
 const FORCED: [&str; 5] = ["tool", "function", "tool_choice", "toolconfig", "input_schema"];
 
 /// Words by which servers name the amount of reasoning.
-const EFFORT: [&str; 5] = ["adaptive", "effort", "thinkinglevel", "thinking_level", "thinking level"];
+const EFFORT: [&str; 6] =
+    ["adaptive", "effort", "thinkinglevel", "thinking_level", "thinking level", "not support thinking"];
 
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "topp"];
 

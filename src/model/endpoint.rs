@@ -178,7 +178,7 @@ impl Endpoint {
     /// A resource below the root of the protocol, which may lie above or below `base_url`.
     fn resource(&self, path: &[&str]) -> Result<Url, ModelError> {
         let base = self.url(&[])?;
-        let last = base.path_segments().and_then(|segments| segments.last()).unwrap_or_default();
+        let last = base.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
         match language::of(self.protocol).root(last) {
             Root::AsIs => self.url(path),
             Root::Add(segment) => self.url(&[&[segment], path].concat()),

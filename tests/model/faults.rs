@@ -1,12 +1,13 @@
 //! Servers and networks that fail, in every protocol: what is asked for again, and what the developer is told.
 
 use ptc_workbench::event::PartKind;
-use ptc_workbench::model::{Adapter, ErrorClass, ModelEvent, RetryPolicy, Timeouts};
+use ptc_workbench::model::{Adapter, ErrorClass, ModelEvent, RetryPolicy, Timeouts, WithFallback};
+use tokio_util::sync::CancellationToken;
 
 use super::ask;
 use super::kit::{ALL, Kit};
-use crate::openai::request;
 use crate::openai::server::{Play, Server};
+use crate::openai::{hear, request};
 
 /// Replies that are none: what they are, what the server plays, and the class of the error.
 fn broken(kit: Kit) -> Vec<(&'static str, Play, &'static str)> {
@@ -85,6 +86,29 @@ async fn silence_is_noticed_in_every_protocol() {
         let asked = ask(kit, &server, &Adapter::new(hasty).unwrap(), &request("hi")).await;
         assert_eq!(asked.error().class, ErrorClass::Timeout, "{kit:?}");
     }
+}
+
+#[tokio::test]
+async fn a_fallback_is_asked_when_the_first_model_cannot_answer_and_only_then() {
+    let kit = ALL[1];
+    let second = Server::play([ALL[3].answer("from the second")]).await;
+    let pair = |first: &Server| {
+        let mut once = kit.endpoint(first);
+        once.retry = RetryPolicy { max_attempts: 2, ..once.retry };
+        let first = std::sync::Arc::new(Adapter::new(once).unwrap());
+        WithFallback::new(first, std::sync::Arc::new(ALL[3].model(&second)))
+    };
+    let down = Server::play([Play::json("503 Service Unavailable", "{}")]).await;
+    let asked = hear(&pair(&down), &request("hi"), CancellationToken::new()).await;
+    let reply = asked.reply();
+    assert_eq!((reply.text.as_str(), reply.attempt, reply.requests), ("from the second", 3, 3));
+    assert_eq!(asked.discarded(), [(1, "server_error".to_owned()), (2, "server_error".to_owned())]);
+    assert_eq!(asked.said(3, PartKind::Text), "from the second");
+    assert!(asked.notices()[0].contains("asking the fallback model"), "{:?}", asked.notices());
+
+    let wrong = Server::play([Play::json("400 Bad Request", "{}")]).await;
+    let asked = hear(&pair(&wrong), &request("hi"), CancellationToken::new()).await;
+    assert_eq!((asked.error().class, second.received().len()), (ErrorClass::Client, 1));
 }
 
 /// Waits that were told, in ms, and whether the server asked for them.

@@ -3,6 +3,7 @@
 use ptc_core::value::json as core_json;
 use ptc_workbench::config::Protocol;
 use ptc_workbench::event::StructuredBy;
+use ptc_workbench::library::generate_object;
 use ptc_workbench::model::{Adapter, Finish, Known, Request, StructuredOutput};
 use serde_json::{Value, json};
 
@@ -133,4 +134,17 @@ async fn a_service_that_demands_strict_schemas_gets_them() {
     let asked = ask(kit, &server, &kit.model(&server), &asked_for).await;
     assert_eq!((asked.reply().attempt, asked.reply().structured_by), (2, Some(StructuredBy::JsonSchema)));
     assert_eq!(server.received()[1].json()["response_format"]["json_schema"]["schema"], strict);
+}
+
+#[tokio::test]
+async fn a_null_for_what_may_be_missing_counts_as_missing() {
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]});
+    let kit = ALL[2];
+    let server = Server::play([kit.answer("{\"a\":\"x\",\"b\":null}"), kit.answer("{\"b\":1}")]).await;
+    let model = kit.model(&server);
+    let made = generate_object(&model, "Give it.", &schema).await.unwrap();
+    assert_eq!((made.object.to_text().as_str(), made.tokens.map(|tokens| tokens.input)), ("{\"a\":\"x\"}", Some(10)));
+    let error = generate_object(&model, "Give it.", &schema).await.unwrap_err();
+    assert!(error.message.contains("no value that fits") && error.message.contains("\"a\""), "{}", error.message);
 }

@@ -143,7 +143,7 @@ async fn ask_until(model: &Adapter, request: &Request, cancel: CancellationToken
 }
 
 /// The same in any protocol.
-pub(crate) async fn hear(model: &Adapter, request: &Request, cancel: CancellationToken) -> Asked {
+pub(crate) async fn hear(model: &dyn Model, request: &Request, cancel: CancellationToken) -> Asked {
     let (events, mut inbox) = mpsc::channel(4);
     let answer = async {
         let call = Call { events, cancel };

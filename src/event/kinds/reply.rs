@@ -90,7 +90,7 @@ pub struct ReplyEnd {
     pub calls: Vec<NativeCall>,
     /// Reasoning that the provider wants to have back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opaque: Option<Opaque>,
+    pub opaque: Option<Box<Opaque>>,
     /// HTTP requests this turn cost so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,

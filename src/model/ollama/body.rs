@@ -36,7 +36,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         .with("stream", flag(endpoint.stream))
         .list("tools", tools.collect())
         .maybe("format", format)
-        .maybe("think", options.reasoning.as_deref().map(think))
+        .maybe("think", options.reasoning.as_deref().filter(|_| dialect.effort_word).map(think))
         .maybe("options", own.filled())
         .into()
 }

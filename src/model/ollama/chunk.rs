@@ -35,7 +35,8 @@ struct Line<'a> {
 struct Message<'a> {
     #[serde(default)]
     content: Option<Utf16Text>,
-    #[serde(default)]
+    // Imitators use the name of chat completions.
+    #[serde(default, alias = "reasoning_content")]
     thinking: Option<Utf16Text>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<Call<'a>>>,

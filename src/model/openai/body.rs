@@ -29,7 +29,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         .maybe("top_p", sampled(options.top_p))
         .list("stop", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
         .maybe("seed", options.seed.map(whole))
-        .text("reasoning_effort", options.reasoning.as_deref())
+        .text("reasoning_effort", options.reasoning.as_deref().filter(|_| dialect.effort_word))
         .list("tools", tools)
         .maybe("tool_choice", choice)
         .maybe("response_format", format(draft))

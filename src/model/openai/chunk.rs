@@ -115,7 +115,7 @@ impl ChunkReader {
         for (key, value) in piece {
             match (block.get_mut(key), value) {
                 (Some(Value::String(text)), Value::String(more)) if TEXTS.contains(&key.as_str()) => {
-                    text.push_str(more)
+                    text.push_str(more);
                 }
                 _ if value.is_null() => {}
                 _ => _ = block.insert(key.clone(), value.clone()),
