@@ -210,6 +210,7 @@ async fn ask(model: &dyn Model, question: Question, schema: Option<Json>) -> Res
         tool_signatures: Vec::new(),
         signature: None,
         options: question.options,
+        retry: model::Retry::default(),
         cache: question.cache,
         seed: 0,
     };

@@ -3,39 +3,52 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+mod case;
 pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
+mod export;
 mod feed;
+pub mod files;
 pub mod format;
 mod gates;
+mod import;
 mod keys;
+mod marks;
 pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
 mod preview;
+mod recover;
 mod resume;
 mod run;
 mod saving;
+mod search;
 mod sessions;
 mod stages;
+pub mod suite;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use case::{CaseError, CaseSpec, MadeCase};
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
+pub use export::{ExportError, Prepared, Secrets, write_export};
 pub use feed::Feed;
+pub use import::{ImportError, ImportReport};
+pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use run::{RunSpec, Running, StartError};
 pub use saving::{Saving, Settled};
+pub use search::SearchReport;
 pub use sessions::{OpenError, SessionKey};
 
 /// The workbench of one user.
