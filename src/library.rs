@@ -21,6 +21,7 @@
 //! ```
 
 mod chat;
+mod client;
 mod given;
 mod run;
 mod stream;
@@ -28,6 +29,7 @@ mod told;
 mod wait;
 
 pub use chat::Chat;
+pub use client::{Object, Question, complete, generate_object, model, model_of};
 pub use given::Given;
 pub use run::Run;
 pub use stream::Events;

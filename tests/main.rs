@@ -13,6 +13,7 @@ mod export;
 mod library;
 mod lisp;
 mod matrix;
+mod model;
 mod openai;
 mod pages;
 mod pty;

@@ -32,6 +32,17 @@ impl RawSchema {
         Ok(Self { validator: Arc::new(validator) })
     }
 
+    /// The answer when it fits, as it is or without members that are null: services that enforce only strict schemas give null for
+    /// what may be missing. Errors: what is wrong with it.
+    pub fn fit(&self, answer: &Json) -> Result<Json, Vec<Issue>> {
+        let issues = self.check(answer);
+        if issues.is_empty() {
+            return Ok(answer.clone());
+        }
+        let filled = without_nulls(answer);
+        if filled != *answer && self.check(&filled).is_empty() { Ok(filled) } else { Err(issues) }
+    }
+
     /// What is wrong with an answer; nothing when it fits.
     pub fn check(&self, answer: &Json) -> Vec<Issue> {
         let instance = value(answer);
@@ -43,6 +54,18 @@ impl RawSchema {
             message: error.to_string(),
         };
         self.validator.iter_errors(&instance).map(issue).collect()
+    }
+}
+
+/// The value without members that are null. JSON that was read is at most 512 levels deep.
+fn without_nulls(json: &Json) -> Json {
+    match &json.node {
+        Node::List(items) => Json::list(items.iter().map(without_nulls)),
+        Node::Object(members) => {
+            let filled = members.iter().filter(|member| member.value.node != Node::Null);
+            Json::object(filled.map(|member| (member.key.clone(), without_nulls(&member.value))))
+        }
+        _ => json.clone(),
     }
 }
 

@@ -4,6 +4,7 @@ mod case;
 mod compare;
 mod export;
 mod replay;
+mod models;
 mod sessions;
 mod test;
 
@@ -18,6 +19,7 @@ pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use models::ModelsFlags;
 pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
 
@@ -118,7 +120,7 @@ pub enum Command {
     /// Print as JSON exactly what a run would send first
     Prompt(PromptFlags),
     /// List the models that can be used
-    Models,
+    Models(ModelsFlags),
     /// List the tools of an agent and what providers are told of them
     Tools(ToolsFlags),
     /// Look at what works on this machine

@@ -80,7 +80,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags),
-        Command::Models => models::models(workbench).await,
+        Command::Models(flags) => models::models(flags, workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen),

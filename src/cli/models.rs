@@ -1,28 +1,112 @@
-//! `models`: what can be named as a model, and what is missing for it.
+//! `models`: what can be named as a model, what is missing for it, and what the servers say that they have.
 
 use ptc_core::text::width;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
+use super::arguments::ModelsFlags;
+use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
-use crate::workbench::{ModelState, Workbench};
+use crate::config::{Catalog, Facts};
+use crate::workbench::{ModelLine, ModelState, ServerLine, Workbench};
 
-pub(super) async fn models(workbench: &Workbench) -> Result<u8, UsageError> {
-    for line in workbench.models() {
-        let state = match line.state {
+/// Models of a local server that are named in its line.
+const NAMED: usize = 5;
+
+pub(super) async fn models(flags: &ModelsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    if let Some(provider) = &flags.provider {
+        let server = workbench.models_at(provider).await?;
+        return Ok(listed(&server, flags.json));
+    }
+    let lines = workbench.models();
+    let servers = if flags.check { workbench.check_servers().await } else { workbench.local_servers().await };
+    if flags.json {
+        let models = Json::list(lines.iter().map(model));
+        let date = Json::str(Catalog::shipped().date.as_str());
+        let json = Json::object([
+            ("prices_of", date),
+            ("models", models),
+            ("servers", Json::list(servers.iter().map(server))),
+        ]);
+        out(&printable(&json));
+        return Ok(exit::OK);
+    }
+    for line in &lines {
+        let mark = match line.state {
             ModelState::Ready => "✓",
             ModelState::NoKey => "–",
-            ModelState::NotBuilt => "✗",
+            ModelState::Unknown => "✗",
         };
         out(&format!(
-            "{state} {}  {}  {}",
+            "{mark} {}  {}  {}{}",
             width::pad(&safe_line(&line.name), 22),
             width::pad(&safe_line(&line.id), 26),
+            sizes(&line.facts),
             safe_line(&line.note)
         ));
     }
-    for (name, url, listens) in workbench.loopback_servers().await {
-        let said = if listens { "answers" } else { "nothing listens" };
-        out(&format!("  {}  {said} at {}", width::pad(&safe_line(&name), 22), safe_line(&url)));
+    for server in &servers {
+        out(&format!("  {}  {} at {}", width::pad(&safe_line(&server.name), 22), said(server), safe_line(&server.url)));
     }
-    out("✓ can be used now, – key missing, ✗ not in this build");
+    out("✓ can be used now, – key missing, ✗ provider unknown");
+    if !flags.check {
+        out("--check asks the servers of all providers whose key is there; models PROVIDER lists what one has");
+    }
     Ok(exit::OK)
+}
+
+/// The list of one server; why there is none goes to stderr.
+fn listed(line: &ServerLine, as_json: bool) -> u8 {
+    match &line.models {
+        _ if as_json => out(&printable(&server(line))),
+        Ok(names) => names.iter().for_each(|name| out(&safe_line(&format!("{}:{name}", line.name)))),
+        Err(why) => super::tell_error(why),
+    }
+    if line.models.is_ok() { exit::OK } else { exit::FAILED }
+}
+
+fn said(server: &ServerLine) -> String {
+    match &server.models {
+        Err(why) => safe_line(why),
+        Ok(names) if names.is_empty() => "answers, without models".to_owned(),
+        Ok(names) => {
+            let more = if names.len() > NAMED { ", …" } else { "" };
+            let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+            safe_line(&format!("answers, {} models ({}{more})", names.len(), first.join(", ")))
+        }
+    }
+}
+
+/// Context and price where they are known, as in `1000000 tokens, 2/10 per million · `.
+fn sizes(facts: &Facts) -> String {
+    let context = facts.context.map(|tokens| format!("{tokens} tokens"));
+    let price = facts.price.map(|price| format!("{}/{} per million", price.input, price.output));
+    let known: Vec<String> = context.into_iter().chain(price).collect();
+    if known.is_empty() { String::new() } else { format!("{} · ", known.join(", ")) }
+}
+
+fn model(line: &ModelLine) -> Json {
+    let state = match line.state {
+        ModelState::Ready => "ready",
+        ModelState::NoKey => "no_key",
+        ModelState::Unknown => "unknown",
+    };
+    let whole = |number: u64| Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into();
+    let real = |number: f64| Json::from(Node::Float(number));
+    let price = line.facts.price.map(|price| {
+        let cached = price.cached_input.map(|cached| ("cached_input", real(cached)));
+        Json::object([("input", real(price.input)), ("output", real(price.output))].into_iter().chain(cached))
+    });
+    let texts = [("name", &line.name), ("provider", &line.provider), ("id", &line.id), ("note", &line.note)];
+    let members = texts.into_iter().map(|(key, text)| (key, Json::str(text.as_str())));
+    let context = line.facts.context.map(|tokens| ("context", whole(tokens)));
+    Json::object(members.chain([("state", Json::str(state))]).chain(context).chain(price.map(|price| ("price", price))))
+}
+
+fn server(line: &ServerLine) -> Json {
+    let models = match &line.models {
+        Ok(names) => ("models", Json::list(names.iter().map(|name| Json::str(name.as_str())))),
+        Err(why) => ("error", Json::str(why.as_str())),
+    };
+    Json::object([("provider", Json::str(line.name.as_str())), ("url", Json::str(line.url.as_str())), models])
 }

@@ -6,7 +6,7 @@ use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Config, ConfigError, KeySource, ModelEntry};
+use super::{Config, ConfigError, Facts, KeySource, ModelEntry, Protocol};
 use crate::event::{Options, Price, StructuredBy};
 
 /// A model that was asked for.
@@ -33,6 +33,14 @@ pub struct HttpModel {
     pub provider: String,
     /// The model's id there.
     pub id: String,
+    /// The protocol spoken there.
+    pub kind: Protocol,
+    /// The protocol's version.
+    pub version: Option<String>,
+    /// What the table of models knows of it.
+    pub known: Facts,
+    /// Tokens that fit into its context, when the configuration says so.
+    pub context: Option<u64>,
     /// Where the protocol starts, without a slash at the end.
     pub base_url: String,
     /// Where the key comes from.
@@ -43,6 +51,8 @@ pub struct HttpModel {
     pub structured_output: Option<StructuredBy>,
     /// Price per million tokens, when known.
     pub price: Option<Price>,
+    /// The model that is asked when this one cannot answer.
+    pub fallback: Option<String>,
     /// Answers are read while they arrive.
     pub stream: bool,
     /// Options sent unless the agent has others.
@@ -106,6 +116,8 @@ impl Config {
             id: id.to_owned(),
             structured_output: None,
             price: None,
+            context: None,
+            fallback: None,
             stream: true,
             options: Options::default(),
         };
@@ -119,23 +131,23 @@ impl Config {
                 model.provider
             )));
         };
-        if !provider.kind.is_built() {
-            return Err(not_found(format!(
-                "`{text}` needs the protocol `{}`, which is not in this build; use a provider of kind `openai`, such as openrouter",
-                provider.kind.name()
-            )));
-        }
+        let known = self.facts(&provider.name, &model.id);
         Ok(ModelChoice::Http(Box::new(HttpModel {
             alias: text.to_owned(),
             provider: provider.name.clone(),
             id: model.id,
+            kind: provider.kind,
+            version: provider.version.clone(),
+            context: model.context,
             base_url: provider.base_url.clone(),
             key: provider.key.clone(),
             headers: provider.headers.clone(),
             structured_output: model.structured_output,
-            price: model.price,
+            price: model.price.or(known.price),
+            known,
             stream: model.stream,
             options: model.options,
+            fallback: model.fallback,
             max_attempts: self.max_attempts,
         })))
     }

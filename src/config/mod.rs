@@ -3,6 +3,7 @@
 //! In: `config.toml`, the environment. Out: one [`Config`] that resolves model names. It never holds the value of an API key: only
 //! the name of a variable or a file.
 
+mod catalog;
 mod choice;
 pub mod document;
 mod folders;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::limits;
 use ptc_core::reasons::Reason;
 
+pub use catalog::{Catalog, Facts};
 pub use choice::{HttpModel, ModelChoice};
 pub use folders::Folders;
 pub use model::ModelEntry;

@@ -17,6 +17,10 @@ pub struct ModelEntry {
     pub structured_output: Option<StructuredBy>,
     /// Price per million tokens, when known.
     pub price: Option<Price>,
+    /// Tokens that fit into its context.
+    pub context: Option<u64>,
+    /// The model that is asked when this one cannot answer.
+    pub fallback: Option<String>,
     /// Answers are read while they arrive.
     pub stream: bool,
     /// Options sent unless the agent has others.
@@ -42,6 +46,11 @@ const KEYS: &[Key<ModelEntry>] = &[
         read: |entry, model, problems| set(&mut model.structured_output, structured(entry), problems),
     },
     Key { name: "price", read: read_price },
+    Key { name: "context", read: |entry, model, problems| set(&mut model.context, entry.count().map(Some), problems) },
+    Key {
+        name: "fallback",
+        read: |entry, model, problems| set(&mut model.fallback, entry.words().map(Some), problems),
+    },
     Key { name: "stream", read: |entry, model, problems| set(&mut model.stream, entry.flag(), problems) },
     Key { name: "temperature", read: read_option },
     Key { name: "max_tokens", read: read_option },
@@ -70,6 +79,8 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<ModelEntry>, problems: &mut 
         id: String::new(),
         structured_output: None,
         price: None,
+        context: None,
+        fallback: None,
         stream: true,
         options: Options::default(),
     });
@@ -95,6 +106,10 @@ fn read_price(entry: &Entry<'_>, model: &mut ModelEntry, problems: &mut Problems
         Key {
             name: "cached_input",
             read: |entry, price, problems| set(&mut price.cached_input, entry.amount().map(Some), problems),
+        },
+        Key {
+            name: "cache_write",
+            read: |entry, price, problems| set(&mut price.cache_write, entry.amount().map(Some), problems),
         },
     ];
     for name in ["input", "output"] {

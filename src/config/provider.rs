@@ -34,11 +34,6 @@ impl Protocol {
             Self::Ollama => "ollama",
         }
     }
-
-    /// Can this build speak it?
-    pub fn is_built(self) -> bool {
-        self == Self::OpenAi
-    }
 }
 
 /// A provider.
@@ -48,6 +43,8 @@ pub struct Provider {
     pub name: String,
     /// The protocol it speaks.
     pub kind: Protocol,
+    /// The protocol's version, for protocols that have several.
+    pub version: Option<String>,
     /// Where its protocol starts, without a slash at the end.
     pub base_url: String,
     /// Where its key comes from; `None` for servers without keys.
@@ -96,6 +93,10 @@ const KEYS: &[Key<Target>] = &[
     Key { name: "kind", read: |entry, target, problems| set(&mut target.provider.kind, kind(entry), problems) },
     Key { name: "base_url", read: |entry, target, problems| set(&mut target.provider.base_url, url(entry), problems) },
     Key {
+        name: "version",
+        read: |entry, target, problems| set(&mut target.provider.version, version(entry).map(Some), problems),
+    },
+    Key {
         name: "api_key_env",
         read: |entry, target, problems| target.keys.extend(problems.take(entry.words()).map(KeySource::Env)),
     },
@@ -131,6 +132,7 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, pr
     let provider = known.unwrap_or_else(|| Provider {
         name: entry.key.to_owned(),
         kind: Protocol::OpenAi,
+        version: None,
         base_url: String::new(),
         key: None,
         headers: Vec::new(),
@@ -176,6 +178,13 @@ fn url(entry: &Entry<'_>) -> Result<String, Problem> {
         }
         _ => Err(entry.problem(format!("`{}` must start with http:// or https://, found {text:?}", entry.path))),
     }
+}
+
+/// A version goes into a header or an address as it is.
+fn version(entry: &Entry<'_>) -> Result<String, Problem> {
+    let text = entry.words()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    if text.chars().all(plain) { Ok(text) } else { Err(entry.expected("a version, such as \"2023-06-01\"")) }
 }
 
 fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {

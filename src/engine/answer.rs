@@ -68,11 +68,10 @@ pub(super) fn joined(issues: &[Issue]) -> String {
 /// Checks one value; an error says that the outer shape is wrong.
 fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
     match &plan.raw_schema {
-        Some(schema) => {
-            let issues = schema.check(json);
-            let value = issues.is_empty().then(|| json.clone());
-            Ok(Trial { issues, value })
-        }
+        Some(schema) => Ok(match schema.fit(json) {
+            Ok(value) => Trial { issues: Vec::new(), value: Some(value) },
+            Err(issues) => Trial { issues, value: None },
+        }),
         None => typed(&plan.output, json, plan.recovery),
     }
 }

@@ -209,6 +209,7 @@ impl Cycle<'_> {
                     finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
                     usage: reply.usage,
                     calls: reply.calls.clone(),
+                    opaque: reply.opaque.clone().map(Box::new),
                     model: reply.model.clone(),
                     structured_by: reply.structured_by,
                     requests: reply.requests,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, PartKind, ReplyStatus, Role, Source};
+use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, Opaque, PartKind, ReplyStatus, Role, Source};
 
 /// What the model said at each turn of a run.
 pub type RunText = HashMap<Address, Said>;
@@ -14,6 +14,8 @@ pub struct Said {
     pub text: String,
     /// The tool calls it asks for.
     pub calls: Vec<NativeCall>,
+    /// Reasoning that the provider wants to have back.
+    pub opaque: Option<Opaque>,
 }
 
 /// A message of a run with its whole text.

@@ -2,7 +2,7 @@
 //!
 //! In: a resolved [`HttpModel`]. Out: the [`Endpoint`] of an adapter. Nothing is checked or read here; the adapter does when it is made.
 
-use super::{Endpoint, RetryPolicy, StructuredOutput, Timeouts};
+use super::{Endpoint, Known, RetryPolicy, StructuredOutput, Timeouts};
 use crate::config::HttpModel;
 
 impl From<HttpModel> for Endpoint {
@@ -14,6 +14,14 @@ impl From<HttpModel> for Endpoint {
             base_url: model.base_url,
             key: model.key,
             headers: model.headers,
+            protocol: model.kind,
+            version: model.version,
+            known: Known {
+                way: model.known.structured_output,
+                strict: model.known.strict,
+                max_output: model.known.max_output,
+            },
+            context_tokens: model.context,
             structured_output: model.structured_output.map_or(StructuredOutput::Auto, StructuredOutput::Fixed),
             price: model.price,
             stream: model.stream,

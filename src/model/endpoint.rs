@@ -8,10 +8,11 @@ use std::fmt;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use super::language::{self, Root};
 use super::retry::RetryPolicy;
 use super::secret::{Scrub, Secret, speaks_of_a_secret};
 use super::{ErrorClass, ModelError};
-use crate::config::KeySource;
+use crate::config::{KeySource, Protocol};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// Longest wait for the first byte of a reply: a local model may read a long prompt for minutes.
@@ -34,8 +35,16 @@ pub struct Endpoint {
     pub key: Option<KeySource>,
     /// Further headers. Values whose name speaks of a key, token, secret, cookie or authorization are treated as secrets.
     pub headers: Vec<(String, String)>,
+    /// The protocol spoken there.
+    pub protocol: Protocol,
+    /// The protocol's version, for protocols that have several; `None` = the newest known.
+    pub version: Option<String>,
     /// How a schema is to travel.
     pub structured_output: StructuredOutput,
+    /// What is known of the model before it is asked.
+    pub known: Known,
+    /// Tokens that fit into the model's context, as configured; servers that load models are asked for so much.
+    pub context_tokens: Option<u64>,
     /// What it costs.
     pub price: Option<Price>,
     /// Ask for the reply in pieces.
@@ -44,6 +53,17 @@ pub struct Endpoint {
     pub retry: RetryPolicy,
     /// How long to wait.
     pub timeouts: Timeouts,
+}
+
+/// What is known of a model before it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Known {
+    /// The strongest way in which it takes a schema.
+    pub way: Option<StructuredBy>,
+    /// It takes only schemas in which every property is required and no others are allowed.
+    pub strict: bool,
+    /// The most tokens it may answer with.
+    pub max_output: Option<u64>,
 }
 
 /// How long to wait for a reply, in ms.
@@ -95,6 +115,10 @@ impl Endpoint {
             base_url: base_url.into(),
             key: None,
             headers: Vec::new(),
+            protocol: Protocol::OpenAi,
+            version: None,
+            known: Known::default(),
+            context_tokens: None,
             structured_output: StructuredOutput::Auto,
             price: None,
             stream: true,
@@ -129,6 +153,43 @@ impl Endpoint {
         url.set_fragment(None);
         url.path_segments_mut().map_err(|()| wrong("has no path"))?.pop_if_empty().extend(resource);
         Ok(url)
+    }
+
+    /// Where questions go. Errors are of class [`ErrorClass::Configuration`].
+    pub(super) fn question_url(&self) -> Result<Url, ModelError> {
+        let (path, query) = language::of(self.protocol).question(&self.id, self.stream);
+        let mut url = self.resource(&path.iter().map(String::as_str).collect::<Vec<_>>())?;
+        if let Some((name, value)) = query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        Ok(url)
+    }
+
+    /// Where the models are listed.
+    pub(super) fn list_url(&self) -> Result<Url, ModelError> {
+        let listing = language::of(self.protocol).list();
+        let mut url = self.resource(listing.path)?;
+        if let Some((name, value)) = listing.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        Ok(url)
+    }
+
+    /// A resource below the root of the protocol, which may lie above or below `base_url`.
+    fn resource(&self, path: &[&str]) -> Result<Url, ModelError> {
+        let base = self.url(&[])?;
+        let last = base.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
+        match language::of(self.protocol).root(last) {
+            Root::AsIs => self.url(path),
+            Root::Add(segment) => self.url(&[&[segment], path].concat()),
+            Root::Parent => {
+                let mut url = base;
+                if let Ok(mut segments) = url.path_segments_mut() {
+                    segments.pop().extend(path);
+                }
+                Ok(url)
+            }
+        }
     }
 
     /// The further headers, checked. Errors name the header, never its value.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::endpoint::shown;
 use super::http::Target;
 use super::outlet::{Failure, Refused};
-use super::retry::retry_after_ms;
+use super::retry_after::retry_after_ms;
 use super::secret::Scrub;
 use super::{ErrorClass, ModelError};
 
@@ -41,7 +41,7 @@ pub(super) fn of_status(
     error.hint = advice(class, Some(status), &said, target);
     Failure {
         error,
-        retry_after_ms: retry_after_ms(header, now_ms),
+        retry_after_ms: retry_after_ms(header, &body, now_ms),
         refused: Some(Box::new(Refused { param: said.param, body: body.to_lowercase() })),
     }
 }
@@ -108,7 +108,12 @@ impl Said {
         let place = issue.and_then(|issue| issue.get("loc")?.as_array()).map(|steps| {
             steps.iter().filter_map(Value::as_str).filter(|step| *step != "body").collect::<Vec<_>>().join(".")
         });
-        Self { message, code: text("code"), kind: text("type"), param: text("param").or(place) }
+        Self {
+            message,
+            code: text("code"),
+            kind: text("type").or_else(|| text("status")),
+            param: text("param").or(place),
+        }
     }
 
     /// `: message (code)`, cut, or nothing.
@@ -135,7 +140,13 @@ impl Said {
     }
 
     fn is_context_length(&self) -> bool {
-        self.names(&["context_length"]) || self.message.to_lowercase().contains("context length")
+        const WORDS: [&str; 4] = ["context length", "prompt is too long", "context window", "input token count"];
+        let message = self.message.to_lowercase();
+        self.names(&["context_length"]) || WORDS.iter().any(|word| message.contains(word))
+    }
+
+    fn is_wrong_key(&self) -> bool {
+        self.message.to_lowercase().contains("api key not valid")
     }
 }
 
@@ -167,6 +178,10 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
     if said.names(&["insufficient_quota", "billing"]) {
         return ErrorClass::Client;
     }
+    // Google answers 400 to a wrong key.
+    if said.is_wrong_key() {
+        return ErrorClass::Auth;
+    }
     match status {
         Some(401 | 403) => ErrorClass::Auth,
         Some(404) => ErrorClass::NotFound,
@@ -174,9 +189,11 @@ fn class_of(status: Option<u16>, said: &Said) -> ErrorClass {
         Some(429) => ErrorClass::RateLimit,
         Some(500..) => ErrorClass::Server,
         Some(_) => ErrorClass::Client,
-        None if said.names(&["rate_limit", "too_many"]) => ErrorClass::RateLimit,
+        None if said.names(&["overloaded", "unavailable"]) => ErrorClass::Server,
+        None if said.names(&["rate_limit", "too_many", "resource_exhausted"]) => ErrorClass::RateLimit,
         None if said.names(&["authentication", "permission", "invalid_api_key"]) => ErrorClass::Auth,
-        None if said.names(&["invalid", "context_length", "unsupported"]) => ErrorClass::Client,
+        None if said.names(&["not_found"]) => ErrorClass::NotFound,
+        None if said.names(&["invalid", "context_length", "unsupported", "too_large"]) => ErrorClass::Client,
         None if said.names(&["timeout"]) => ErrorClass::Timeout,
         None => ErrorClass::Server,
     }

@@ -67,8 +67,22 @@ pub(super) async fn post<'a>(
     body: String,
     tape: &mut Tape,
 ) -> Result<Response<'a>, Failure> {
-    let deadline = after(target.timeouts.first_byte_ms);
     let request = client(is_loopback(&target.url))?.post(target.url.clone()).headers(headers).body(body);
+    send(target, request, tape).await
+}
+
+/// Asks by GET. The status is noted on the tape.
+pub(super) async fn get<'a>(target: &'a Target, headers: HeaderMap, tape: &mut Tape) -> Result<Response<'a>, Failure> {
+    let request = client(is_loopback(&target.url))?.get(target.url.clone()).headers(headers);
+    send(target, request, tape).await
+}
+
+async fn send<'a>(
+    target: &'a Target,
+    request: reqwest::RequestBuilder,
+    tape: &mut Tape,
+) -> Result<Response<'a>, Failure> {
+    let deadline = after(target.timeouts.first_byte_ms);
     let inner = match timeout_at(deadline, request.send()).await {
         Ok(Ok(inner)) => inner,
         Ok(Err(error)) => return Err(unreachable_server(target, &error).into()),

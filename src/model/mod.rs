@@ -3,21 +3,36 @@
 //! In: a protocol-neutral [`Request`]. Out: deltas and notes while it answers, then a [`Reply`] or a [`ModelError`].
 //! This folder is the only place that opens sockets. It must never let a known secret out.
 
+mod adapter;
+mod anthropic;
+mod assembly;
+mod calls;
 mod closure;
 mod configured;
+mod dialect;
 mod endpoint;
 mod error;
+mod fallback;
 mod fault;
+mod fields;
 mod gate;
+mod gemini;
+mod history;
 mod http;
 mod human;
+mod language;
+mod listener;
+mod listing;
+mod ollama;
 mod openai;
 mod outlet;
 mod pinned;
 mod probe;
 mod request;
 mod retry;
+mod retry_after;
 mod sample;
+mod schema;
 mod secret;
 mod stream;
 mod surrogate;
@@ -27,13 +42,15 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub use adapter::Adapter;
 pub use closure::{ClosureModel, script};
-pub use endpoint::{Endpoint, FIRST_BYTE_MS, SILENCE_MS, StructuredOutput, Timeouts};
+pub use endpoint::{Endpoint, FIRST_BYTE_MS, Known, SILENCE_MS, StructuredOutput, Timeouts};
 pub use error::{ErrorClass, ModelError};
+pub use fallback::WithFallback;
 pub use gate::Gate;
 pub use http::CONNECT_MS;
 pub use human::{CALL, HumanModel, everything, typed};
-pub use openai::OpenAi;
+pub use listing::{LIST_MS, listed};
 pub use pinned::Pinned;
 pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request, Want};

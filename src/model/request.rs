@@ -3,7 +3,7 @@
 use ptc_core::value::Json;
 
 use super::Retry;
-use crate::event::{Address, NativeCall, Options, Role, StructuredBy, Tokens, ToolSchema};
+use crate::event::{Address, NativeCall, Opaque, Options, Role, StructuredBy, Tokens, ToolSchema};
 
 /// What kind of reply a mode wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,13 +86,8 @@ pub struct Message {
 pub enum Content {
     /// Text.
     Text(String),
-    /// Reasoning; `opaque` goes back only to the provider it came from.
-    Reasoning {
-        /// What may be shown.
-        text: String,
-        /// The provider's own form.
-        opaque: Option<Json>,
-    },
+    /// Reasoning, for the provider it came from and no other.
+    Reasoning(Opaque),
     /// A tool call that the model asked for.
     Call(NativeCall),
     /// The result of one.
@@ -119,7 +114,7 @@ impl Message {
             .map(|part| match part {
                 Content::Text(text) | Content::Result { result: text, .. } => text.clone(),
                 Content::Call(call) => call.to_string(),
-                Content::Reasoning { .. } => String::new(),
+                Content::Reasoning(_) => String::new(),
             })
             .collect()
     }
@@ -175,6 +170,8 @@ pub struct Reply {
     pub text: String,
     /// Tool calls that it asks for.
     pub calls: Vec<NativeCall>,
+    /// Reasoning that the provider wants to have back.
+    pub opaque: Option<Opaque>,
     /// The attempt that succeeded, from 1.
     pub attempt: u32,
     /// Why the model stopped, when it said so.

@@ -216,28 +216,5 @@ fn too_long(error: ModelError, asked_ms: u64) -> ModelError {
     ModelError { message, ..error }.hint("run again later, or use another model")
 }
 
-/// How long a response asks to wait, in ms: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
-/// `now` is Unix time in ms. A date that has passed means 0.
-pub(super) fn retry_after_ms<'a>(header: impl Fn(&str) -> Option<&'a str>, now_ms: i64) -> Option<u64> {
-    if let Some(ms) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
-        return whole(ms);
-    }
-    let text = header("retry-after")?.trim();
-    if let Ok(seconds) = text.parse::<f64>() {
-        return whole(seconds * 1_000.0);
-    }
-    let date = jiff::fmt::rfc2822::parse(text).ok()?;
-    Some(u64::try_from(date.timestamp().as_millisecond() - now_ms).unwrap_or(0))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked: finite, not negative, rounded up"
-)]
-fn whole(ms: f64) -> Option<u64> {
-    (ms.is_finite() && ms >= 0.0).then(|| ms.ceil() as u64)
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Server-sent events as a push parser over bytes.
+//! Server-sent events and lines of JSON as push parsers over bytes.
 //!
 //! In: bytes as the network cut them, at any place. Out: events with their name and data.
 //! Comments, ids and retry fields are read over. It must never depend on where the bytes were cut.
@@ -97,6 +97,36 @@ impl SseReader {
     }
 }
 
+/// JSON texts, one a line, as a push parser over bytes.
+#[derive(Debug, Default)]
+pub(super) struct LineReader {
+    line: Vec<u8>,
+}
+
+impl LineReader {
+    /// Takes a piece of the stream; returns the lines that became complete, without their ends.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+        let mut lines = Vec::new();
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, tail) = rest.split_at(end);
+            self.line.extend_from_slice(line);
+            rest = tail.get(1..).unwrap_or_default();
+            lines.extend(self.finish());
+        }
+        self.line.extend_from_slice(rest);
+        if self.line.len() > EVENT_MAX_BYTES { Err(TooLong) } else { Ok(lines) }
+    }
+
+    /// The stream is over: a line whose end is missing still counts.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        let bytes = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&bytes);
+        let line = line.trim_matches(['\u{feff}', '\r', ' ']);
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -139,6 +169,24 @@ mod tests {
             let (first, second) = SAMPLE.as_bytes().split_at(cut);
             assert_eq!(read([first, second]), expected(), "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn lines_may_be_cut_anywhere() {
+        let sample = "\u{feff}{\"a\":\"é😀\"}\r\n\n{\"b\":1}\n{\"c\":2}";
+        let expected = ["{\"a\":\"é😀\"}", "{\"b\":1}", "{\"c\":2}"];
+        let read = |pieces: &[&[u8]]| {
+            let mut reader = LineReader::default();
+            let mut lines: Vec<String> = pieces.iter().flat_map(|piece| reader.push(piece).unwrap()).collect();
+            lines.extend(reader.finish());
+            lines
+        };
+        for cut in 0..=sample.len() {
+            let (first, second) = sample.as_bytes().split_at(cut);
+            assert_eq!(read(&[first, second]), expected, "cut at {cut}");
+        }
+        let single: Vec<&[u8]> = sample.as_bytes().chunks(1).collect();
+        assert_eq!(read(&single), expected);
     }
 
     #[test]

@@ -12,6 +12,13 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Utf16Text(Vec<u8>);
 
+impl Utf16Text {
+    /// Is there nothing in it?
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl<'de> Deserialize<'de> for Utf16Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Bytes;

@@ -76,6 +76,7 @@ pub fn outgoing(message: &event::Message, replies: &RunText) -> Message {
                 if let Some(said) = replies.get(reply) {
                     say(&said.text);
                     others.extend(said.calls.iter().cloned().map(Content::Call));
+                    others.extend(said.opaque.iter().cloned().map(Content::Reasoning));
                 }
             }
             event::MessagePart::Call { call } => others.push(Content::Call(call.clone())),
@@ -99,7 +100,7 @@ pub fn carried(message: &Message) -> Vec<MessagePart> {
         Content::Result { call, name, result } => {
             Some(MessagePart::Result { call: call.clone(), name: name.clone(), result: result.clone() })
         }
-        Content::Reasoning { .. } => None,
+        Content::Reasoning(_) => None,
     };
     message.parts.iter().filter_map(part).collect()
 }

@@ -232,6 +232,7 @@ fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
             model: end.model.clone(),
             structured_by: end.structured_by,
             calls: end.calls.clone(),
+            opaque: end.opaque.as_deref().cloned(),
             requests: end.requests,
             queued_ms: end.queued_ms,
             first_ms: end.first_ms,

@@ -51,7 +51,7 @@ pub use feed::Feed;
 pub use fork::{Changed, ForkSpec};
 pub use import::{ImportError, ImportReport};
 pub use marks::MarkPlace;
-pub use models::{ModelLine, ModelState};
+pub use models::{ModelLine, ModelState, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
 pub use rerun::RerunSpec;

@@ -8,8 +8,8 @@ use ptc_core::reasons::Reason;
 use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
-use crate::config::{ConfigError, HttpModel, ModelChoice};
-use crate::model::{FAULTS, HumanModel, Model, ModelError, OpenAi, Sample};
+use crate::config::{ConfigError, Facts, HttpModel, ModelChoice, Provider};
+use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback};
 use crate::port::Human;
 use crate::replay::{Recorded, Recording};
 
@@ -20,12 +20,12 @@ pub enum ModelState {
     Ready,
     /// Its key is missing.
     NoKey,
-    /// Its protocol is not in this build.
-    NotBuilt,
+    /// Its provider is not configured.
+    Unknown,
 }
 
 /// One line of the list of models.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelLine {
     /// What to write.
     pub name: String,
@@ -37,6 +37,8 @@ pub struct ModelLine {
     pub state: ModelState,
     /// What it is, or what is missing.
     pub note: String,
+    /// What is known of it.
+    pub facts: Facts,
 }
 
 /// How long a server on this machine may take to answer the question whether it is there.
@@ -69,11 +71,25 @@ impl Workbench {
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
-                let gate = self.gates.of(&model.provider, &self.config);
+                let (gate, fallback) = (self.gates.of(&model.provider, &self.config), model.fallback.clone());
                 let adapter = http(*model)?.gate(gate);
                 adapter.check_key().map_err(unusable_model)?;
-                Arc::new(adapter)
+                match fallback {
+                    None => Arc::new(adapter),
+                    Some(name) => {
+                        let second = self.build_model(self.fallback(&name)?, person)?;
+                        Arc::new(WithFallback::new(Arc::new(adapter), second))
+                    }
+                }
             }
+        })
+    }
+
+    /// The model to fall back on; its own fallback does not count, so that no circle comes about.
+    fn fallback(&self, name: &str) -> Result<ModelChoice, StartError> {
+        Ok(match self.choose(name)? {
+            ModelChoice::Http(model) => ModelChoice::Http(Box::new(HttpModel { fallback: None, ..*model })),
+            other => other,
         })
     }
 
@@ -107,6 +123,7 @@ impl Workbench {
                 id: String::new(),
                 state: ModelState::Ready,
                 note,
+                facts: Facts::default(),
             })
             .collect();
         lines.extend(self.config.models.iter().map(|model| self.line(&model.alias, &model.provider, &model.id)));
@@ -120,33 +137,95 @@ impl Workbench {
     fn line(&self, name: &str, provider: &str, id: &str) -> ModelLine {
         let found = self.config.provider(provider);
         let (state, note) = match found {
-            Some(found) if !found.kind.is_built() => {
-                (ModelState::NotBuilt, format!("protocol {} is not in this build", found.kind.name()))
-            }
             Some(found) => match found.key.as_ref().map(|key| (key.name(), key.read().is_ok())) {
                 Some((key, true)) => (ModelState::Ready, format!("{key} is set")),
                 Some((key, false)) => (ModelState::NoKey, format!("{key} is missing")),
                 None => (ModelState::Ready, format!("no key needed, {}", found.base_url)),
             },
-            None => (ModelState::NotBuilt, "its provider is not configured".to_owned()),
+            None => (ModelState::Unknown, "its provider is not configured".to_owned()),
         };
-        ModelLine { name: name.to_owned(), provider: provider.to_owned(), id: id.to_owned(), state, note }
+        ModelLine {
+            name: name.to_owned(),
+            provider: provider.to_owned(),
+            id: id.to_owned(),
+            state,
+            note,
+            facts: self.config.facts(provider, id),
+        }
     }
 
     /// Providers on this machine's loopback, and whether something listens there.
     pub async fn loopback_servers(&self) -> Vec<(String, String, bool)> {
-        let local = self.config.providers.iter().filter(|provider| crate::model::is_loopback(&provider.base_url));
-        let asked = local.map(|provider| async {
+        let asked = self.local_providers().map(|provider| async {
             let listens = crate::model::listens(&provider.base_url, LOOPBACK_WAIT).await;
             (provider.name.clone(), provider.base_url.clone(), listens)
         });
         futures::future::join_all(asked).await
     }
+
+    fn local_providers(&self) -> impl Iterator<Item = &Provider> {
+        self.config.providers.iter().filter(|provider| crate::model::is_loopback(&provider.base_url))
+    }
+
+    /// The servers of this machine's loopback: those that answer are asked for their models.
+    pub async fn local_servers(&self) -> Vec<ServerLine> {
+        let asked = self.local_providers().map(|provider| async {
+            let listens = crate::model::listens(&provider.base_url, LOOPBACK_WAIT).await;
+            let models = if listens { self.ask_models(provider).await } else { Err("nothing listens".to_owned()) };
+            ServerLine { name: provider.name.clone(), url: provider.base_url.clone(), models }
+        });
+        futures::future::join_all(asked).await
+    }
+
+    /// The servers of all providers whose key is there; each is asked for its models.
+    pub async fn check_servers(&self) -> Vec<ServerLine> {
+        let ready =
+            self.config.providers.iter().filter(|provider| provider.key.as_ref().is_none_or(|key| key.read().is_ok()));
+        let asked = ready.map(|provider| async {
+            let models = self.ask_models(provider).await;
+            ServerLine { name: provider.name.clone(), url: provider.base_url.clone(), models }
+        });
+        futures::future::join_all(asked).await
+    }
+
+    /// The models that a provider's server lists. Errors: no such provider, or why its server cannot be reached.
+    pub async fn models_at(&self, name: &str) -> Result<ServerLine, StartError> {
+        let alias = self.config.model(name).map_or(name, |model| model.provider.as_str());
+        let Some(provider) = self.config.provider(alias) else {
+            // The words for a provider that does not exist are those for a model of it.
+            return Err(self.choose(&format!("{alias}:any")).err().unwrap_or(StartError::Model {
+                reason: Reason::LlmNotFound,
+                message: format!("unknown provider `{alias}`"),
+            }));
+        };
+        let models = self.ask_models(provider).await;
+        Ok(ServerLine { name: provider.name.clone(), url: provider.base_url.clone(), models })
+    }
+
+    async fn ask_models(&self, provider: &Provider) -> Result<Vec<String>, String> {
+        let choice = self.config.resolve_model(&format!("{}:any", provider.name)).map_err(|error| error.to_string())?;
+        let ModelChoice::Http(model) = choice else { return Ok(Vec::new()) };
+        crate::model::listed(&(*model).into()).await.map_err(|error| {
+            let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("{}{hint}", error.message)
+        })
+    }
+}
+
+/// A server that was asked for its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLine {
+    /// The provider's name.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    /// The models that it lists, or why there is no list.
+    pub models: Result<Vec<String>, String>,
 }
 
 /// The adapter for a provider's model; its key is not looked at.
-pub(super) fn http(model: HttpModel) -> Result<OpenAi, StartError> {
-    OpenAi::new(model.into()).map_err(unusable_model)
+pub(super) fn http(model: HttpModel) -> Result<Adapter, StartError> {
+    Adapter::new(model.into()).map_err(unusable_model)
 }
 
 fn unusable_model(error: ModelError) -> StartError {

@@ -119,6 +119,9 @@ fn the_models_are_listed_with_what_is_missing_for_them() {
     assert!(line("demo").starts_with('✓') && line("human").starts_with('✓'));
     assert!(line("openai:MODEL").starts_with('✓') && line("openai:MODEL").ends_with("OPENAI_API_KEY is set"));
     assert!(line("groq:MODEL").starts_with('–') && line("groq:MODEL").ends_with("GROQ_API_KEY is missing"));
-    assert!(line("anthropic:MODEL").starts_with('✗') && line("anthropic:MODEL").ends_with("is not in this build"));
+    assert!(
+        line("anthropic:MODEL").starts_with('–') && line("anthropic:MODEL").ends_with("ANTHROPIC_API_KEY is missing")
+    );
+    assert!(line("sonnet").contains(" tokens, ") && line("sonnet").contains(" per million · "));
     assert!(!done.exits(0).stdout.contains("0123456789"));
 }

@@ -84,7 +84,7 @@ struct Priced<M>(M);
 
 impl<M: Model> Model for Priced<M> {
     fn info(&self) -> ModelRecord {
-        ModelRecord { price: Some(Price { input: 1.0, output: 1.0, cached_input: None }), ..self.0.info() }
+        ModelRecord { price: Some(Price { input: 1.0, output: 1.0, ..Price::default() }), ..self.0.info() }
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use ptc_workbench::event::{PartKind, Role, StructuredBy};
-use ptc_workbench::model::{Endpoint, ErrorClass, Finish, Message, ModelEvent, OpenAi, Request, RetryPolicy};
+use ptc_workbench::model::{Adapter, Endpoint, ErrorClass, Finish, Message, ModelEvent, Request, RetryPolicy};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
@@ -56,11 +56,11 @@ impl Peer {
         Some(peer)
     }
 
-    fn model(&self, stream: bool) -> OpenAi {
+    fn model(&self, stream: bool) -> Adapter {
         let mut endpoint = Endpoint::new("aimock", "gpt-test", self.base_url.clone());
         endpoint.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
         endpoint.stream = stream;
-        OpenAi::new(endpoint).unwrap()
+        Adapter::new(endpoint).unwrap()
     }
 
     async fn ask(&self, text: &str) -> Asked {
@@ -69,7 +69,7 @@ impl Peer {
 }
 
 /// Written past the test harness, which would hide it.
-fn say_skipped(why: &str) {
+pub(crate) fn say_skipped(why: &str) {
     std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes()).unwrap();
 }
 
@@ -140,7 +140,7 @@ async fn failures_are_classed_and_tried_again() {
 #[tokio::test]
 async fn a_slow_reply_can_be_stopped() {
     let Some(peer) = Peer::start().await else { return };
-    let (model, slow): (OpenAi, Request) = (peer.model(true), request("slow"));
+    let (model, slow): (Adapter, Request) = (peer.model(true), request("slow"));
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
     let (events, mut inbox) = tokio::sync::mpsc::channel(8);

@@ -1,7 +1,7 @@
 //! Servers and networks that fail: what is tried again, what is not, and what the developer is told.
 
 use ptc_workbench::event::PartKind;
-use ptc_workbench::model::{Endpoint, ErrorClass, Gate, ModelEvent, OpenAi, RetryPolicy, Timeouts};
+use ptc_workbench::model::{Adapter, Endpoint, ErrorClass, Gate, ModelEvent, RetryPolicy, Timeouts};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -120,7 +120,7 @@ async fn silence_has_limits_before_and_within_a_reply() {
         let mut hasty = endpoint(&server);
         hasty.timeouts = Timeouts { first_byte_ms, silence_ms: 30 };
         hasty.retry = RetryPolicy { max_attempts: 1, ..hasty.retry };
-        let asked = ask_server(&server, &OpenAi::new(hasty).unwrap(), &request("hi")).await;
+        let asked = ask_server(&server, &Adapter::new(hasty).unwrap(), &request("hi")).await;
         assert_eq!(asked.error().class, ErrorClass::Timeout);
         assert!(asked.error().message.contains(message), "{}", asked.error().message);
         assert_eq!(server.client_hung_up().await, 0);
@@ -132,7 +132,7 @@ async fn a_server_that_is_not_there_is_named_with_a_way_to_check() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let mut gone = Endpoint::new("local", "m", format!("http://127.0.0.1:{port}/v1?api_key=in-the-query"));
     gone.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
-    let asked = ask(&OpenAi::new(gone).unwrap(), &request("hi")).await;
+    let asked = ask(&Adapter::new(gone).unwrap(), &request("hi")).await;
     let error = asked.error();
     assert_eq!((error.class, error.requests), (ErrorClass::Network, 3));
     let place = format!("http://127.0.0.1:{port}/v1");
@@ -148,7 +148,7 @@ async fn a_server_that_is_not_there_is_named_with_a_way_to_check() {
 async fn a_server_without_tls_is_not_taken_for_a_missing_one() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let plain = Endpoint::new("local", "m", format!("https://{}/v1", listener.local_addr().unwrap()));
-    let (model, request) = (OpenAi::new(plain).unwrap(), request("hi"));
+    let (model, request) = (Adapter::new(plain).unwrap(), request("hi"));
     let greet = async {
         let (mut socket, _) = listener.accept().await.unwrap();
         tokio::io::AsyncWriteExt::write_all(&mut socket, b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();

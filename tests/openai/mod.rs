@@ -18,7 +18,8 @@ use jsonschema::Validator;
 use ptc_core::value::json;
 use ptc_workbench::event::{Address, Options, PartKind, Role};
 use ptc_workbench::model::{
-    Call, Endpoint, Message, Model, ModelError, ModelEvent, OpenAi, Reply, Request, RetryPolicy, Timeouts, Want, unpack,
+    Adapter, Call, Endpoint, Message, Model, ModelError, ModelEvent, Reply, Request, RetryPolicy, Timeouts, Want,
+    unpack,
 };
 use server::Server;
 use tokio::sync::mpsc;
@@ -26,22 +27,22 @@ use tokio_util::sync::CancellationToken;
 
 /// What came of one question.
 #[derive(Debug)]
-struct Asked {
-    result: Result<Reply, ModelError>,
-    events: Vec<ModelEvent>,
+pub(crate) struct Asked {
+    pub(crate) result: Result<Reply, ModelError>,
+    pub(crate) events: Vec<ModelEvent>,
 }
 
 impl Asked {
-    fn reply(&self) -> &Reply {
+    pub(crate) fn reply(&self) -> &Reply {
         self.result.as_ref().unwrap()
     }
 
-    fn error(&self) -> &ModelError {
+    pub(crate) fn error(&self) -> &ModelError {
         self.result.as_ref().unwrap_err()
     }
 
     /// The deltas of this kind in an attempt, joined.
-    fn said(&self, of: u32, wanted: PartKind) -> String {
+    pub(crate) fn said(&self, of: u32, wanted: PartKind) -> String {
         self.events
             .iter()
             .filter_map(|event| match event {
@@ -51,7 +52,7 @@ impl Asked {
             .collect()
     }
 
-    fn notices(&self) -> Vec<&str> {
+    pub(crate) fn notices(&self) -> Vec<&str> {
         let texts = self.events.iter().filter_map(|event| match event {
             ModelEvent::Notice(text) => Some(text.as_str()),
             _ => None,
@@ -60,7 +61,7 @@ impl Asked {
     }
 
     /// Class and attempt of each attempt that was given up.
-    fn discarded(&self) -> Vec<(u32, String)> {
+    pub(crate) fn discarded(&self) -> Vec<(u32, String)> {
         self.events
             .iter()
             .filter_map(|event| match event {
@@ -71,7 +72,7 @@ impl Asked {
     }
 
     /// The raw bytes of an attempt.
-    fn raw(&self, attempt: u32) -> Vec<u8> {
+    pub(crate) fn raw(&self, attempt: u32) -> Vec<u8> {
         let wire = self.events.iter().find_map(|event| match event {
             ModelEvent::Wire(wire) if wire.attempt == attempt => Some(wire),
             _ => None,
@@ -80,7 +81,7 @@ impl Asked {
     }
 
     /// Everything that left the port, as text.
-    fn everything(&self) -> String {
+    pub(crate) fn everything(&self) -> String {
         let mut all = format!("{:?} {:?}", self.result, self.events);
         for event in &self.events {
             if let ModelEvent::Wire(wire) = event {
@@ -94,18 +95,18 @@ impl Asked {
 }
 
 /// An endpoint at this server with short waits.
-fn endpoint(server: &Server) -> Endpoint {
+pub(crate) fn endpoint(server: &Server) -> Endpoint {
     let mut endpoint = Endpoint::new("local", "m-asked", server.base_url.clone());
     endpoint.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
     endpoint.timeouts = Timeouts { first_byte_ms: 10_000, silence_ms: 10_000 };
     endpoint
 }
 
-fn model(server: &Server) -> OpenAi {
-    OpenAi::new(endpoint(server)).unwrap()
+fn model(server: &Server) -> Adapter {
+    Adapter::new(endpoint(server)).unwrap()
 }
 
-fn request(text: &str) -> Request {
+pub(crate) fn request(text: &str) -> Request {
     Request {
         address: Address::run(0).turn(1),
         agent: "my agent".into(),
@@ -126,17 +127,24 @@ fn request(text: &str) -> Request {
 }
 
 /// The same with a schema.
-fn request_json(text: &str) -> Request {
+pub(crate) fn request_json(text: &str) -> Request {
     let schema = r#"{"type":"object","properties":{"score":{"type":"number"}},"required":["score"],"additionalProperties":false}"#;
     Request { schema: Some(json::parse(schema).unwrap()), ..request(text) }
 }
 
 /// Asks and keeps everything that was told.
-async fn ask(model: &OpenAi, request: &Request) -> Asked {
+async fn ask(model: &Adapter, request: &Request) -> Asked {
     ask_until(model, request, CancellationToken::new()).await
 }
 
-async fn ask_until(model: &OpenAi, request: &Request, cancel: CancellationToken) -> Asked {
+async fn ask_until(model: &Adapter, request: &Request, cancel: CancellationToken) -> Asked {
+    let asked = hear(model, request, cancel).await;
+    assert_fits_schema(&serde_json::from_str(&model.body(request).to_text()).unwrap());
+    asked
+}
+
+/// The same in any protocol.
+pub(crate) async fn hear(model: &dyn Model, request: &Request, cancel: CancellationToken) -> Asked {
     let (events, mut inbox) = mpsc::channel(4);
     let answer = async {
         let call = Call { events, cancel };
@@ -150,12 +158,11 @@ async fn ask_until(model: &OpenAi, request: &Request, cancel: CancellationToken)
         events
     };
     let (result, events) = futures::join!(answer, listen);
-    assert_fits_schema(&serde_json::from_str(&model.body(request).to_text()).unwrap());
     Asked { result, events }
 }
 
 /// Asks a server's model, and checks every body that the server got.
-async fn ask_server(server: &Server, model: &OpenAi, request: &Request) -> Asked {
+async fn ask_server(server: &Server, model: &Adapter, request: &Request) -> Asked {
     let asked = ask(model, request).await;
     for received in server.received() {
         assert_fits_schema(&received.json());

@@ -1,8 +1,8 @@
 //! Replies in all the shapes in which servers send them.
 
 use proptest::prelude::*;
-use ptc_workbench::event::{Options, PartKind, Role, StructuredBy, Tokens};
-use ptc_workbench::model::{Content, Finish, Message, Model, ModelEvent, OpenAi, Request};
+use ptc_workbench::event::{JsonText, Opaque, Options, PartKind, Role, StructuredBy, Tokens};
+use ptc_workbench::model::{Adapter, Content, Finish, Message, Model, ModelEvent, Request};
 use sha2::{Digest, Sha256};
 
 use super::server::{Play, Server, answer, delta, ending};
@@ -35,7 +35,7 @@ async fn the_request_holds_what_was_asked_for_and_nothing_else() {
     asked_for.messages.push(Message {
         role: Role::Assistant,
         parts: vec![
-            Content::Reasoning { text: "hidden".into(), opaque: None },
+            Content::Reasoning(Opaque { provider: "other".into(), parts: JsonText::default() }),
             Content::Text("first".into()),
             Content::Text(" try".into()),
         ],
@@ -97,7 +97,7 @@ async fn a_reply_may_come_at_once() {
     let mut plain = endpoint(&server);
     plain.stream = false;
     // The second model asks for a stream, and the server ignores it.
-    for model in [OpenAi::new(plain).unwrap(), model(&server)] {
+    for model in [Adapter::new(plain).unwrap(), model(&server)] {
         let asked = ask_server(&server, &model, &request("hi")).await;
         let reply = asked.reply();
         assert_eq!((reply.text.as_str(), reply.finish.clone()), ("Hello", Some(Finish::Length)));
@@ -176,7 +176,7 @@ async fn finish_reasons_keep_their_meaning() {
 fn the_model_names_itself_as_it_was_configured() {
     let mut endpoint = ptc_workbench::model::Endpoint::new("local", "m-1", "http://127.0.0.1:9/v1");
     endpoint.alias = "small".into();
-    let info = OpenAi::new(endpoint).unwrap().info();
+    let info = Adapter::new(endpoint).unwrap().info();
     assert_eq!((info.alias.as_str(), info.provider.as_str(), info.id.as_str()), ("small", "local", "m-1"));
 }
 

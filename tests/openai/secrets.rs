@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ptc_workbench::config::KeySource;
-use ptc_workbench::model::{ErrorClass, OpenAi};
+use ptc_workbench::model::{Adapter, ErrorClass};
 
 use super::server::{Play, Received, Server, delta, ending};
 use super::{ask, ask_server, endpoint, request};
@@ -11,14 +11,14 @@ use super::{ask, ask_server, endpoint, request};
 const KEY: &str = "sk-test-Abc123.def456";
 
 /// A model with the key in a file, and the folder that keeps the file.
-fn keyed(server: &Server) -> (OpenAi, tempfile::TempDir) {
+fn keyed(server: &Server) -> (Adapter, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("key");
     std::fs::write(&path, format!("{KEY}\n")).unwrap();
     let mut endpoint = endpoint(server);
     endpoint.key = Some(KeySource::File(path));
     endpoint.headers = vec![("x-team".into(), "agents".into())];
-    (OpenAi::new(endpoint).unwrap(), dir)
+    (Adapter::new(endpoint).unwrap(), dir)
 }
 
 fn echo(received: &Received) -> String {
@@ -124,7 +124,7 @@ async fn a_missing_key_is_told_before_anything_is_sent() {
     for (source, hint) in sources {
         let mut endpoint = endpoint(&server);
         endpoint.key = Some(source);
-        let model = OpenAi::new(endpoint).unwrap();
+        let model = Adapter::new(endpoint).unwrap();
         assert_eq!(model.check_key().unwrap_err().class, ErrorClass::Auth);
         let asked = ask(&model, &request("hi")).await;
         assert_eq!((asked.error().class, asked.error().requests), (ErrorClass::Auth, 0));

@@ -78,6 +78,19 @@ impl Play {
         Self::Stall(Self::begun(pieces))
     }
 
+    /// The same as lines of JSON.
+    pub(crate) fn as_lines(self) -> Self {
+        let lines = |mut bytes: Vec<Vec<u8>>| {
+            let head = String::from_utf8_lossy(&bytes[0]).replace("text/event-stream", "application/x-ndjson");
+            bytes[0] = head.into_bytes();
+            bytes
+        };
+        match self {
+            Self::Bytes(bytes) => Self::Bytes(lines(bytes)),
+            Self::Stall(bytes) => Self::Stall(lines(bytes)),
+        }
+    }
+
     fn begun<P: AsRef<[u8]>>(pieces: impl IntoIterator<Item = P>) -> Vec<Vec<u8>> {
         let start = head("200 OK", "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n");
         let pieces = pieces.into_iter().filter(|piece| !piece.as_ref().is_empty());

@@ -1,27 +1,33 @@
 //! How a schema travels, and what happens when a server refuses it.
 
 use ptc_workbench::event::{Options, StructuredBy};
-use ptc_workbench::model::{ErrorClass, Finish, ModelEvent, OpenAi, Request, StructuredOutput};
+use ptc_workbench::model::{Adapter, ErrorClass, Finish, ModelEvent, Request, StructuredOutput};
 
 use super::server::{Play, Server, answer};
 use super::{ask_server, endpoint, model, request, request_json};
 
-const REFUSED: &str =
-    r#"{"error":{"message":"response_format is not supported by this server","type":"invalid_request_error"}}"#;
+fn refused(way: &str) -> String {
+    let what = if way == "tool" { "tools" } else { "response_format" };
+    format!(r#"{{"error":{{"message":"{what} is not supported by this server","type":"invalid_request_error"}}}}"#)
+}
 
-/// A server that answers only requests in one of these formats (`none` = without format).
+/// The way in which a body asks for an answer that fits.
+fn way(body: &serde_json::Value) -> String {
+    let otherwise = if body.get("tools").is_some() { "tool" } else { "none" };
+    body["response_format"]["type"].as_str().unwrap_or(otherwise).to_owned()
+}
+
+/// A server that answers only requests in one of these ways (`none` = only in words).
 async fn picky(formats: &'static [&'static str]) -> Server {
     Server::script(move |_, received| {
-        let body = received.json();
-        let format = body["response_format"]["type"].as_str().unwrap_or("none");
-        if formats.contains(&format) { answer(r#"{"score":1}"#) } else { Play::json("400 Bad Request", REFUSED) }
+        let way = way(&received.json());
+        if formats.contains(&&*way) { answer(r#"{"score":1}"#) } else { Play::json("400 Bad Request", refused(&way)) }
     })
     .await
 }
 
 fn formats(server: &Server) -> Vec<String> {
-    let format = |body: &serde_json::Value| body["response_format"]["type"].as_str().unwrap_or("none").to_owned();
-    server.received().iter().map(|received| format(&received.json())).collect()
+    server.received().iter().map(|received| way(&received.json())).collect()
 }
 
 #[tokio::test]
@@ -29,18 +35,18 @@ async fn a_server_without_schemas_is_asked_for_a_json_object_from_then_on() {
     let server = picky(&["json_object"]).await;
     let model = model(&server);
     let asked = ask_server(&server, &model, &request_json("hi")).await;
-    assert_eq!(formats(&server), ["json_schema", "json_object"]);
+    assert_eq!(formats(&server), ["json_schema", "tool", "json_object"]);
     let reply = asked.reply();
-    assert_eq!((reply.structured_by, reply.attempt, reply.requests), (Some(StructuredBy::JsonObject), 2, 2));
-    assert_eq!(asked.discarded(), [(1, "client_error".to_owned())]);
-    assert_eq!(asked.notices().len(), 1);
+    assert_eq!((reply.structured_by, reply.attempt, reply.requests), (Some(StructuredBy::JsonObject), 3, 3));
+    assert_eq!(asked.discarded(), [(1, "client_error".to_owned()), (2, "client_error".to_owned())]);
+    assert_eq!(asked.notices().len(), 2);
     let notice = asked.notices()[0];
-    assert!(notice.contains("refuses structured output by json_schema; using json_object"), "{notice}");
+    assert!(notice.contains("refuses structured output by json_schema; using tool"), "{notice}");
     assert!(notice.contains("response_format is not supported by this server"), "{notice}");
     assert!(!asked.events.iter().any(|event| matches!(event, ModelEvent::RetryWait(_))));
 
     let again = ask_server(&server, &model, &request_json("hi")).await;
-    assert_eq!(formats(&server), ["json_schema", "json_object", "json_object"]);
+    assert_eq!(formats(&server), ["json_schema", "tool", "json_object", "json_object"]);
     assert_eq!((again.reply().attempt, again.notices().len()), (1, 0));
 }
 
@@ -48,14 +54,14 @@ async fn a_server_without_schemas_is_asked_for_a_json_object_from_then_on() {
 async fn a_server_without_any_format_gets_the_prompt_only() {
     let server = picky(&["none"]).await;
     let asked = ask_server(&server, &model(&server), &request_json("hi")).await;
-    assert_eq!(formats(&server), ["json_schema", "json_object", "none"]);
+    assert_eq!(formats(&server), ["json_schema", "tool", "json_object", "none"]);
     assert_eq!(asked.reply().structured_by, Some(StructuredBy::Prompt));
     let ways: Vec<_> = asked
         .events
         .iter()
         .filter_map(|event| if let ModelEvent::Sent(sent) = event { sent.structured_by } else { None })
         .collect();
-    assert_eq!(ways, [StructuredBy::JsonSchema, StructuredBy::JsonObject, StructuredBy::Prompt]);
+    assert_eq!(ways, [StructuredBy::JsonSchema, StructuredBy::Tool, StructuredBy::JsonObject, StructuredBy::Prompt]);
 }
 
 #[tokio::test]
@@ -77,10 +83,10 @@ async fn a_fixed_way_is_kept_even_when_it_is_refused() {
         (StructuredBy::Prompt, "none"),
     ];
     for (way, format) in ways {
-        let server = Server::play([Play::json("400 Bad Request", REFUSED)]).await;
+        let server = Server::play([Play::json("400 Bad Request", refused(format))]).await;
         let mut fixed = endpoint(&server);
         fixed.structured_output = StructuredOutput::Fixed(way);
-        let asked = ask_server(&server, &OpenAi::new(fixed).unwrap(), &request_json("hi")).await;
+        let asked = ask_server(&server, &Adapter::new(fixed).unwrap(), &request_json("hi")).await;
         assert_eq!((asked.error().class, formats(&server)), (ErrorClass::Client, vec![format.to_owned()]));
     }
 }
@@ -96,7 +102,7 @@ async fn the_arguments_of_a_forced_tool_are_the_reply() {
     let server = Server::play([Play::events([call("{\"sco"), call("re\":1}"), end])]).await;
     let mut forced = endpoint(&server);
     forced.structured_output = StructuredOutput::Fixed(StructuredBy::Tool);
-    let asked = ask_server(&server, &OpenAi::new(forced).unwrap(), &request_json("hi")).await;
+    let asked = ask_server(&server, &Adapter::new(forced).unwrap(), &request_json("hi")).await;
     let reply = asked.reply();
     assert_eq!((reply.text.as_str(), reply.finish.clone()), (r#"{"score":1}"#, Some(Finish::Stop)));
     assert_eq!(reply.structured_by, Some(StructuredBy::Tool));

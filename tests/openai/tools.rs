@@ -2,7 +2,7 @@
 
 use ptc_core::value::json;
 use ptc_workbench::event::{JsonText, NativeCall, PartKind, Role, StructuredBy, ToolSchema};
-use ptc_workbench::model::{Content, Finish, Message, OpenAi, Request, StructuredOutput};
+use ptc_workbench::model::{Adapter, Content, Finish, Message, Request, StructuredOutput};
 use serde_json::{Value, json};
 
 use super::server::{Play, Server, answer, delta, ending};
@@ -136,7 +136,8 @@ async fn the_tool_of_the_schema_stands_beside_the_others() {
     .await;
     let mut forced = endpoint(&server);
     forced.structured_output = StructuredOutput::Fixed(StructuredBy::Tool);
-    let (forced, asked) = (OpenAi::new(forced).unwrap(), Request { tools: with_tools("").tools, ..request_json("hi") });
+    let (forced, asked) =
+        (Adapter::new(forced).unwrap(), Request { tools: with_tools("").tools, ..request_json("hi") });
     let first = ask_server(&server, &forced, &asked).await;
     assert_eq!((first.reply().text.as_str(), &first.reply().calls[..]), ("", &[named("c0", "now", "{}")][..]));
     let second = ask_server(&server, &forced, &asked).await;

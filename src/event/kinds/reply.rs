@@ -88,6 +88,9 @@ pub struct ReplyEnd {
     /// Tool calls that the model asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<NativeCall>,
+    /// Reasoning that the provider wants to have back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Box<Opaque>>,
     /// HTTP requests this turn cost so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
@@ -113,12 +116,22 @@ impl ReplyEnd {
             model: None,
             structured_by: None,
             calls: Vec::new(),
+            opaque: None,
             requests: 0,
             error: None,
             queued_ms: None,
             first_ms: None,
         }
     }
+}
+
+/// Reasoning in the form of the provider it came from. It goes back to that provider and to nobody else.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The provider's name.
+    pub provider: String,
+    /// Its parts, as that provider's protocol has them.
+    pub parts: JsonText,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]

@@ -98,6 +98,9 @@ pub struct Price {
     /// Input tokens read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<f64>,
+    /// Input tokens written to the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
 }
 
 impl Price {
@@ -105,9 +108,12 @@ impl Price {
     pub fn cost(&self, tokens: &Tokens) -> f64 {
         let cached = tokens.cache_read.unwrap_or_default().min(tokens.input);
         let cached_price = self.cached_input.unwrap_or(self.input);
+        let written = tokens.cache_creation.unwrap_or_default().min(tokens.input - cached);
+        let written_price = self.cache_write.unwrap_or(self.input);
         let per_million = |count: u64, price: f64| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) * price / 1e6;
-        per_million(tokens.input - cached, self.input)
+        per_million(tokens.input - cached - written, self.input)
             + per_million(cached, cached_price)
+            + per_million(written, written_price)
             + per_million(tokens.output, self.output)
     }
 }

@@ -2,42 +2,17 @@
 //!
 //! In: JSON texts of chunks. Out: pieces of text and reasoning, and at the end what the server said about the reply.
 //! Servers differ in shape: fields may be absent, null, or of another type; only what is used is read.
-//! It must never take half a reply for a whole one.
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use super::calls::{CallPiece, Calls, Respond};
+use super::call::CallDelta;
 use crate::event::{PartKind, Tokens};
 use crate::model::Finish;
+use crate::model::assembly::{Assembly, Odd, Pieces, is_error, joined, texts};
+use crate::model::language::Reader;
 use crate::model::surrogate::Utf16Text;
-
-/// What is known of a reply so far.
-#[derive(Debug, Default)]
-pub(super) struct Assembly {
-    /// The tools that it calls.
-    pub(super) calls: Calls,
-    /// Why the model stopped.
-    pub(super) finish: Option<Finish>,
-    /// The stream said that it is over.
-    pub(super) done: bool,
-    /// Tokens.
-    pub(super) usage: Option<Tokens>,
-    /// The answering model.
-    pub(super) model: Option<String>,
-    /// Pieces of a refusal.
-    pub(super) refusal: Vec<Utf16Text>,
-}
-
-/// A chunk that gives nothing to read.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Odd {
-    /// It is not the JSON of this protocol.
-    Malformed(String),
-    /// It reports an error.
-    Error,
-}
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
@@ -74,76 +49,96 @@ struct Said<'a> {
     reasoning: Option<&'a RawValue>,
     #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_calls: Option<Vec<CallPiece<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct TextPart {
     #[serde(default)]
-    text: Utf16Text,
+    reasoning_details: Option<Vec<Value>>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
-impl Assembly {
-    /// For a reply in which a call of the tool that carries the schema means this.
-    pub(super) fn new(respond: Respond) -> Self {
-        Self { calls: Calls::new(respond), ..Self::default() }
-    }
+/// Reads chunks, or the whole at once.
+#[derive(Debug, Default)]
+pub(super) struct ChunkReader {
+    /// Reasoning under the name that some servers want to have back.
+    reasoning: Vec<Utf16Text>,
+    /// Reasoning in the form that routers want to have back, put together from its pieces.
+    details: Vec<Map<String, Value>>,
+}
 
-    /// Is the reply whole, whatever may still follow?
-    pub(super) fn is_whole(&self) -> bool {
-        self.done || self.finish.is_some()
-    }
-
-    /// Takes a chunk or a whole answer; returns what was said in it, in order.
-    pub(super) fn take(&mut self, json: &str) -> Result<Vec<(PartKind, Utf16Text)>, Odd> {
-        let chunk: Chunk<'_> = serde_json::from_str(json).map_err(|error| Odd::Malformed(error.to_string()))?;
-        if chunk.error.is_some_and(|error| error.get() != "null") {
+impl Reader for ChunkReader {
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd> {
+        let chunk: Chunk<'_> = serde_json::from_str(json)?;
+        if is_error(chunk.error) {
             return Err(Odd::Error);
         }
-        if let Some(Value::String(model)) = chunk.model.filter(|model| model.as_str() != Some("")) {
-            self.model = Some(model);
-        }
-        self.usage = chunk.usage.as_ref().and_then(tokens).or(self.usage);
+        assembly.answered_by(chunk.model.as_ref());
+        assembly.usage = chunk.usage.as_ref().and_then(tokens).or(assembly.usage);
         let mut pieces = Vec::new();
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
+            assembly.heard = true;
             let (said, is_whole) = (choice.delta.as_ref().or(choice.message.as_ref()), choice.delta.is_none());
             if let Some(said) = said {
-                self.listen(said, &mut pieces);
+                self.listen(said, assembly, &mut pieces);
                 for (place, call) in (0..).zip(said.tool_calls.iter().flatten()) {
-                    self.calls.take(call, is_whole.then_some(place), &mut pieces);
+                    assembly.calls.take(call.piece(is_whole.then_some(place)), &mut pieces);
                 }
             }
             if let Some(word) = choice.finish_reason.as_ref().and_then(Value::as_str).filter(|word| !word.is_empty()) {
-                self.finish = Some(finish(word, self.calls.are_text()));
+                assembly.stopped(finish(word));
+                assembly.opaque = self.opaque();
             }
         }
         Ok(pieces)
     }
+}
 
-    fn listen(&mut self, said: &Said<'_>, pieces: &mut Vec<(PartKind, Utf16Text)>) {
+impl ChunkReader {
+    fn listen(&mut self, said: &Said<'_>, assembly: &mut Assembly, pieces: &mut Pieces) {
         // Some servers send the same reasoning under both names.
-        let reasoning = said.reasoning_content.filter(|raw| raw.get() != "null").or(said.reasoning);
-        pieces.extend(texts(reasoning).into_iter().map(|text| (PartKind::Reasoning, text)));
+        let named = texts(said.reasoning_content.filter(|raw| raw.get() != "null"));
+        self.reasoning.extend(named.iter().cloned());
+        let reasoning = if named.is_empty() { texts(said.reasoning) } else { named };
+        for detail in said.reasoning_details.iter().flatten().filter_map(Value::as_object) {
+            self.detail(detail);
+        }
+        pieces.extend(reasoning.into_iter().map(|text| (PartKind::Reasoning, text)));
         pieces.extend(texts(said.content).into_iter().map(|text| (PartKind::Text, text)));
-        self.refusal.extend(texts(said.refusal));
+        assembly.refusal.extend(texts(said.refusal));
+    }
+
+    /// Pieces of one block follow each other with the same index and type; their texts are one text.
+    fn detail(&mut self, piece: &Map<String, Value>) {
+        let same =
+            |block: &&mut Map<String, Value>| ["index", "type"].iter().all(|key| block.get(*key) == piece.get(*key));
+        let Some(block) = self.details.last_mut().filter(|_| piece.contains_key("index")).filter(same) else {
+            return self.details.push(piece.clone());
+        };
+        for (key, value) in piece {
+            match (block.get_mut(key), value) {
+                (Some(Value::String(text)), Value::String(more)) if TEXTS.contains(&key.as_str()) => {
+                    text.push_str(more);
+                }
+                _ if value.is_null() => {}
+                _ => _ = block.insert(key.clone(), value.clone()),
+            }
+        }
+    }
+
+    /// What goes back with the tool calls of this reply.
+    fn opaque(&self) -> Vec<Value> {
+        if !self.details.is_empty() {
+            let details = self.details.iter().cloned().map(Value::Object).collect();
+            return vec![serde_json::json!({"reasoning_details": Value::Array(details)})];
+        }
+        let reasoning = joined(&self.reasoning);
+        if reasoning.is_empty() { Vec::new() } else { vec![serde_json::json!({"reasoning_content": reasoning})] }
     }
 }
 
-/// A string, the texts of a list of parts, or nothing.
-pub(super) fn texts(raw: Option<&RawValue>) -> Vec<Utf16Text> {
-    let Some(raw) = raw.map(RawValue::get) else { return Vec::new() };
-    if let Ok(text) = serde_json::from_str::<Utf16Text>(raw) {
-        return if text == Utf16Text::default() { Vec::new() } else { vec![text] };
-    }
-    serde_json::from_str::<Vec<TextPart>>(raw)
-        .map(|parts| parts.into_iter().map(|part| part.text).collect())
-        .unwrap_or_default()
-}
+/// The members of a reasoning block whose pieces are one text.
+const TEXTS: [&str; 4] = ["text", "summary", "data", "signature"];
 
-fn finish(word: &str, calls_are_text: bool) -> Finish {
+fn finish(word: &str) -> Finish {
     match word {
-        "tool_calls" | "function_call" if calls_are_text => Finish::Stop,
         "function_call" => Finish::ToolCalls,
         "eos" | "end_turn" => Finish::Stop,
         "max_tokens" => Finish::Length,
@@ -166,9 +161,10 @@ fn tokens(usage: &Value) -> Option<Tokens> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::calls::Respond;
 
-    fn said(assembly: &mut Assembly, json: &str) -> Vec<(PartKind, Utf16Text)> {
-        assembly.take(json).unwrap()
+    fn said(assembly: &mut Assembly, json: &str) -> Pieces {
+        ChunkReader::default().take(json, assembly).unwrap()
     }
 
     #[test]
@@ -228,8 +224,14 @@ mod tests {
 
     #[test]
     fn what_is_no_chunk_is_odd() {
-        assert!(matches!(Assembly::default().take("{\"choices\":[{"), Err(Odd::Malformed(_))));
-        assert!(matches!(Assembly::default().take("hello"), Err(Odd::Malformed(_))));
-        assert_eq!(Assembly::default().take(r#"{"error":{"message":"boom"}}"#), Err(Odd::Error));
+        assert!(matches!(
+            ChunkReader::default().take("{\"choices\":[{", &mut Assembly::default()),
+            Err(Odd::Malformed(_))
+        ));
+        assert!(matches!(ChunkReader::default().take("hello", &mut Assembly::default()), Err(Odd::Malformed(_))));
+        assert_eq!(
+            ChunkReader::default().take(r#"{"error":{"message":"boom"}}"#, &mut Assembly::default()),
+            Err(Odd::Error)
+        );
     }
 }

@@ -1,106 +1,58 @@
 //! The messages of a chat-completions request.
-//!
-//! In: what was said, tool calls and results in it. Out: messages in which every call has its result right behind it, as the
-//! protocol demands. What has no partner is told as text.
 
-use std::fmt::Write as _;
+use ptc_core::value::Json;
 
-use ptc_core::value::{Json, json};
-
-use crate::event::{NativeCall, Role};
-use crate::model::{Content, Message, Request};
-
-/// Longest name that services accept.
-const NAME_MAX_CHARS: usize = 64;
+use crate::event::{JsonText, NativeCall};
+use crate::model::Request;
+use crate::model::fields::Fields;
+use crate::model::history::{Spoken, accepted, arguments, spoken};
 
 /// All messages, the system text first.
-pub(super) fn messages(request: &Request) -> Json {
-    let mut out: Vec<Json> = request.system.iter().map(|text| message("system", text.clone())).collect();
-    let mut open: Vec<&str> = Vec::new();
-    for (place, said) in request.messages.iter().enumerate() {
-        if said.role != Role::Tool {
-            open.clear();
-        }
-        match said.role {
-            Role::System => out.push(message("system", said.joined())),
-            Role::User => out.push(message("user", said.joined())),
-            Role::Assistant => {
-                let answered = answered(request.messages.get(place + 1..).unwrap_or_default());
-                let (message, calls) = assistant(said, &answered);
-                out.push(message);
-                open = calls;
-            }
-            Role::Tool => out.extend(said.parts.iter().filter_map(|part| result(part, &mut open))),
+pub(super) fn messages(request: &Request, provider: &str) -> Json {
+    let mut out: Vec<Json> = request.system.iter().map(|text| message("system", text)).collect();
+    for turn in spoken(request, provider) {
+        match turn {
+            Spoken::System(text) => out.push(message("system", &text)),
+            Spoken::User(text) => out.push(message("user", &text)),
+            Spoken::Assistant { text, calls, .. } if calls.is_empty() => out.push(message("assistant", &text)),
+            Spoken::Assistant { text, calls, opaque } => out.push(calling(&text, &calls, opaque)),
+            Spoken::Results(results) => out.extend(results.iter().map(|answer| {
+                Fields::default()
+                    .with("role", Json::str("tool"))
+                    .with("tool_call_id", Json::str(answer.id))
+                    .with("content", Json::str(answer.result))
+                    .into()
+            })),
         }
     }
     Json::list(out)
 }
 
-/// The ids of the results that follow at once.
-fn answered(later: &[Message]) -> Vec<&str> {
-    let parts = later.iter().take_while(|message| message.role == Role::Tool).flat_map(|message| &message.parts);
-    parts.filter_map(|part| if let Content::Result { call, .. } = part { Some(call.as_str()) } else { None }).collect()
-}
-
-/// What the model said, and the ids of the calls in it. Reasoning stays here: this protocol has no place for it in a request.
-fn assistant<'a>(said: &'a Message, answered: &[&str]) -> (Json, Vec<&'a str>) {
-    let mut text = String::new();
-    let mut calls: Vec<&NativeCall> = Vec::new();
-    for part in &said.parts {
-        match part {
-            Content::Text(more) => text.push_str(more),
-            Content::Call(call) if answered.contains(&call.id.as_str()) => calls.push(call),
-            Content::Call(call) => {
-                let gap = if text.is_empty() { "" } else { "\n" };
-                _ = write!(text, "{gap}{call}");
-            }
-            Content::Reasoning { .. } | Content::Result { .. } => {}
-        }
-    }
-    if calls.is_empty() {
-        return (message("assistant", text), Vec::new());
-    }
+/// A message with calls. Reasoning goes back with it under the name that the server gave it: servers that reason between calls ask
+/// for that, and refuse it in other messages.
+fn calling(text: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Json {
     let content = if text.is_empty() { Json::default() } else { Json::str(text) };
-    let list = Json::list(calls.iter().map(|call| tool_call(call)));
-    let message = Json::object([("role", Json::str("assistant")), ("content", content), ("tool_calls", list)]);
-    (message, calls.into_iter().map(|call| call.id.as_str()).collect())
+    let mut message = Fields::default().with("role", Json::str("assistant")).with("content", content);
+    let given = opaque.map(JsonText::json);
+    let given = given.as_ref().and_then(|parts| parts.items()?.first());
+    for name in ["reasoning_content", "reasoning_details"] {
+        message = message.maybe(name, given.and_then(|part| part.get(name)).cloned());
+    }
+    message.with("tool_calls", Json::list(calls.iter().map(|call| tool_call(call)))).into()
 }
 
 fn tool_call(call: &NativeCall) -> Json {
-    // Servers read the arguments of earlier calls again; the answer to this one already says that they were no JSON.
-    let is_object = json::parse(&call.args).is_ok_and(|args| args.members().is_some());
-    let arguments = if is_object { call.args.as_str() } else { "{}" };
-    let function =
-        Json::object([("name", Json::str(accepted(&call.name, "unknown"))), ("arguments", Json::str(arguments))]);
-    Json::object([("id", Json::str(call.id.as_str())), ("type", Json::str("function")), ("function", function)])
+    let is_object = arguments(call).members().is_some_and(|members| !members.is_empty());
+    let function = Fields::default()
+        .with("name", Json::str(accepted(&call.name, "unknown")))
+        .with("arguments", Json::str(if is_object { call.args.as_str() } else { "{}" }));
+    Fields::default()
+        .with("id", Json::str(call.id.as_str()))
+        .with("type", Json::str("function"))
+        .with("function", function)
+        .into()
 }
 
-/// A result as the answer to its call; without one it is told by the user's side.
-fn result(part: &Content, open: &mut Vec<&str>) -> Option<Json> {
-    match part {
-        Content::Text(text) => Some(message("user", text.clone())),
-        Content::Result { call, result, .. } => Some(match open.iter().position(|id| id == call) {
-            None => message("user", result.clone()),
-            Some(place) => {
-                open.remove(place);
-                Json::object([
-                    ("role", Json::str("tool")),
-                    ("tool_call_id", Json::str(call.as_str())),
-                    ("content", Json::str(result.as_str())),
-                ])
-            }
-        }),
-        Content::Reasoning { .. } | Content::Call(_) => None,
-    }
-}
-
-fn message(role: &str, text: String) -> Json {
+fn message(role: &str, text: &str) -> Json {
     Json::object([("role", Json::str(role)), ("content", Json::str(text))])
-}
-
-/// A name that services accept: letters, digits, `_` and `-`.
-pub(super) fn accepted(name: &str, otherwise: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let name: String = name.chars().map(plain).take(NAME_MAX_CHARS).collect();
-    if name.chars().any(|c| c.is_ascii_alphanumeric()) { name } else { otherwise.to_owned() }
 }

@@ -81,7 +81,7 @@ impl Player {
 
 impl Model for Player {
     fn info(&self) -> ModelRecord {
-        let price = Some(Price { input: 1.0, output: 2.0, cached_input: None });
+        let price = Some(Price { input: 1.0, output: 2.0, ..Price::default() });
         ModelRecord { alias: "player".into(), price, ..ModelRecord::default() }
     }
 

@@ -1,0 +1,123 @@
+//! What is known of models before they are asked: sizes, prices, how schemas travel. One dated table in `assets/catalog.toml`.
+//!
+//! In: a provider's name and a model's id there. Out: what the table says. What it does not say is unknown, never guessed.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::Config;
+use crate::event::{Price, StructuredBy};
+
+const TABLE: &str = include_str!("../../assets/catalog.toml");
+
+/// What is known of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Facts {
+    /// The strongest way in which it takes a schema, where it is not the strongest of its protocol.
+    pub structured_output: Option<StructuredBy>,
+    /// Schemas must be strict.
+    pub strict: bool,
+    /// Tokens that fit into its context.
+    pub context: Option<u64>,
+    /// The most tokens it may answer with.
+    pub max_output: Option<u64>,
+    /// Price per million tokens.
+    pub price: Option<Price>,
+}
+
+/// The table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    /// The day of its prices.
+    pub date: String,
+    providers: HashMap<String, Service>,
+    models: HashMap<String, HashMap<String, Row>>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Service {
+    structured_output: Option<StructuredBy>,
+    #[serde(default)]
+    strict: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    context: Option<u64>,
+    max_output: Option<u64>,
+    price: Option<Price>,
+    structured_output: Option<StructuredBy>,
+}
+
+impl Catalog {
+    /// The shipped table.
+    pub fn shipped() -> &'static Self {
+        static READ: OnceLock<Catalog> = OnceLock::new();
+        // A test reads it: a table that cannot be read is never shipped.
+        READ.get_or_init(|| toml::from_str(TABLE).unwrap_or_default())
+    }
+
+    /// What is known of a provider's model.
+    pub fn facts(&self, provider: &str, id: &str) -> Facts {
+        let service = self.providers.get(provider).copied().unwrap_or_default();
+        let row = self.models.get(provider).and_then(|models| models.get(id)).copied().unwrap_or_default();
+        Facts {
+            structured_output: row.structured_output.or(service.structured_output),
+            strict: service.strict,
+            context: row.context,
+            max_output: row.max_output,
+            price: row.price,
+        }
+    }
+}
+
+impl Config {
+    /// What is known of a provider's model; the configuration's own words for it come first.
+    pub fn facts(&self, provider: &str, id: &str) -> Facts {
+        let facts = Catalog::shipped().facts(provider, id);
+        let own = self.models.iter().filter(|model| model.provider == provider && model.id == id);
+        own.fold(facts, |facts, model| Facts {
+            context: model.context.or(facts.context),
+            price: model.price.or(facts.price),
+            ..facts
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_table_is_read_and_sensible() {
+        let table: Catalog = toml::from_str(TABLE).unwrap();
+        assert!(table.date.parse::<jiff::civil::Date>().is_ok(), "{}", table.date);
+        assert!(table.models.values().map(HashMap::len).sum::<usize>() > 100);
+        for row in table.models.values().flat_map(HashMap::values) {
+            let price = row.price.unwrap_or_default();
+            assert!(price.input <= price.output && price.cached_input.unwrap_or(0.0) <= price.input, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_table_does_not_say_is_unknown() {
+        let table = Catalog::shipped();
+        assert_eq!(table.facts("local", "m"), Facts::default());
+        assert_eq!(table.facts("openai", "no-such-model"), Facts { strict: true, ..Facts::default() });
+        assert_eq!(table.facts("deepseek", "any").structured_output, Some(StructuredBy::JsonObject));
+    }
+
+    #[test]
+    fn the_configuration_overrides_the_table() {
+        let text = "[models.mine]\nprovider = \"openai\"\nid = \"gpt-4.1\"\ncontext = 9\nprice = { input = 7.0, output = 8.0 }";
+        let config = Config::from_toml(text, "config.toml", &|_| None).unwrap();
+        let facts = config.facts("openai", "gpt-4.1");
+        assert_eq!((facts.context, facts.price.map(|price| price.input)), (Some(9), Some(7.0)));
+        assert!(facts.max_output.is_some());
+    }
+}

@@ -1,0 +1,224 @@
+//! Models without agents: one from its alias in one line, a text from it, an object that fits a schema.
+//!
+//! In: a name as in `--model`, messages, a schema. Out: a model, its reply, a checked object. One question each; no turns, no feedback.
+
+use std::sync::Arc;
+
+use ptc_core::reply::{self, Outcome, Recovery, Reject, Want};
+use ptc_core::value::{Json, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::RawSchema;
+use crate::config::{Config, Folders, HttpModel, ModelChoice, options_over, process_env};
+use crate::event::{Address, Options, Role, Tokens};
+use crate::model::{
+    self, Adapter, Call, ErrorClass, Finish, Message, Model, ModelError, Reply, Request, Sample, WithFallback,
+};
+
+/// Events of a reply that may wait until they are thrown away.
+const QUEUE: usize = 64;
+
+/// The model of a name: an alias of the configuration, `provider:model`, or `sample`. The configuration is the one of the program:
+/// the built-in tables and the user's own file. Errors: an unknown name, a key that is missing.
+///
+/// ```
+/// use ptc_workbench::library::{model, run};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let llm = model("sample").unwrap();
+/// let step = run("Classify: {{text}}").signature("(text :string) -> {sentiment :string}")
+///     .context(serde_json::json!({"text": "Great product!"})).model(llm).await;
+/// assert!(step.is_ok());
+/// # });
+/// ```
+pub fn model(name: &str) -> Result<Arc<dyn Model>, ModelError> {
+    let unusable = |error: &dyn std::fmt::Display| ModelError::new(ErrorClass::Configuration, error.to_string());
+    let config = Config::load(None, &Folders::new(None), &process_env).map_err(|error| unusable(&error))?;
+    model_of(&config, name)
+}
+
+/// The same with a configuration of its own.
+pub fn model_of(config: &Config, name: &str) -> Result<Arc<dyn Model>, ModelError> {
+    let not_found = |message: String| ModelError::new(ErrorClass::NotFound, message);
+    match config.resolve_model(name).map_err(|error| not_found(error.to_string()))? {
+        ModelChoice::Http(model) => {
+            let fallback = model.fallback.clone();
+            let first = adapter(*model)?;
+            let Some(second) = fallback else { return Ok(first) };
+            let second = match config.resolve_model(&second).map_err(|error| not_found(error.to_string()))? {
+                ModelChoice::Http(model) => adapter(*model)?,
+                _ => return Err(not_found(format!("the fallback `{second}` is no model of a provider"))),
+            };
+            Ok(Arc::new(WithFallback::new(first, second)))
+        }
+        ModelChoice::Sample(settings) => Ok(Arc::new(Sample::parse(&settings).map_err(not_found)?)),
+        ModelChoice::Demo | ModelChoice::Human | ModelChoice::Recorded(_) => Err(not_found(format!(
+            "`{name}` needs the workbench around it; give a model of a provider, `sample`, a closure or a script"
+        ))),
+    }
+}
+
+fn adapter(model: HttpModel) -> Result<Arc<dyn Model>, ModelError> {
+    let options = model.options.clone();
+    let adapter = Adapter::new(model.into())?;
+    adapter.check_key()?;
+    Ok(if options == Options::default() { Arc::new(adapter) } else { Arc::new(WithOptions { adapter, options }) })
+}
+
+/// A model whose alias has options of its own.
+struct WithOptions {
+    adapter: Adapter,
+    options: Options,
+}
+
+impl Model for WithOptions {
+    fn info(&self) -> crate::event::ModelRecord {
+        self.adapter.info()
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request,
+        call: &'a Call,
+    ) -> futures::future::BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let request = Request { options: options_over(&request.options, &self.options), ..request.clone() };
+            self.adapter.answer(&request, call).await
+        })
+    }
+}
+
+/// What a question to a model holds.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The messages, oldest first; system texts among them stand before all others.
+    pub messages: Vec<Message>,
+    /// Options of the model.
+    pub options: Options,
+    /// Hint that the provider should cache the prompt.
+    pub cache: bool,
+}
+
+impl From<&str> for Question {
+    fn from(text: &str) -> Self {
+        vec![Message::text(Role::User, text)].into()
+    }
+}
+
+impl From<String> for Question {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<Vec<Message>> for Question {
+    fn from(messages: Vec<Message>) -> Self {
+        Self { messages, ..Self::default() }
+    }
+}
+
+/// An object that fits, and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    /// The value, keys in the order of the reply.
+    pub object: Json,
+    /// Tokens as the provider counted them.
+    pub tokens: Option<Tokens>,
+    /// The reply that it was read from.
+    pub reply: Reply,
+}
+
+/// One answer to a text or to messages.
+///
+/// ```
+/// use ptc_workbench::library::complete;
+/// use ptc_workbench::model::script;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let reply = complete(&script(["It is 42."]), "What is it?").await.unwrap();
+/// assert_eq!(reply.text, "It is 42.");
+/// # });
+/// ```
+pub async fn complete(model: &dyn Model, question: impl Into<Question>) -> Result<Reply, ModelError> {
+    ask(model, question.into(), None).await
+}
+
+/// An object that fits a JSON Schema: the schema travels in the strongest way that the model's server accepts, and the answer is checked.
+/// Errors: those of the model; class [`ErrorClass::Client`] for a schema that is none, [`ErrorClass::Stream`] for a reply without a
+/// fitting value.
+///
+/// ```
+/// use ptc_workbench::library::generate_object;
+/// use ptc_workbench::model::script;
+/// use serde_json::json;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+/// let made = generate_object(&script([r#"{"n": 2}"#]), "How many?", &schema).await.unwrap();
+/// assert_eq!(made.object.to_text(), r#"{"n":2}"#);
+/// # });
+/// ```
+pub async fn generate_object(
+    model: &dyn Model,
+    question: impl Into<Question>,
+    schema: &serde_json::Value,
+) -> Result<Object, ModelError> {
+    let unusable = |message: String| ModelError::new(ErrorClass::Client, message);
+    let schema = json::parse(&schema.to_string()).map_err(|error| unusable(error.to_string()))?;
+    let checker = RawSchema::compile(&schema).map_err(unusable)?;
+    let reply = ask(model, question.into(), Some(schema)).await?;
+    let finish = if reply.finish == Some(Finish::Length) { reply::Finish::Truncated } else { reply::Finish::Complete };
+    let mut accept = |json: &Json| match checker.fit(json) {
+        Ok(_) => Ok(()),
+        Err(issues) => Err(Reject::Invalid(issues.first().map(ToString::to_string).unwrap_or_default())),
+    };
+    let found = reply::extract(&reply.text, &Want::Any, Recovery::Standard, finish, &mut accept).outcome;
+    let why = match found {
+        Outcome::Found { json, .. } => {
+            let object = checker.fit(&json).unwrap_or(json);
+            return Ok(Object { object, tokens: reply.usage, reply });
+        }
+        Outcome::Rejected { reject: Reject::Shape(why) | Reject::Invalid(why), .. } => why,
+        Outcome::Malformed { error } => error.to_string(),
+        Outcome::NotFound => "there is no JSON in it".to_owned(),
+    };
+    let cut = if finish == reply::Finish::Truncated { " (it was cut by its length limit)" } else { "" };
+    Err(ModelError {
+        usage: reply.usage.map(Box::new),
+        requests: reply.requests,
+        attempt: reply.attempt,
+        ..ModelError::new(ErrorClass::Stream, format!("the reply holds no value that fits{cut}: {why}"))
+    }
+    .hint("run it as an agent of mode json: a wrong answer is then sent back with what is wrong"))
+}
+
+async fn ask(model: &dyn Model, question: Question, schema: Option<Json>) -> Result<Reply, ModelError> {
+    let (system, messages): (Vec<_>, Vec<_>) =
+        question.messages.into_iter().partition(|message| message.role == Role::System);
+    let system: String = system.iter().map(Message::joined).collect();
+    let request = Request {
+        address: Address::run(0).turn(1),
+        agent: "library".to_owned(),
+        mode: if schema.is_some() { "json" } else { "text" }.to_owned(),
+        want: if schema.is_some() { model::Want::Json } else { model::Want::Text },
+        system: (!system.is_empty()).then_some(system),
+        messages,
+        schema,
+        tools: Vec::new(),
+        tool_names: Vec::new(),
+        tool_signatures: Vec::new(),
+        signature: None,
+        options: question.options,
+        retry: model::Retry::default(),
+        cache: question.cache,
+        seed: 0,
+    };
+    let (events, mut heard) = mpsc::channel(QUEUE);
+    let answer = async {
+        let call = Call { events, cancel: CancellationToken::new() };
+        model.answer(&request, &call).await
+    };
+    let listen = async { while heard.recv().await.is_some() {} };
+    futures::join!(answer, listen).0
+}

@@ -1,0 +1,237 @@
+//! A model behind a provider's HTTP interface, in whichever protocol the provider speaks.
+//!
+//! In: a request. Out: deltas and a reply, streamed or at once; a schema travels in the strongest way the server accepts.
+//! It must never send a key anywhere but to `base_url`, nor take a broken stream for a reply.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use ptc_core::limits::CONCURRENT_REQUESTS;
+use ptc_core::value::Json;
+use reqwest::Url;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+use super::calls::Respond;
+use super::dialect::{Dialect, Used};
+use super::endpoint::{Endpoint, StructuredOutput, shown};
+use super::gate::Gate;
+use super::http::{Target, post};
+use super::language::{self, Draft, Framing, Language};
+use super::listener::Listener;
+use super::outlet::{Failure, Outlet};
+use super::retry::{Attempts, Round};
+use super::secret::Secret;
+use super::tape::Tape;
+use super::{Call, ErrorClass, Model, ModelError, Reply, Request, fault, fields};
+use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
+
+/// A provider's model.
+#[derive(Debug)]
+pub struct Adapter {
+    endpoint: Endpoint,
+    language: &'static dyn Language,
+    url: Url,
+    headers: HeaderMap,
+    target: Target,
+    gate: Arc<Gate>,
+    dialect: Mutex<Dialect>,
+    /// What cannot be sent was told.
+    told: AtomicBool,
+}
+
+impl Adapter {
+    /// A model at this endpoint, with a gate of its own. No key is read yet.
+    /// Errors: [`ErrorClass::Configuration`] for an unusable `base_url` or header.
+    pub fn new(endpoint: Endpoint) -> Result<Self, ModelError> {
+        let language = language::of(endpoint.protocol);
+        let url = endpoint.question_url()?;
+        let mut headers = endpoint.header_map()?;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        language.headers(&endpoint, &mut headers);
+        let target = Target {
+            provider: endpoint.provider.clone(),
+            url: url.clone(),
+            check_url: shown(&endpoint.list_url()?),
+            key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
+            model: endpoint.id.clone(),
+            timeouts: endpoint.timeouts,
+        };
+        let dialect = Mutex::new(Dialect::first(&endpoint, language.ways(), url.host_str()));
+        let gate = Gate::new(CONCURRENT_REQUESTS.usual());
+        Ok(Self { endpoint, language, url, headers, target, gate, dialect, told: AtomicBool::new(false) })
+    }
+
+    /// Shares the gate with the provider's other models.
+    #[must_use]
+    pub fn gate(self, gate: Arc<Gate>) -> Self {
+        Self { gate, ..self }
+    }
+
+    /// Is there a key, when one is needed? Errors are of class [`ErrorClass::Auth`] and say what to set.
+    pub fn check_key(&self) -> Result<(), ModelError> {
+        self.key().map(drop)
+    }
+
+    /// The body that the next attempt would send.
+    pub fn body(&self, request: &Request) -> Json {
+        self.language.body(&Draft { request, endpoint: &self.endpoint, dialect: self.dialect() })
+    }
+
+    fn key(&self) -> Result<Option<Secret>, ModelError> {
+        self.endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()
+    }
+
+    fn dialect(&self) -> Dialect {
+        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Model for Adapter {
+    fn info(&self) -> ModelRecord {
+        self.endpoint.record()
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let key = self.key()?;
+            let scrub = self.endpoint.scrub(key.as_ref(), &self.url);
+            let answer = Answer { model: self, request, key, used: Mutex::new(self.dialect()) };
+            Round { request, call, scrub: &scrub, gate: &self.gate, policy: self.endpoint.retry }.run(&answer).await
+        })
+    }
+}
+
+/// One question to the model, over all its attempts.
+struct Answer<'a> {
+    model: &'a Adapter,
+    request: &'a Request,
+    key: Option<Secret>,
+    /// What the last attempt asked for.
+    used: Mutex<Dialect>,
+}
+
+impl Attempts for Answer<'_> {
+    async fn attempt(&self, outlet: &Outlet<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+        let Adapter { endpoint, language, target, .. } = self.model;
+        let dialect = self.model.dialect();
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
+        let draft = Draft { request: self.request, endpoint, dialect };
+        self.tell_limits(&draft, outlet).await;
+        let body = language.body(&draft);
+        let structured_by = draft.structured_by();
+        let text = body.to_text();
+        let sent = Sent {
+            attempt: outlet.attempt,
+            provider: endpoint.provider.clone(),
+            url: target.shown(),
+            frame: JsonText::of(&fields::without(&body, language.messages_key())),
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            sha: hex_sha(text.as_bytes()),
+            structured_by,
+        };
+        outlet.sent(sent).await;
+        let mut response = post(target, self.headers()?, text, tape).await?;
+        if !(200..300).contains(&response.status) {
+            let body = response.error_body(tape).await;
+            let now = Timestamp::now().as_millisecond();
+            return Err(fault::of_status(target, response.status, response.headers(), &body, outlet.scrub, now));
+        }
+        if response.is_type("html") {
+            return Err(self.not_the_api().into());
+        }
+        let listener = Listener::new(*language, target, outlet, self.request, respond(self.request, structured_by));
+        let reply = match language.framing() {
+            Framing::Lines if endpoint.stream => listener.lines(response, tape).await,
+            // Some servers ignore `stream` and answer at once.
+            Framing::Events if !response.is_type("json") => listener.events(response, tape).await,
+            Framing::Lines | Framing::Events => listener.whole(response, tape).await,
+        };
+        reply.map(|reply| Reply { structured_by, ..reply })
+    }
+
+    fn concede(&self, failure: &Failure) -> Option<String> {
+        let Endpoint { provider, structured_output, stream, .. } = &self.model.endpoint;
+        let status = failure.error.status?;
+        let refused = failure.refused.as_ref()?;
+        let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let options = &self.request.options;
+        let used = Used {
+            structured: self.request.schema.is_some(),
+            open: *structured_output == StructuredOutput::Auto,
+            tools: !self.request.tools.is_empty(),
+            tokens: options.max_tokens.is_some(),
+            effort: options.reasoning.is_some(),
+            sampling: options.temperature.is_some() || options.top_p.is_some(),
+            stream: *stream,
+        };
+        let (next, words) = before.concede(status, refused, used, self.model.language.ways())?;
+        let mut current = self.model.dialect.lock().unwrap_or_else(PoisonError::into_inner);
+        // A parallel question may have learned it meanwhile; its knowledge stands.
+        if *current == before {
+            *current = next;
+        }
+        Some(format!("{provider} {words} from now on ({})", failure.error.message))
+    }
+}
+
+impl Answer<'_> {
+    fn headers(&self) -> Result<HeaderMap, ModelError> {
+        let mut headers = self.model.headers.clone();
+        let accept = match (self.model.endpoint.stream, self.model.language.framing()) {
+            (false, _) => "application/json",
+            (true, Framing::Events) => "text/event-stream",
+            (true, Framing::Lines) => "application/x-ndjson",
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if let Some(key) = &self.key {
+            let (name, scheme) = self.model.language.key_header();
+            let mut value = HeaderValue::try_from(format!("{scheme}{}", key.expose()))
+                .map_err(|_| ModelError::new(ErrorClass::Auth, "the API key holds characters that cannot be sent"))?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        Ok(headers)
+    }
+
+    /// Says once what the protocol cannot carry, and why a schema does not travel in the strongest way.
+    async fn tell_limits(&self, draft: &Draft<'_>, outlet: &Outlet<'_>) {
+        if self.model.told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let endpoint = draft.endpoint;
+        let left_out = self.model.language.left_out(draft);
+        if !left_out.is_empty() {
+            outlet.notice(&format!("{} takes no {}: left out", endpoint.provider, left_out.join(", "))).await;
+        }
+        let best = self.model.language.ways().first().copied();
+        if let Some(way) = draft.structured_by().filter(|way| Some(*way) != best)
+            && endpoint.structured_output == StructuredOutput::Auto
+            && endpoint.known.way.is_some()
+        {
+            let text = format!(
+                "structured output by {}: what is known of {} says so; structured_output under [models] overrides it",
+                way.name(),
+                endpoint.alias
+            );
+            outlet.notice(&text).await;
+        }
+    }
+
+    fn not_the_api(&self) -> ModelError {
+        let Target { provider, check_url, .. } = &self.model.target;
+        let message = format!("{provider} answered with a web page at {}, not with the API", self.model.target.shown());
+        ModelError::new(ErrorClass::Configuration, message)
+            .hint(format!("base_url usually ends in /v1; check with: curl {check_url}"))
+    }
+}
+
+/// What a call of the tool that carries the schema means here.
+fn respond(request: &Request, structured_by: Option<StructuredBy>) -> Respond {
+    match structured_by {
+        Some(StructuredBy::Tool) if request.tools.is_empty() => Respond::Alone,
+        Some(StructuredBy::Tool) => Respond::Among,
+        _ => Respond::Absent,
+    }
+}

@@ -1,0 +1,112 @@
+//! A reply while it is put together, whatever the protocol.
+//!
+//! In: what a protocol's reader understood. Out: what the adapter makes a reply or an error of.
+//! It must never take half a reply for a whole one.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Finish;
+use super::calls::{Calls, Respond};
+use super::surrogate::{Joiner, Utf16Text};
+use crate::event::{PartKind, Tokens};
+
+/// Pieces of what is said, in order.
+pub(super) type Pieces = Vec<(PartKind, Utf16Text)>;
+
+/// What is known of a reply so far.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    /// The tools that it calls.
+    pub(super) calls: Calls,
+    /// Why the model stopped.
+    pub(super) finish: Option<Finish>,
+    /// Something of a reply was there.
+    pub(super) heard: bool,
+    /// The server said that it is over.
+    pub(super) done: bool,
+    /// Tokens.
+    pub(super) usage: Option<Tokens>,
+    /// The answering model.
+    pub(super) model: Option<String>,
+    /// Pieces of a refusal.
+    pub(super) refusal: Vec<Utf16Text>,
+    /// Reasoning in the provider's own form, to be given back.
+    pub(super) opaque: Vec<Value>,
+}
+
+/// A piece of a reply that gives nothing to read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// It is not the JSON of this protocol.
+    Malformed(String),
+    /// It reports an error.
+    Error,
+}
+
+impl From<serde_json::Error> for Odd {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Malformed(error.to_string())
+    }
+}
+
+impl Assembly {
+    /// For a reply in which a call of the tool that carries the schema means this.
+    pub(super) fn new(respond: Respond) -> Self {
+        Self { calls: Calls::new(respond), ..Self::default() }
+    }
+
+    /// Is the reply whole, whatever may still follow?
+    pub(super) fn is_whole(&self) -> bool {
+        self.finish.is_some() || (self.done && self.heard)
+    }
+
+    /// Notes the answering model, unless the server leaves its name empty.
+    pub(super) fn answered_by(&mut self, model: Option<&Value>) {
+        if let Some(model) = model.and_then(Value::as_str).filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
+        }
+    }
+
+    /// Notes why the model stopped. Calls that are the answer are no calls.
+    pub(super) fn stopped(&mut self, finish: Finish) {
+        let is_answer = finish == Finish::ToolCalls && self.calls.are_text();
+        self.finish = Some(if is_answer { Finish::Stop } else { finish });
+    }
+
+    /// Adds a text, if there is one.
+    pub(super) fn say(pieces: &mut Pieces, kind: PartKind, text: Option<Utf16Text>) {
+        pieces.extend(text.filter(|text| !text.is_empty()).map(|text| (kind, text)));
+    }
+}
+
+/// Reads a text whose UTF-16 halves may stand in different pieces.
+pub(super) fn joined(pieces: &[Utf16Text]) -> String {
+    let mut joiner = Joiner::default();
+    let mut text: String = pieces.iter().map(|piece| joiner.push(piece)).collect();
+    text.extend(joiner.finish());
+    text
+}
+
+#[derive(Deserialize)]
+struct TextPart {
+    #[serde(default)]
+    text: Utf16Text,
+}
+
+/// A string, the texts of a list of parts, or nothing.
+pub(super) fn texts(raw: Option<&RawValue>) -> Vec<Utf16Text> {
+    let Some(raw) = raw.map(RawValue::get) else { return Vec::new() };
+    if let Ok(text) = serde_json::from_str::<Utf16Text>(raw) {
+        return if text.is_empty() { Vec::new() } else { vec![text] };
+    }
+    serde_json::from_str::<Vec<TextPart>>(raw)
+        .map(|parts| parts.into_iter().map(|part| part.text).collect())
+        .unwrap_or_default()
+}
+
+/// Does an optional member report an error?
+pub(super) fn is_error(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(|error| error.get() != "null")
+}

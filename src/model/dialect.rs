@@ -1,0 +1,309 @@
+//! What a server is known to accept. It starts with the best guess and only ever asks for less.
+//!
+//! In: a refusal in the server's words. Out: the next, humbler way to ask, and how to say so to a person.
+//! It must never step back for a refusal that is about something else.
+
+use super::endpoint::{Endpoint, StructuredOutput};
+use super::outlet::Refused;
+use crate::config::Protocol;
+use crate::event::StructuredBy;
+
+/// How the limit of output tokens is called in chat completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TokensKey {
+    /// The older name; nearly every compatible server knows it.
+    MaxTokens,
+    /// The newer name; newer models of the service itself accept only it.
+    MaxCompletionTokens,
+}
+
+impl TokensKey {
+    /// The parameter's name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::MaxTokens => "max_tokens",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+        }
+    }
+}
+
+/// The form in which a schema is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchemaForm {
+    /// As the signature gives it.
+    Plain,
+    /// Every property required, those that may be missing as null; no others allowed.
+    Strict,
+    /// The subset of `OpenAPI` that older interfaces know.
+    OpenApi,
+}
+
+/// What is asked of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    /// How a schema travels.
+    pub(super) structured: StructuredBy,
+    /// The form in which it is written.
+    pub(super) form: SchemaForm,
+    /// How the limit of output tokens is called.
+    pub(super) tokens: TokensKey,
+    /// Ask for token counts at the end of a stream.
+    pub(super) stream_usage: bool,
+    /// Say how much to reason by a word, not by a number of tokens or, where there is none, not at all.
+    pub(super) effort_word: bool,
+    /// Temperature and the like are sent.
+    pub(super) sampling: bool,
+}
+
+/// What of the dialect a request made use of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says whether one thing was in the request")]
+pub(super) struct Used {
+    /// It carried a schema.
+    pub(super) structured: bool,
+    /// The setting leaves the way of the schema open.
+    pub(super) open: bool,
+    /// It offered tools.
+    pub(super) tools: bool,
+    /// It limited its output.
+    pub(super) tokens: bool,
+    /// It said how much to reason.
+    pub(super) effort: bool,
+    /// It set temperature or the like.
+    pub(super) sampling: bool,
+    /// It was streamed.
+    pub(super) stream: bool,
+}
+
+impl Dialect {
+    /// The first guess for an endpoint. `ways` are those of its protocol.
+    pub(super) fn first(endpoint: &Endpoint, ways: &[StructuredBy], host: Option<&str>) -> Self {
+        let known = endpoint.known.way.filter(|way| ways.contains(way));
+        let strongest = ways.first().copied().unwrap_or(StructuredBy::Prompt);
+        Self {
+            structured: match endpoint.structured_output {
+                StructuredOutput::Auto => known.unwrap_or(strongest),
+                // What a protocol does not have is asked for in words.
+                StructuredOutput::Fixed(way) if ways.contains(&way) => way,
+                StructuredOutput::Fixed(_) => StructuredBy::Prompt,
+            },
+            form: match endpoint.protocol {
+                Protocol::Gemini => SchemaForm::OpenApi,
+                _ if endpoint.known.strict => SchemaForm::Strict,
+                _ => SchemaForm::Plain,
+            },
+            tokens: if host == Some("api.openai.com") { TokensKey::MaxCompletionTokens } else { TokensKey::MaxTokens },
+            stream_usage: true,
+            effort_word: true,
+            sampling: true,
+        }
+    }
+
+    /// What to ask for instead after a refusal, and what changed in words; `None` when the refusal is about something else.
+    pub(super) fn concede(
+        self,
+        status: u16,
+        refused: &Refused,
+        used: Used,
+        ways: &[StructuredBy],
+    ) -> Option<(Self, String)> {
+        if !matches!(status, 400 | 404 | 405 | 422 | 501) {
+            return None;
+        }
+        if used.tokens && self.tokens == TokensKey::MaxTokens && refused.body.contains("max_completion_tokens") {
+            let next = Self { tokens: TokensKey::MaxCompletionTokens, ..self };
+            return Some((next, "refuses max_tokens; using max_completion_tokens".to_owned()));
+        }
+        if used.stream && self.stream_usage && is_about(refused, &["stream_options", "include_usage"]) {
+            let next = Self { stream_usage: false, ..self };
+            return Some((next, "refuses stream_options; asking for no token counts".to_owned()));
+        }
+        if used.effort && self.effort_word && is_about(refused, &EFFORT) {
+            let next = Self { effort_word: false, ..self };
+            return Some((
+                next,
+                "refuses reasoning as it was asked for; asking for it by a number of tokens, or not at all".to_owned(),
+            ));
+        }
+        if used.sampling && self.sampling && is_about(refused, &SAMPLING) && is_flat(refused) {
+            let next = Self { sampling: false, ..self };
+            return Some((next, "takes no temperature or top_p; leaving them out".to_owned()));
+        }
+        self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways))
+    }
+
+    /// The same schema in another form, when the form is what was refused.
+    fn other_form(self, refused: &Refused, used: Used) -> Option<(Self, String)> {
+        let has_schema = used.structured && self.structured != StructuredBy::Prompt;
+        if !has_schema && !used.tools {
+            return None;
+        }
+        let to = |form, words: &str| Some((Self { form, ..self }, words.to_owned()));
+        match self.form {
+            SchemaForm::OpenApi if names(refused, &["responseschema", "response_schema", "parameters", "schema"]) => {
+                to(SchemaForm::Plain, "refuses the schema in its older form; sending JSON Schema")
+            }
+            SchemaForm::Plain
+                if used.structured && names(refused, &["additionalproperties", "'required' is required", "strict"]) =>
+            {
+                to(SchemaForm::Strict, "wants strict schemas; every property is required and may be null")
+            }
+            _ => None,
+        }
+    }
+
+    fn other_way(self, status: u16, refused: &Refused, used: Used, ways: &[StructuredBy]) -> Option<(Self, String)> {
+        let place = ways.iter().position(|way| *way == self.structured)?;
+        let step = *ways.get(place + 1)?;
+        let words: &[&str] = if self.structured == StructuredBy::Tool { &FORCED } else { &STRUCTURE };
+        let refuses = is_about(refused, words) || (refused.param.is_none() && is_vague(status, refused));
+        (used.structured && used.open && refuses).then(|| {
+            let words = format!("refuses structured output by {}; using {}", self.structured.name(), step.name());
+            (Self { structured: step, ..self }, words)
+        })
+    }
+}
+
+/// Words by which servers name what this program calls structured output.
+const STRUCTURE: [&str; 14] = [
+    "response_format",
+    "response format",
+    "json_schema",
+    "json schema",
+    "json_object",
+    "json mode",
+    "structured",
+    "grammar",
+    "output_config",
+    "output_format",
+    "responseschema",
+    "responsejsonschema",
+    "responsemimetype",
+    "invalid format",
+];
+
+/// The same for a tool that must be called.
+const FORCED: [&str; 5] = ["tool", "function", "tool_choice", "toolconfig", "input_schema"];
+
+/// Words by which servers name the amount of reasoning.
+const EFFORT: [&str; 6] =
+    ["adaptive", "effort", "thinkinglevel", "thinking_level", "thinking level", "not support thinking"];
+
+const SAMPLING: [&str; 3] = ["temperature", "top_p", "topp"];
+
+/// A named parameter decides alone; otherwise the words of the answer do.
+fn is_about(refused: &Refused, words: &[&str]) -> bool {
+    let place = refused.param.as_deref().unwrap_or(&refused.body);
+    words.iter().any(|word| place.contains(word))
+}
+
+/// Do parameter or answer name one of these?
+fn names(refused: &Refused, words: &[&str]) -> bool {
+    let body = refused.body.as_str();
+    words.iter().any(|word| body.contains(word))
+}
+
+/// Is the parameter refused as such, not only its value?
+fn is_flat(refused: &Refused) -> bool {
+    let words = [
+        "not supported",
+        "unsupported",
+        "does not support",
+        "not allowed",
+        "deprecated",
+        "only the default",
+        "not permitted",
+    ];
+    names(refused, &words)
+}
+
+/// Something is refused, but the server does not say what.
+fn is_vague(status: u16, refused: &Refused) -> bool {
+    let unsupported =
+        ["unsupported", "not supported", "does not support", "extra inputs", "unknown field", "unknown name"];
+    status == 422 || (!matches!(status, 404 | 405) && unsupported.iter().any(|word| refused.body.contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USED: Used =
+        Used { structured: true, open: true, tools: false, tokens: true, effort: true, sampling: false, stream: true };
+    const WAYS: [StructuredBy; 4] =
+        [StructuredBy::JsonSchema, StructuredBy::Tool, StructuredBy::JsonObject, StructuredBy::Prompt];
+
+    fn start() -> Dialect {
+        Dialect::first(&Endpoint::new("local", "m", "http://127.0.0.1"), &WAYS, Some("127.0.0.1"))
+    }
+
+    fn next(from: Dialect, status: u16, param: Option<&str>, body: &str) -> Option<Dialect> {
+        let refused = Refused { param: param.map(str::to_owned), body: body.to_lowercase() };
+        from.concede(status, &refused, USED, &WAYS).map(|(next, _)| next)
+    }
+
+    #[test]
+    fn a_refused_schema_steps_down_to_the_prompt_and_no_further() {
+        let second = next(start(), 400, None, "response_format: json_schema is not available").unwrap();
+        assert_eq!(second.structured, StructuredBy::Tool);
+        assert_eq!(next(second, 400, Some("response_format"), "Invalid"), None);
+        let third = next(second, 400, Some("tool_choice"), "Invalid").unwrap();
+        assert_eq!(third.structured, StructuredBy::JsonObject);
+        let fourth = next(third, 400, Some("response_format"), "Invalid").unwrap();
+        assert_eq!(fourth.structured, StructuredBy::Prompt);
+        assert_eq!(next(fourth, 400, Some("response_format"), "Invalid"), None);
+    }
+
+    #[test]
+    fn a_refused_form_is_written_in_another_form_first() {
+        let strict =
+            next(start(), 400, None, "Invalid schema for response_format: 'additionalProperties' is required").unwrap();
+        assert_eq!((strict.form, strict.structured), (SchemaForm::Strict, StructuredBy::JsonSchema));
+        let older = Dialect { form: SchemaForm::OpenApi, ..start() };
+        let plain = next(older, 400, None, "Unknown name \"responseSchema\"").unwrap();
+        assert_eq!((plain.form, plain.structured), (SchemaForm::Plain, StructuredBy::JsonSchema));
+    }
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let structured = |by| Some(Dialect { structured: by, ..start() });
+        let down = structured(StructuredBy::Tool);
+        let cases = [
+            (400, None, "JSON mode is not supported with this model", down),
+            (400, None, "failed to parse grammar", down),
+            (400, None, "this is unsupported", down),
+            (422, None, "Unprocessable Entity", down),
+            (422, Some("response_format.type"), "Input should be 'text'", down),
+            (501, None, "structured output not implemented", down),
+            (404, None, "the model `x` does not exist; it is not supported", None),
+            (400, Some("temperature"), "Unsupported value; response_format is fine", None),
+            (422, Some("stop"), "Input should be a list", None),
+            (400, None, "This model's maximum context length is 8192 tokens", None),
+            (500, None, "response_format crashed", None),
+            (429, None, "unsupported", None),
+            (
+                400,
+                Some("max_tokens"),
+                "'max_tokens' is unsupported, use 'max_completion_tokens' instead",
+                Some(Dialect { tokens: TokensKey::MaxCompletionTokens, ..start() }),
+            ),
+            (
+                400,
+                None,
+                "stream_options: Extra inputs are not permitted",
+                Some(Dialect { stream_usage: false, ..start() }),
+            ),
+        ];
+        for (status, param, body, expected) in cases {
+            assert_eq!(next(start(), status, param, body), expected, "{status} {param:?} {body}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_used_is_not_conceded() {
+        let refused = Refused { param: None, body: "response_format is not supported".into() };
+        let used = Used { structured: false, tokens: false, stream: false, ..USED };
+        assert_eq!(start().concede(400, &refused, used, &WAYS), None);
+        assert_eq!(start().concede(400, &refused, Used { open: false, ..USED }, &WAYS), None);
+    }
+}

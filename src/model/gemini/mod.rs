@@ -1,0 +1,59 @@
+//! The protocol `gemini`: generateContent, streamed as server-sent events.
+
+mod body;
+mod chunk;
+
+use ptc_core::value::Json;
+
+use super::language::{Draft, Language, Listing, Reader, Root};
+use crate::event::StructuredBy;
+
+/// generateContent.
+#[derive(Debug)]
+pub(super) struct Generate;
+
+impl Language for Generate {
+    fn root(&self, last: &str) -> Root {
+        let mut letters = last.chars();
+        let is_version = letters.next() == Some('v') && letters.next().is_some_and(|c| c.is_ascii_digit());
+        if is_version { Root::AsIs } else { Root::Add("v1beta") }
+    }
+
+    fn question(&self, id: &str, stream: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+        let verb = if stream { "streamGenerateContent" } else { "generateContent" };
+        // Models of other kinds say so themselves, as in `tunedModels/x`.
+        let (kind, name) = id.split_once('/').filter(|(kind, _)| *kind == "tunedModels").unwrap_or(("models", id));
+        let name = name.strip_prefix("models/").unwrap_or(name);
+        (vec![kind.to_owned(), format!("{name}:{verb}")], stream.then_some(("alt", "sse")))
+    }
+
+    fn list(&self) -> Listing {
+        Listing {
+            path: &["models"],
+            query: Some(("pageSize", "1000")),
+            list: "models",
+            name: "name",
+            prefix: "models/",
+        }
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-goog-api-key", "")
+    }
+
+    fn ways(&self) -> &'static [StructuredBy] {
+        &[StructuredBy::JsonSchema, StructuredBy::Tool, StructuredBy::JsonObject, StructuredBy::Prompt]
+    }
+
+    fn messages_key(&self) -> &'static str {
+        "contents"
+    }
+
+    fn body(&self, draft: &Draft<'_>) -> Json {
+        body::build(draft)
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(chunk::ChunkReader::default())
+    }
+}

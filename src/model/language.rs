@@ -1,0 +1,137 @@
+//! What the adapter must know of a wire protocol: addresses, headers, bodies, replies. One implementation per protocol folder.
+
+use std::fmt;
+
+use ptc_core::value::Json;
+use reqwest::header::HeaderMap;
+
+use super::assembly::{Assembly, Odd, Pieces};
+use super::dialect::Dialect;
+use super::endpoint::Endpoint;
+use super::{Request, anthropic, gemini, ollama, openai};
+use crate::config::Protocol;
+use crate::event::StructuredBy;
+
+/// The tool that a model is made to call when its parameters carry the schema.
+pub(super) const RESPOND: &str = "respond";
+/// What is said of that tool.
+pub(super) const RESPOND_ABOUT: &str = "Gives the answer.";
+
+/// A question, and how it is to be put.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Draft<'a> {
+    pub(super) request: &'a Request,
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) dialect: Dialect,
+}
+
+impl<'a> Draft<'a> {
+    /// How the schema travels, when there is one.
+    pub(super) fn structured_by(&self) -> Option<StructuredBy> {
+        self.request.schema.as_ref().map(|_| self.dialect.structured)
+    }
+
+    /// The schema, when it travels in this way.
+    pub(super) fn schema(&self, way: StructuredBy) -> Option<&'a Json> {
+        self.request.schema.as_ref().filter(|_| self.dialect.structured == way)
+    }
+}
+
+/// What a protocol wants behind the configured address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    /// Nothing.
+    AsIs,
+    /// This segment.
+    Add(&'static str),
+    /// One segment less.
+    Parent,
+}
+
+/// How a streamed reply is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One JSON text a line.
+    Lines,
+}
+
+/// A wire protocol.
+pub(super) trait Language: Send + Sync + fmt::Debug {
+    /// What to do with an address that ends in this segment.
+    fn root(&self, last: &str) -> Root {
+        let _ = last;
+        Root::AsIs
+    }
+
+    /// Path of a question to this model, and its query.
+    fn question(&self, id: &str, stream: bool) -> (Vec<String>, Option<(&'static str, &'static str)>);
+
+    /// Path of the list of models, and where in its answer the list and each name are.
+    fn list(&self) -> Listing;
+
+    /// Name and scheme of the header that carries the key.
+    fn key_header(&self) -> (&'static str, &'static str);
+
+    /// Further headers of the protocol itself.
+    fn headers(&self, endpoint: &Endpoint, headers: &mut HeaderMap) {
+        let _ = (endpoint, headers);
+    }
+
+    /// The ways in which a schema can travel, the strongest first.
+    fn ways(&self) -> &'static [StructuredBy];
+
+    /// How a streamed reply is divided.
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    /// The member of a body that holds the messages.
+    fn messages_key(&self) -> &'static str {
+        "messages"
+    }
+
+    /// The body of a question.
+    fn body(&self, draft: &Draft<'_>) -> Json;
+
+    /// Options that were asked for and cannot be sent.
+    fn left_out(&self, draft: &Draft<'_>) -> Vec<&'static str> {
+        let _ = draft;
+        Vec::new()
+    }
+
+    /// Reads one reply.
+    fn reader(&self) -> Box<dyn Reader>;
+}
+
+/// Where a server lists its models.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listing {
+    /// Path.
+    pub(super) path: &'static [&'static str],
+    /// Query, to have the whole list at once.
+    pub(super) query: Option<(&'static str, &'static str)>,
+    /// The member that holds the list.
+    pub(super) list: &'static str,
+    /// The member that holds the name of an item.
+    pub(super) name: &'static str,
+    /// What stands before each name and is not part of it.
+    pub(super) prefix: &'static str,
+}
+
+/// The state of reading one reply.
+pub(super) trait Reader: Send {
+    /// Takes the JSON of an event, of a line, or of a whole answer; returns what was said in it.
+    fn take(&mut self, json: &str, assembly: &mut Assembly) -> Result<Pieces, Odd>;
+}
+
+/// The protocol's implementation.
+pub(super) fn of(protocol: Protocol) -> &'static dyn Language {
+    match protocol {
+        Protocol::OpenAi => &openai::Completions,
+        Protocol::Anthropic => &anthropic::Messages,
+        Protocol::Gemini => &gemini::Generate,
+        Protocol::Ollama => &ollama::Chat,
+    }
+}

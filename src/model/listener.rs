@@ -1,0 +1,216 @@
+//! Reading one reply from a response: events, lines or one JSON text, whatever was sent.
+//!
+//! In: the response and the protocol's reader. Out: deltas while it comes, and the reply, or why there is none.
+//! It must never take what ended early for a reply.
+
+use super::assembly::{Assembly, Odd, joined};
+use super::calls::Respond;
+use super::history::calls_before;
+use super::http::{Response, Target};
+use super::language::{Language, Reader};
+use super::outlet::{Failure, Outlet, Speech};
+use super::secret::Scrub;
+use super::stream::{LineReader, SseEvent, SseReader, TooLong};
+use super::tape::Tape;
+use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
+use crate::event::{JsonText, NativeCall, Opaque};
+
+/// How long a stream may go on after the model has stopped, in ms: token counts and the end mark come at once or never.
+const AFTER_FINISH_MS: u64 = 5_000;
+/// Finish reasons by which servers say that the reply failed.
+const BROKEN: [&str; 4] = ["error", "malformed_function_call", "unexpected_tool_call", "network_error"];
+
+/// Reads one reply.
+pub(super) struct Listener<'a> {
+    target: &'a Target,
+    scrub: &'a Scrub,
+    speech: Speech<'a>,
+    reader: Box<dyn Reader>,
+    assembly: Assembly,
+    calls_before: usize,
+    first_ms: Option<u64>,
+}
+
+impl<'a> Listener<'a> {
+    /// Nothing heard yet.
+    pub(super) fn new(
+        language: &dyn Language,
+        target: &'a Target,
+        outlet: &'a Outlet<'a>,
+        request: &Request,
+        respond: Respond,
+    ) -> Self {
+        Self {
+            target,
+            scrub: outlet.scrub,
+            speech: Speech::new(outlet),
+            reader: language.reader(),
+            assembly: Assembly::new(respond),
+            calls_before: calls_before(request),
+            first_ms: None,
+        }
+    }
+
+    /// Reads a body that is one JSON text.
+    pub(super) async fn whole(mut self, mut response: Response<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+        let mut body = Vec::new();
+        while let Some(piece) = response.next(tape).await? {
+            body.extend(piece);
+        }
+        self.hear(&String::from_utf8_lossy(&body), tape).await?;
+        if !self.assembly.heard {
+            return Err(self.malformed("nothing in it is a reply").into());
+        }
+        self.assembly.done = true;
+        self.end().await
+    }
+
+    /// Reads a body of events.
+    pub(super) async fn events(mut self, mut response: Response<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+        let mut reader = SseReader::default();
+        while let Some(piece) = self.next(&mut response, tape).await? {
+            for event in reader.push(&piece).map_err(|error| self.too_long(error))? {
+                self.event(&event, tape).await?;
+            }
+        }
+        if let Some(event) = reader.finish().map_err(|error| self.too_long(error))? {
+            self.event(&event, tape).await?;
+        }
+        self.end().await
+    }
+
+    /// Reads a body of one JSON text a line.
+    pub(super) async fn lines(mut self, mut response: Response<'_>, tape: &mut Tape) -> Result<Reply, Failure> {
+        let mut reader = LineReader::default();
+        while let Some(piece) = self.next(&mut response, tape).await? {
+            for line in reader.push(&piece).map_err(|error| self.too_long(error))? {
+                self.line(&line, tape).await?;
+            }
+        }
+        if let Some(line) = reader.finish() {
+            self.line(&line, tape).await?;
+        }
+        self.end().await
+    }
+
+    /// The next piece of a stream; `None` when there is none, or when none is needed any more.
+    async fn next(&mut self, response: &mut Response<'_>, tape: &mut Tape) -> Result<Option<Vec<u8>>, Failure> {
+        if self.assembly.done {
+            return Ok(None);
+        }
+        if self.assembly.is_whole() {
+            response.hurry(AFTER_FINISH_MS);
+        }
+        match response.next(tape).await {
+            // The model had stopped: only the token counts or the end mark are missing.
+            Err(_) if self.assembly.is_whole() => Ok(None),
+            read => read,
+        }
+    }
+
+    async fn event(&mut self, event: &SseEvent, tape: &Tape) -> Result<(), Failure> {
+        match event.name.as_deref() {
+            _ if self.assembly.done => Ok(()),
+            Some("error") => Err(fault::of_event(self.target, &event.data, self.scrub)),
+            _ if event.data.trim() == "[DONE]" => {
+                self.assembly.done = true;
+                Ok(())
+            }
+            None | Some("message") => self.hear(&event.data, tape).await,
+            // Named events tell in their data as well what they are; what is no JSON is of another protocol.
+            Some(other) if !event.data.trim_start().starts_with('{') => {
+                tracing::debug!(event = other, "an unknown event was read over");
+                Ok(())
+            }
+            Some(_) => self.hear(&event.data, tape).await,
+        }
+    }
+
+    async fn line(&mut self, line: &str, tape: &Tape) -> Result<(), Failure> {
+        if line.trim().is_empty() || self.assembly.done { Ok(()) } else { self.hear(line, tape).await }
+    }
+
+    async fn hear(&mut self, json: &str, tape: &Tape) -> Result<(), Failure> {
+        let pieces = match self.reader.take(json, &mut self.assembly) {
+            Ok(pieces) => pieces,
+            Err(Odd::Error) => return Err(fault::of_event(self.target, json, self.scrub)),
+            Err(Odd::Malformed(why)) if self.assembly.is_whole() => {
+                tracing::debug!(why, "something malformed after the end was read over");
+                return Ok(());
+            }
+            Err(Odd::Malformed(why)) => return Err(self.malformed(&why).into()),
+        };
+        for (kind, piece) in pieces {
+            self.first_ms.get_or_insert_with(|| tape.elapsed_ms());
+            self.speech.say(kind, &piece).await;
+        }
+        Ok(())
+    }
+
+    fn malformed(&self, why: &str) -> ModelError {
+        let message = format!("{} sent something that is no reply of its protocol: {why}", self.target.provider);
+        ModelError::new(ErrorClass::Stream, message).hint("the raw bytes are in the session's wire frames")
+    }
+
+    fn too_long(&self, _: TooLong) -> Failure {
+        Failure::new(ErrorClass::Stream, format!("{} sent an endless event", self.target.provider))
+    }
+
+    async fn end(self) -> Result<Reply, Failure> {
+        let Self { target, scrub, speech, assembly, calls_before, first_ms, .. } = self;
+        let text = speech.finish().await;
+        let provider = &target.provider;
+        let failed = |class, message: String| ModelError {
+            usage: assembly.usage.map(Box::new),
+            ..ModelError::new(class, message)
+        };
+        let other_words = "change the prompt or use another model";
+        if !assembly.is_whole() {
+            let message = format!("the stream of {provider} ended before the reply did");
+            return Err(failed(ErrorClass::Stream, message).hint("run again; the server or a proxy cut it").into());
+        }
+        let refusal = joined(&assembly.refusal);
+        if !refusal.is_empty() || assembly.finish == Some(Finish::Refusal) {
+            let words = [refusal, text].into_iter().find(|words| !words.trim().is_empty());
+            let words = words.map(|words| format!(": {}", words.trim())).unwrap_or_default();
+            return Err(failed(ErrorClass::Refusal, format!("the model refused{words}")).hint(other_words).into());
+        }
+        let clean = |call: NativeCall| NativeCall {
+            id: scrub.text(&call.id),
+            name: scrub.text(&call.name),
+            args: scrub.text(&call.args),
+        };
+        let calls: Vec<_> = assembly.calls.finish(calls_before + 1).into_iter().map(clean).collect();
+        match assembly.finish {
+            Some(Finish::ContentFilter) => {
+                let message = format!("the filter of {provider} withheld the reply");
+                Err(failed(ErrorClass::ContentFilter, message).hint(other_words).into())
+            }
+            Some(Finish::Other(word)) if BROKEN.contains(&word.as_str()) => {
+                Err(failed(ErrorClass::Server, format!("{provider} broke off the reply: {word}")).into())
+            }
+            finish => Ok(Reply {
+                text,
+                // Some servers say `stop` behind calls.
+                finish: finish
+                    .map(|finish| if finish == Finish::Stop && !calls.is_empty() { Finish::ToolCalls } else { finish })
+                    .map(|finish| Finish::from_name(&scrub.text(finish.name()))),
+                calls,
+                usage: assembly.usage,
+                model: assembly.model.map(|model| scrub.text(&model)),
+                opaque: opaque(&assembly.opaque, provider, scrub),
+                first_ms,
+                ..Reply::default()
+            }),
+        }
+    }
+}
+
+/// Reasoning to be given back, without secrets.
+fn opaque(parts: &[serde_json::Value], provider: &str, scrub: &Scrub) -> Option<Opaque> {
+    if parts.is_empty() {
+        return None;
+    }
+    let text = scrub.text(&serde_json::to_string(parts).ok()?);
+    Some(Opaque { provider: provider.to_owned(), parts: JsonText::of(&ptc_core::value::json::parse(&text).ok()?) })
+}

@@ -1,0 +1,74 @@
+//! Which models a server says it has: asked only when a person wants to know.
+//!
+//! In: an endpoint; its model's id does not matter. Out: the names as the server lists them, or why it cannot be reached.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::endpoint::{Endpoint, Timeouts, shown};
+use super::http::{Response, Target, get};
+use super::language::{self, Listing};
+use super::outlet::Failure;
+use super::secret::Scrub;
+use super::tape::Tape;
+use super::{ErrorClass, ModelError, fault};
+
+/// How long a server may take to list its models, in ms.
+pub const LIST_MS: u64 = 10_000;
+
+/// The models that the server lists, in its order, without secrets.
+pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
+    let key = endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()?;
+    let url = endpoint.list_url()?;
+    let scrub = endpoint.scrub(key.as_ref(), &url);
+    let mut headers = endpoint.header_map()?;
+    let language = language::of(endpoint.protocol);
+    language.headers(endpoint, &mut headers);
+    if let Some(key) = &key {
+        let (name, scheme) = language.key_header();
+        let value = HeaderValue::try_from(format!("{scheme}{}", key.expose()));
+        headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
+    }
+    let target = Target {
+        provider: endpoint.provider.clone(),
+        check_url: shown(&url),
+        url,
+        key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
+        model: endpoint.id.clone(),
+        timeouts: Timeouts { first_byte_ms: LIST_MS, silence_ms: LIST_MS },
+    };
+    let names = ask(&target, headers, &scrub, language.list()).await.map_err(|mut failure| {
+        if failure.error.class == ErrorClass::NotFound {
+            failure.error.hint = Some(format!("it has no list at {}; a model may answer all the same", target.shown()));
+        }
+        failure
+    });
+    names.map_err(|failure| scrub.error(failure.error)).map(|names| names.iter().map(|name| scrub.text(name)).collect())
+}
+
+async fn ask(target: &Target, headers: HeaderMap, scrub: &Scrub, listing: Listing) -> Result<Vec<String>, Failure> {
+    let mut tape = Tape::start();
+    let mut response: Response<'_> = get(target, headers, &mut tape).await?;
+    if !(200..300).contains(&response.status) {
+        let body = response.error_body(&mut tape).await;
+        return Err(fault::of_status(target, response.status, response.headers(), &body, scrub, 0));
+    }
+    let mut body = Vec::new();
+    while let Some(piece) = response.next(&mut tape).await? {
+        body.extend(piece);
+    }
+    let answer: Option<Value> = serde_json::from_slice(&body).ok();
+    names(answer.as_ref(), listing).ok_or_else(|| {
+        let message = format!("{} answered, but not with a list of models", target.provider);
+        ModelError::new(ErrorClass::Configuration, message).hint("check base_url").into()
+    })
+}
+
+/// The list stands where the protocol says, or the answer is the list.
+fn names(answer: Option<&Value>, listing: Listing) -> Option<Vec<String>> {
+    let answer = answer?;
+    let items = answer.get(listing.list).unwrap_or(answer).as_array()?;
+    let name = |item: &Value| item.get(listing.name).or_else(|| item.get("id"))?.as_str().map(ToOwned::to_owned);
+    let bare = |name: String| name.strip_prefix(listing.prefix).map(ToOwned::to_owned).unwrap_or(name);
+    Some(items.iter().filter_map(name).map(bare).collect())
+}

@@ -1,0 +1,49 @@
+//! The protocol `ollama`: chat as Ollama itself speaks it, one JSON text a line.
+
+mod body;
+mod chunk;
+
+use ptc_core::value::Json;
+
+use super::language::{Draft, Framing, Language, Listing, Reader, Root};
+use crate::event::StructuredBy;
+
+/// Chat.
+#[derive(Debug)]
+pub(super) struct Chat;
+
+impl Language for Chat {
+    fn root(&self, last: &str) -> Root {
+        // Addresses of its other interfaces are taken as well: the server is the same.
+        if matches!(last, "api" | "v1") { Root::Parent } else { Root::AsIs }
+    }
+
+    fn question(&self, _: &str, _: bool) -> (Vec<String>, Option<(&'static str, &'static str)>) {
+        (vec!["api".to_owned(), "chat".to_owned()], None)
+    }
+
+    fn list(&self) -> Listing {
+        Listing { path: &["api", "tags"], query: None, list: "models", name: "name", prefix: "" }
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
+    /// It has no way to force a tool.
+    fn ways(&self) -> &'static [StructuredBy] {
+        &[StructuredBy::JsonSchema, StructuredBy::JsonObject, StructuredBy::Prompt]
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Lines
+    }
+
+    fn body(&self, draft: &Draft<'_>) -> Json {
+        body::build(draft)
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(chunk::LineReader::default())
+    }
+}

@@ -1,0 +1,299 @@
+//! Schemas in the forms that services demand. What a form cannot say is not sent in it.
+//!
+//! In: a JSON Schema from a signature, a developer or a server. Out: the same in another form, or `None` when that form cannot say it.
+//! Schemas come from the JSON reader or from a signature, so their depth is bounded.
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::dialect::SchemaForm;
+use super::fields::flag;
+
+/// Words that strict schemas may hold.
+const STRICT: [&str; 13] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "const",
+    "anyOf",
+    "description",
+    "format",
+    "title",
+    "default",
+    "$schema",
+];
+
+/// The schema in a form.
+pub(super) fn written(schema: &Json, form: SchemaForm) -> Json {
+    let other = match form {
+        SchemaForm::Plain => None,
+        SchemaForm::Strict => strict(schema),
+        SchemaForm::OpenApi => open_api(schema),
+    };
+    other.unwrap_or_else(|| schema.clone())
+}
+
+/// Is the schema strict as it stands: does every object list all its properties as required and forbid others?
+pub(super) fn is_strict(schema: &Json) -> bool {
+    schema.get("type").and_then(Json::as_str) == Some("object") && strict(schema).as_ref() == Some(schema)
+}
+
+/// Every property required, optional ones as null, no others allowed; `None` when a place says nothing about its values.
+pub(super) fn strict(schema: &Json) -> Option<Json> {
+    let members = schema.members()?;
+    if members.is_empty() || !members.iter().all(|member| STRICT.contains(&member.key.as_str())) {
+        return None;
+    }
+    if let Some(arms) = schema.get("anyOf") {
+        let arms = arms.items().filter(|arms| !arms.is_empty())?.iter().map(strict).collect::<Option<Vec<_>>>()?;
+        return Some(replaced(schema, &[("anyOf", Json::list(arms))]));
+    }
+    let names = types(schema);
+    if names.is_empty() && schema.get("enum").is_none() && schema.get("const").is_none() {
+        return None;
+    }
+    let mut changes = Vec::new();
+    if names.contains(&"object") {
+        if !matches!(schema.get("additionalProperties").map(|more| &more.node), None | Some(Node::Bool(false))) {
+            return None;
+        }
+        let properties = schema.get("properties").and_then(Json::members)?;
+        let required = required(schema);
+        let kept = properties.iter().map(|property| {
+            let inner = strict(&property.value)?;
+            Some((
+                property.key.clone(),
+                if required.contains(&property.key.as_str()) { inner } else { nullable(&inner) },
+            ))
+        });
+        let kept = kept.collect::<Option<Vec<_>>>()?;
+        let all = Json::list(kept.iter().map(|(key, _)| Json::str(key.as_str())));
+        if kept.iter().any(|(key, _)| !required.contains(&key.as_str())) || schema.get("required").is_none() {
+            changes.push(("required", all));
+        }
+        changes.extend([("properties", Json::object(kept)), ("additionalProperties", flag(false))]);
+    }
+    if names.contains(&"array") {
+        changes.push(("items", strict(schema.get("items")?)?));
+    }
+    Some(replaced(schema, &changes))
+}
+
+/// The subset of `OpenAPI` 3.0: one type a place, `nullable` beside it, enums of strings only, no word on other properties.
+pub(super) fn open_api(schema: &Json) -> Option<Json> {
+    const KNOWN: [&str; 15] = [
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "anyOf",
+        "description",
+        "format",
+        "title",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maximum",
+        "nullable",
+        "additionalProperties",
+    ];
+    let members = schema.members()?;
+    if !members.iter().all(|member| KNOWN.contains(&member.key.as_str())) {
+        return None;
+    }
+    let mut out: Vec<(String, Json)> = Vec::new();
+    let all = types(schema);
+    let names: Vec<&str> = all.iter().copied().filter(|name| *name != "null").collect();
+    let mut is_nullable = all.len() > names.len();
+    for member in members {
+        let value = match member.key.as_str() {
+            "type" => Json::str(*names.first().filter(|_| names.len() == 1)?),
+            "additionalProperties" if member.value.node == Node::Bool(false) => continue,
+            "additionalProperties" => return None,
+            "properties" => {
+                let inner =
+                    member.value.members()?.iter().map(|inner| Some((inner.key.clone(), open_api(&inner.value)?)));
+                Json::object(inner.collect::<Option<Vec<_>>>()?)
+            }
+            "items" => open_api(&member.value)?,
+            "anyOf" => {
+                let arms = member.value.items()?;
+                let is_null = |arm: &&Json| arm.get("type").and_then(Json::as_str) == Some("null");
+                is_nullable |= arms.iter().any(|arm| is_null(&arm));
+                Json::list(arms.iter().filter(|arm| !is_null(arm)).map(open_api).collect::<Option<Vec<_>>>()?)
+            }
+            "enum" => {
+                let items = member.value.items()?;
+                is_nullable |= items.iter().any(|item| item.node == Node::Null);
+                let words: Vec<Json> = items.iter().filter(|item| item.node != Node::Null).cloned().collect();
+                if words.iter().any(|word| word.as_str().is_none()) {
+                    return None;
+                }
+                Json::list(words)
+            }
+            _ => member.value.clone(),
+        };
+        out.push((member.key.clone(), value));
+    }
+    if is_nullable && schema.get("nullable").is_none() {
+        out.push(("nullable".to_owned(), flag(true)));
+    }
+    Some(Json::object(out))
+}
+
+/// Every object without other properties, as services that enforce a schema want it. Optional properties stay optional.
+pub(super) fn closed(schema: &Json) -> Json {
+    match &schema.node {
+        Node::List(items) => Json::list(items.iter().map(closed)),
+        Node::Object(members) => {
+            let is_object = types(schema).contains(&"object") && schema.get("properties").is_some();
+            let kept = members.iter().map(|member| {
+                let is_data = matches!(member.key.as_str(), "enum" | "const" | "default");
+                (member.key.clone(), if is_data { member.value.clone() } else { closed(&member.value) })
+            });
+            let more = (is_object && schema.get("additionalProperties").is_none())
+                .then(|| ("additionalProperties".to_owned(), flag(false)));
+            Json::object(kept.chain(more))
+        }
+        _ => schema.clone(),
+    }
+}
+
+fn types(schema: &Json) -> Vec<&str> {
+    match schema.get("type") {
+        Some(found) => found.as_str().map_or_else(
+            || found.items().unwrap_or_default().iter().filter_map(Json::as_str).collect(),
+            |name| vec![name],
+        ),
+        None => Vec::new(),
+    }
+}
+
+fn required(schema: &Json) -> Vec<&str> {
+    schema.get("required").and_then(Json::items).unwrap_or_default().iter().filter_map(Json::as_str).collect()
+}
+
+/// The schema that allows null as well.
+fn nullable(schema: &Json) -> Json {
+    let null = || Json::object([("type", Json::str("null"))]);
+    if let Some(arms) = schema.get("anyOf").and_then(Json::items) {
+        return replaced(schema, &[("anyOf", Json::list(arms.iter().cloned().chain([null()])))]);
+    }
+    let names = types(schema);
+    if names.contains(&"null") {
+        return schema.clone();
+    }
+    if names.is_empty() || schema.get("const").is_some() {
+        return Json::object([("anyOf", Json::list([schema.clone(), null()]))]);
+    }
+    let all = Json::list(names.into_iter().chain(["null"]).map(Json::str));
+    let values = schema.get("enum").and_then(Json::items);
+    let values = values.map(|values| ("enum", Json::list(values.iter().cloned().chain([Json::default()]))));
+    let changes: Vec<_> = [("type", all)].into_iter().chain(values).collect();
+    replaced(schema, &changes)
+}
+
+/// The schema with these members in place of its own, new ones behind.
+fn replaced(schema: &Json, changes: &[(&str, Json)]) -> Json {
+    let members = schema.members().unwrap_or_default();
+    let change = |key: &str| changes.iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
+    let kept =
+        members.iter().map(|member| (member.key.clone(), change(&member.key).unwrap_or_else(|| member.value.clone())));
+    let new = changes.iter().filter(|(name, _)| schema.get(name).is_none());
+    Json::object(kept.chain(new.map(|(name, value)| ((*name).to_owned(), value.clone()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::value::json;
+
+    use super::*;
+
+    #[test]
+    fn strict_is_for_schemas_that_say_everything() {
+        let cases = [
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}"#,
+                true,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}},"required":[],"additionalProperties":false}"#,
+                false,
+            ),
+            (r#"{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}"#, false),
+            (r#"{"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":false}"#, false),
+            (
+                r#"{"type":"object","properties":{"a":{"type":["integer","null"]}},"required":["a"],"additionalProperties":false}"#,
+                true,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"array"}},"required":["a"],"additionalProperties":false}"#,
+                false,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"array","items":{"enum":["x"]}}},"required":["a"],"additionalProperties":false}"#,
+                true,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"object"}},"required":["a"],"additionalProperties":false}"#,
+                false,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string","minLength":2}},"required":["a"],"additionalProperties":false}"#,
+                false,
+            ),
+            (r#"{"type":"array","items":{"type":"string"}}"#, false),
+            (r"{}", false),
+        ];
+        for (schema, expected) in cases {
+            assert_eq!(is_strict(&json::parse(schema).unwrap()), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_written_in_the_form_that_a_service_wants() {
+        let schema = r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","enum":["x"]},"c":{"type":["number","null"]}},"required":["a"],"additionalProperties":false}"#;
+        let schema = json::parse(schema).unwrap();
+        let cases = [
+            (SchemaForm::Plain, schema.to_text()),
+            (
+                SchemaForm::Strict,
+                r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":["string","null"],"enum":["x",null]},"c":{"type":["number","null"]}},"required":["a","b","c"],"additionalProperties":false}"#.into(),
+            ),
+            (
+                SchemaForm::OpenApi,
+                r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","enum":["x"]},"c":{"type":"number","nullable":true}},"required":["a"]}"#.into(),
+            ),
+        ];
+        for (form, expected) in cases {
+            assert_eq!(written(&schema, form).to_text(), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_form_cannot_say_is_sent_as_it_is() {
+        for schema in [
+            r#"{"type":"object","additionalProperties":{"type":"integer"}}"#,
+            r#"{"type":"integer","enum":[1,2],"multipleOf":1}"#,
+            "{\"$ref\":\"#/$defs/a\"}",
+        ] {
+            let schema = json::parse(schema).unwrap();
+            for form in [SchemaForm::Strict, SchemaForm::OpenApi] {
+                assert_eq!(written(&schema, form), schema);
+            }
+        }
+    }
+
+    #[test]
+    fn closing_a_schema_leaves_data_alone() {
+        let schema = json::parse(
+            r#"{"type":"array","items":{"type":"object","properties":{"a":{"const":{"type":"object","properties":{}}}}}}"#,
+        );
+        let expected = r#"{"type":"array","items":{"type":"object","properties":{"a":{"const":{"type":"object","properties":{}}}},"additionalProperties":false}}"#;
+        assert_eq!(closed(&schema.unwrap()).to_text(), expected);
+    }
+}

@@ -1,0 +1,216 @@
+//! What is sent: the whole body of a question with history, tools and options in each protocol.
+
+use ptc_core::value::json as core_json;
+use ptc_workbench::event::{JsonText, Opaque, Options, Role};
+use ptc_workbench::model::{Adapter, Content, Message, Request};
+use serde_json::{Value, json};
+
+use super::kit::{ALL, Kit};
+use super::{ask, call, result, tool};
+use crate::openai::request;
+use crate::openai::server::{Received, Server};
+
+/// A question late in a conversation: two calls answered at once, with reasoning of this provider and of another.
+fn late(opaque: &str) -> Request {
+    let given = |provider: &str, parts: &str| {
+        Content::Reasoning(Opaque { provider: provider.into(), parts: JsonText::of(&core_json::parse(parts).unwrap()) })
+    };
+    let mut asked = Request { tools: vec![tool("get_weather")], ..request("Weather?") };
+    asked.messages.push(Message {
+        role: Role::Assistant,
+        parts: vec![
+            Content::Text("Let me see.".into()),
+            Content::Call(call("a.1", "{\"city\":\"Oslo\"}")),
+            Content::Call(call("tc_2", "no JSON")),
+            given("another", r#"[{"place":0,"block":{"type":"thinking","thinking":"x","signature":"y"}}]"#),
+            given("local", opaque),
+        ],
+    });
+    asked.messages.extend([result("a.1", "{\"degrees\":7}"), result("tc_2", "12")]);
+    asked.messages.push(Message::text(Role::User, "And now?"));
+    asked
+}
+
+async fn sent(kit: Kit, request: &Request) -> Received {
+    let server = Server::play([kit.answer("fine")]).await;
+    ask(kit, &server, &kit.model(&server), request).await.reply();
+    server.received().remove(0)
+}
+
+#[tokio::test]
+async fn anthropic_gets_blocks_in_turns() {
+    let opaque = r#"[{"place":0,"block":{"type":"thinking","thinking":"hm","signature":"sig"}},{"place":2,"block":{"type":"redacted_thinking","data":"enc"}}]"#;
+    let received = sent(ALL[1], &late(opaque)).await;
+    assert!(received.head.starts_with("POST /v1/messages HTTP/1.1"), "{}", received.head);
+    assert_eq!(received.header("anthropic-version"), "2026-10-21");
+    let use_of = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "get_weather", "input": input});
+    let result_of = |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    let expected = json!({
+        "model": "m-asked",
+        "max_tokens": 8192,
+        "system": "Answer with JSON.",
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "sig"},
+                {"type": "text", "text": "Let me see."},
+                use_of("a_1", json!({"city": "Oslo"})),
+                {"type": "redacted_thinking", "data": "enc"},
+                use_of("tc_2", json!({})),
+            ]},
+            {"role": "user", "content": [
+                result_of("a_1", "{\"degrees\":7}"), result_of("tc_2", "12"), {"type": "text", "text": "And now?"}]},
+        ],
+        "stream": true,
+        "tools": [{"name": "get_weather", "description": "Tells the weather.", "input_schema": {"type": "object",
+            "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false}}],
+    });
+    assert_eq!(received.json(), expected);
+}
+
+#[tokio::test]
+async fn gemini_gets_parts_with_their_signatures() {
+    let received = sent(ALL[2], &late(r#"[{"place":1,"thoughtSignature":"sig"}]"#)).await;
+    assert!(
+        received.head.starts_with("POST /v1/models/m-asked:streamGenerateContent?alt=sse HTTP/1.1"),
+        "{}",
+        received.head
+    );
+    let expected = json!({
+        "systemInstruction": {"parts": [{"text": "Answer with JSON."}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "Weather?"}]},
+            {"role": "model", "parts": [
+                {"text": "Let me see."},
+                {"functionCall": {"id": "a.1", "name": "get_weather", "args": {"city": "Oslo"}}, "thoughtSignature": "sig"},
+                {"functionCall": {"name": "get_weather", "args": {}}},
+            ]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"id": "a.1", "name": "get_weather", "response": {"degrees": 7}}},
+                {"functionResponse": {"name": "get_weather", "response": {"result": 12}}},
+            ]},
+            {"role": "user", "parts": [{"text": "And now?"}]},
+        ],
+        "tools": [{"functionDeclarations": [{"name": "get_weather", "description": "Tells the weather.",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}]}],
+    });
+    assert_eq!(received.json(), expected);
+}
+
+#[tokio::test]
+async fn ollama_gets_messages_with_the_tools_name() {
+    let received = sent(ALL[3], &late(r#"[{"thinking":"hm"}]"#)).await;
+    assert!(received.head.starts_with("POST /api/chat HTTP/1.1"), "{}", received.head);
+    let function = |id: &str, args: Value| json!({"id": id, "function": {"name": "get_weather", "arguments": args}});
+    let answer = |id: &str, content: &str| json!({"role": "tool", "content": content, "tool_name": "get_weather", "tool_call_id": id});
+    let body = received.json();
+    let expected = json!([
+        {"role": "system", "content": "Answer with JSON."},
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": "Let me see.", "thinking": "hm",
+         "tool_calls": [function("a.1", json!({"city": "Oslo"})), function("tc_2", json!({}))]},
+        answer("a.1", "{\"degrees\":7}"),
+        answer("tc_2", "12"),
+        {"role": "user", "content": "And now?"},
+    ]);
+    assert_eq!((&body["messages"], &body["stream"]), (&expected, &json!(true)));
+    assert_eq!(body["tools"][0]["function"]["name"], "get_weather");
+}
+
+#[tokio::test]
+async fn chat_completions_get_reasoning_back_only_from_their_own_server() {
+    let received = sent(Kit(ptc_workbench::config::Protocol::OpenAi), &late("[]")).await.json();
+    assert_eq!(received["messages"][2].get("reasoning_content"), None);
+    let kit = ALL[0];
+    let server = Server::play([kit.answer("fine")]).await;
+    // Servers that reason between calls demand a member that the official schema does not know.
+    let model = kit.model(&server);
+    let body: Value = serde_json::from_str(&model.body(&late(r#"[{"reasoning_content":"hm"}]"#)).to_text()).unwrap();
+    assert_eq!(body["messages"][2]["reasoning_content"], "hm");
+}
+
+#[tokio::test]
+async fn options_go_where_each_protocol_has_them() {
+    let options = Options {
+        temperature: Some(0.5),
+        max_tokens: Some(500),
+        top_p: Some(0.9),
+        stop: vec!["END".into()],
+        seed: Some(42),
+        reasoning: Some("high".into()),
+    };
+    let asked = Request { options, ..request("hi") };
+    let gemini = sent(ALL[2], &asked).await.json()["generationConfig"].clone();
+    let expected = json!({"temperature": 0.5, "topP": 0.9, "maxOutputTokens": 500, "stopSequences": ["END"], "seed": 42,
+        "thinkingConfig": {"thinkingLevel": "high", "includeThoughts": true}});
+    assert_eq!(gemini, expected);
+    let ollama = sent(ALL[3], &asked).await.json();
+    let expected = json!({"temperature": 0.5, "top_p": 0.9, "num_predict": 500, "stop": ["END"], "seed": 42});
+    assert_eq!((&ollama["options"], &ollama["think"]), (&expected, &json!("high")));
+    let anthropic = sent(ALL[1], &asked).await.json();
+    assert_eq!((anthropic.get("temperature"), anthropic.get("top_p")), (None, None));
+    assert_eq!((&anthropic["max_tokens"], &anthropic["stop_sequences"]), (&json!(500), &json!(["END"])));
+    assert_eq!(
+        (&anthropic["thinking"]["type"], &anthropic["output_config"]["effort"]),
+        (&json!("adaptive"), &json!("high"))
+    );
+}
+
+#[tokio::test]
+async fn what_anthropic_does_not_take_is_left_out_and_told() {
+    let kit = ALL[1];
+    let options = Options { temperature: Some(0.5), seed: Some(1), ..Options::default() };
+    let asked_for = Request { options, ..request("hi") };
+    let server = Server::play([kit.answer("fine")]).await;
+    let asked = ask(kit, &server, &kit.model(&server), &asked_for).await;
+    assert_eq!(asked.notices().len(), 1);
+    assert!(asked.notices()[0].contains("temperature") && asked.notices()[0].contains("seed"), "{:?}", asked.notices());
+    // The older version takes sampling parameters.
+    let mut older = kit.endpoint(&server);
+    older.version = Some("2023-06-01".into());
+    let model = Adapter::new(older).unwrap();
+    crate::openai::hear(&model, &asked_for, tokio_util::sync::CancellationToken::new()).await.reply();
+    let received = server.received().pop().unwrap();
+    assert_eq!(
+        (received.header("anthropic-version").as_str(), &received.json()["temperature"]),
+        ("2023-06-01", &json!(0.5))
+    );
+}
+
+#[tokio::test]
+async fn the_hint_to_cache_marks_system_text_and_the_last_message() {
+    let body = sent(ALL[1], &Request { cache: true, ..late("[]") }).await.json();
+    let mark = json!({"type": "ephemeral"});
+    assert_eq!(body["system"][0]["cache_control"], mark);
+    let last =
+        body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["cache_control"], mark);
+    assert_eq!(body.to_string().matches("cache_control").count(), 2);
+}
+
+#[tokio::test]
+async fn keys_travel_in_the_header_of_their_protocol_and_roots_are_found() {
+    let cases = [
+        (0, "/v1", "POST /v1/chat/completions", "authorization", "Bearer sk-12345678"),
+        (1, "", "POST /v1/messages", "x-api-key", "sk-12345678"),
+        (1, "/proxy/v1", "POST /proxy/v1/messages", "x-api-key", "sk-12345678"),
+        (2, "", "POST /v1beta/models/m:streamGenerateContent?alt=sse", "x-goog-api-key", "sk-12345678"),
+        (3, "/v1", "POST /api/chat", "authorization", "Bearer sk-12345678"),
+        (3, "", "POST /api/chat", "authorization", "Bearer sk-12345678"),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("key");
+    std::fs::write(&file, "sk-12345678").unwrap();
+    for (place, root, line, header, value) in cases {
+        let kit = ALL[place];
+        let server = Server::play([kit.answer("fine")]).await;
+        let mut endpoint = kit.endpoint(&server);
+        endpoint.id = "m".into();
+        endpoint.base_url = server.base_url.trim_end_matches("/v1").to_owned() + root;
+        endpoint.key = Some(ptc_workbench::config::KeySource::File(file.clone()));
+        ask(kit, &server, &Adapter::new(endpoint).unwrap(), &request("hi")).await.reply();
+        let received = server.received().remove(0);
+        assert!(received.head.starts_with(&format!("{line} HTTP/1.1")), "{}", received.head);
+        assert_eq!(received.header(header), value);
+    }
+}

@@ -1,0 +1,201 @@
+//! The same replies in each protocol: what a server of it sends, so that one test can ask all four.
+
+use ptc_workbench::config::Protocol;
+use ptc_workbench::model::{Adapter, Endpoint};
+use serde_json::{Value, json};
+
+use crate::openai::endpoint;
+use crate::openai::server::{Play, Server};
+
+/// All protocols.
+pub(super) const ALL: [Kit; 4] =
+    [Kit(Protocol::OpenAi), Kit(Protocol::Anthropic), Kit(Protocol::Gemini), Kit(Protocol::Ollama)];
+
+/// What a server of a protocol sends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kit(pub(super) Protocol);
+
+impl Kit {
+    /// An endpoint of this protocol.
+    pub(super) fn endpoint(self, server: &Server) -> Endpoint {
+        Endpoint { protocol: self.0, ..endpoint(server) }
+    }
+
+    pub(super) fn model(self, server: &Server) -> Adapter {
+        Adapter::new(self.endpoint(server)).unwrap()
+    }
+
+    /// A stream of these frames.
+    pub(super) fn play<P: AsRef<[u8]>>(self, pieces: impl IntoIterator<Item = P>) -> Play {
+        self.typed(Play::events(pieces))
+    }
+
+    /// The play with the content type of this protocol's streams.
+    pub(super) fn typed(self, play: Play) -> Play {
+        if self.0 == Protocol::Ollama { play.as_lines() } else { play }
+    }
+
+    /// A frame that holds this.
+    pub(super) fn frame(self, json: &Value) -> String {
+        match self.0 {
+            Protocol::Ollama => format!("{json}\n"),
+            Protocol::Anthropic => format!("event: {}\ndata: {json}\n\n", json["type"].as_str().unwrap()),
+            Protocol::OpenAi | Protocol::Gemini => format!("data: {json}\n\n"),
+        }
+    }
+
+    /// What comes before everything.
+    pub(super) fn begin(self) -> String {
+        match self.0 {
+            Protocol::Anthropic => {
+                self.frame(&json!({"type": "message_start", "message": {"id": "msg_1", "type": "message",
+                "role": "assistant", "model": "m-answering", "content": [], "stop_reason": null,
+                "usage": {"input_tokens": 6, "cache_read_input_tokens": 4, "output_tokens": 1}}}))
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn block(self, index: u64, start: &Value, delta: &Value) -> String {
+        [
+            self.frame(&json!({"type": "content_block_start", "index": index, "content_block": start})),
+            self.frame(&json!({"type": "content_block_delta", "index": index, "delta": delta})),
+            self.frame(&json!({"type": "content_block_stop", "index": index})),
+        ]
+        .concat()
+    }
+
+    fn part(self, part: &Value) -> String {
+        match self.0 {
+            Protocol::Gemini => self.frame(&json!({"modelVersion": "m-answering", "candidates": [{"content": {"role": "model", "parts": [part]}}]})),
+            Protocol::Ollama => self.frame(&json!({"model": "m-answering", "message": part, "done": false})),
+            _ => self.frame(&json!({"model": "m-answering", "choices": [{"index": 0, "delta": part, "finish_reason": null}]})),
+        }
+    }
+
+    /// A piece of text.
+    pub(super) fn text(self, text: &str) -> String {
+        match self.0 {
+            Protocol::OpenAi => self.part(&json!({"content": text})),
+            Protocol::Anthropic => {
+                self.block(1, &json!({"type": "text", "text": ""}), &json!({"type": "text_delta", "text": text}))
+            }
+            Protocol::Gemini => self.part(&json!({"text": text})),
+            Protocol::Ollama => self.part(&json!({"role": "assistant", "content": text})),
+        }
+    }
+
+    /// A piece of reasoning, with what the service wants back.
+    pub(super) fn thought(self, text: &str) -> String {
+        match self.0 {
+            Protocol::OpenAi => self.part(&json!({"reasoning_content": text})),
+            Protocol::Anthropic => {
+                let start = json!({"type": "thinking", "thinking": "", "signature": ""});
+                let signature = json!({"type": "signature_delta", "signature": "sig-1"});
+                let signed = json!({"type": "content_block_delta", "index": 0, "delta": signature});
+                self.block(0, &start, &json!({"type": "thinking_delta", "thinking": text})) + &self.frame(&signed)
+            }
+            Protocol::Gemini => self.part(&json!({"text": text, "thought": true})),
+            Protocol::Ollama => self.part(&json!({"role": "assistant", "content": "", "thinking": text})),
+        }
+    }
+
+    /// A whole call.
+    pub(super) fn call(self, index: u64, id: &str, name: &str, args: &Value) -> String {
+        match self.0 {
+            Protocol::OpenAi => self.part(&json!({"tool_calls": [{"index": index, "id": id, "type": "function",
+                "function": {"name": name, "arguments": args.to_string()}}]})),
+            Protocol::Anthropic => {
+                let start = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                self.block(index + 2, &start, &json!({"type": "input_json_delta", "partial_json": args.to_string()}))
+            }
+            Protocol::Gemini => {
+                self.part(&json!({"functionCall": {"id": id, "name": name, "args": args}, "thoughtSignature": "sig-1"}))
+            }
+            Protocol::Ollama => self.part(&json!({"role": "assistant", "content": "",
+                "tool_calls": [{"id": id, "function": {"name": name, "arguments": args}}]})),
+        }
+    }
+
+    /// The frames that end a stream with this finish reason: stop, length, calls, filter.
+    pub(super) fn end(self, finish: &str) -> String {
+        match self.0 {
+            Protocol::OpenAi => {
+                let word = match finish {
+                    "calls" => "tool_calls",
+                    "filter" => "content_filter",
+                    other => other,
+                };
+                let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": word}]});
+                let usage = json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 7,
+                    "prompt_tokens_details": {"cached_tokens": 4}}});
+                format!("{}{}data: [DONE]\n\n", self.frame(&last), self.frame(&usage))
+            }
+            Protocol::Anthropic => {
+                let word = match finish {
+                    "stop" => "end_turn",
+                    "length" => "max_tokens",
+                    "calls" => "tool_use",
+                    _ => "refusal",
+                };
+                let last =
+                    json!({"type": "message_delta", "delta": {"stop_reason": word}, "usage": {"output_tokens": 7}});
+                self.frame(&last) + &self.frame(&json!({"type": "message_stop"}))
+            }
+            Protocol::Gemini => {
+                let word = match finish {
+                    "length" => "MAX_TOKENS",
+                    "filter" => "SAFETY",
+                    _ => "STOP",
+                };
+                self.frame(&json!({"candidates": [{"finishReason": word}], "usageMetadata": {"promptTokenCount": 10,
+                    "candidatesTokenCount": 7, "cachedContentTokenCount": 4}}))
+            }
+            Protocol::Ollama => {
+                let word = if finish == "length" { "length" } else { "stop" };
+                self.frame(
+                    &json!({"model": "m-answering", "message": {"role": "assistant", "content": ""}, "done": true,
+                    "done_reason": word, "prompt_eval_count": 10, "eval_count": 7}),
+                )
+            }
+        }
+    }
+
+    /// A stream with this text and a proper end.
+    pub(super) fn answer(self, text: &str) -> Play {
+        self.play([self.begin(), self.text(text), self.end("stop")])
+    }
+
+    /// The same text as one JSON answer.
+    pub(super) fn whole(self, text: &str) -> Play {
+        Play::json("200 OK", self.message(text).to_string())
+    }
+
+    fn message(self, text: &str) -> Value {
+        match self.0 {
+            Protocol::OpenAi => json!({"model": "m-answering", "choices": [{"index": 0, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": text}}], "usage": {"prompt_tokens": 10, "completion_tokens": 7,
+                "prompt_tokens_details": {"cached_tokens": 4}}}),
+            Protocol::Anthropic => {
+                json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m-answering",
+                "content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
+                "usage": {"input_tokens": 6, "cache_read_input_tokens": 4, "output_tokens": 7}})
+            }
+            Protocol::Gemini => json!({"modelVersion": "m-answering", "candidates": [{"finishReason": "STOP",
+                "content": {"role": "model", "parts": [{"text": text}]}}],
+                "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 7, "cachedContentTokenCount": 4}}),
+            Protocol::Ollama => json!({"model": "m-answering", "message": {"role": "assistant", "content": text},
+                "done": true, "done_reason": "stop", "prompt_eval_count": 10, "eval_count": 7}),
+        }
+    }
+
+    /// An error as the service words it.
+    pub(super) fn error(self, kind: &str, message: &str) -> Value {
+        match self.0 {
+            Protocol::OpenAi => json!({"error": {"message": message, "type": kind}}),
+            Protocol::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
+            Protocol::Gemini => json!({"error": {"message": message, "status": kind.to_uppercase()}}),
+            Protocol::Ollama => json!({"error": message}),
+        }
+    }
+}

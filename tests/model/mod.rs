@@ -1,0 +1,70 @@
+//! Every protocol against servers that behave and servers that do not: the same questions, the same expectations.
+//!
+//! Every body that a test sends in a protocol whose official SDK has a schema is checked against that schema.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod bodies;
+mod documents;
+mod faults;
+mod kit;
+mod listing;
+mod peer;
+mod replies;
+mod secrets;
+mod structure;
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use ptc_core::value::json;
+use ptc_workbench::config::Protocol;
+use ptc_workbench::event::{JsonText, NativeCall, Role, ToolSchema};
+use ptc_workbench::model::{Adapter, Content, Message, Request};
+use tokio_util::sync::CancellationToken;
+
+use crate::openai::server::Server;
+use crate::openai::{Asked, hear};
+use kit::Kit;
+
+/// Asks a server's model, and checks every body that the server got.
+async fn ask(kit: Kit, server: &Server, model: &Adapter, request: &Request) -> Asked {
+    let asked = hear(model, request, CancellationToken::new()).await;
+    for received in server.received().iter().filter(|received| !received.body.is_empty()) {
+        assert_fits(kit.0, &received.json());
+    }
+    asked
+}
+
+fn assert_fits(protocol: Protocol, body: &serde_json::Value) {
+    static OPENAI: OnceLock<Validator> = OnceLock::new();
+    static ANTHROPIC: OnceLock<Validator> = OnceLock::new();
+    let (place, schema) = match protocol {
+        Protocol::OpenAi => (&OPENAI, include_str!("../openai/request.schema.json")),
+        Protocol::Anthropic => (&ANTHROPIC, include_str!("anthropic.schema.json")),
+        Protocol::Gemini | Protocol::Ollama => return,
+    };
+    let validator = place.get_or_init(|| jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap());
+    let errors: Vec<String> =
+        validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:?} in {body}");
+}
+
+fn tool(name: &str) -> ToolSchema {
+    let schema =
+        r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}"#;
+    ToolSchema {
+        name: name.into(),
+        description: Some("Tells the weather.".into()),
+        parameters: JsonText::of(&json::parse(schema).unwrap()),
+    }
+}
+
+fn call(id: &str, args: &str) -> NativeCall {
+    NativeCall { id: id.into(), name: "get_weather".into(), args: args.into() }
+}
+
+fn result(id: &str, result: &str) -> Message {
+    let part = Content::Result { call: id.into(), name: "get_weather".into(), result: result.into() };
+    Message { role: Role::Tool, parts: vec![part] }
+}
