@@ -77,14 +77,21 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
     let example = BUNDLED[0].name;
     let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
     let mut file = None;
+    let mut pipeline = None;
     if let Some(name) = arguments.open.as_deref() {
         setup.session = session_named(name, &workbench)?;
         if setup.session.is_none() {
+            pipeline = cli::pipeline_source(name).map_err(|error| error.0)?;
+        }
+        if setup.session.is_none() && pipeline.is_none() {
             agent = cli::agent_source(name).map_err(|error| error.0)?;
             file = Some(Path::new(name)).filter(|path| path.exists());
         }
     }
-    let live = Live::new(workbench, &agent, file);
+    let live = match pipeline {
+        Some(pipeline) => Live::of_pipeline(workbench, pipeline),
+        None => Live::new(workbench, &agent, file),
+    };
     runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())
 }
 

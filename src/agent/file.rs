@@ -13,6 +13,7 @@ use super::inline::Source;
 use super::keys::{ROWS, Target, apply};
 use super::{Agent, Diagnostic, Mode};
 use crate::config::document::{self, Entry, FileError, Problems};
+use crate::event::{AgentRecord, hex_sha};
 
 impl Agent {
     /// Reads an agent file. `@file` in it starts from its folder.
@@ -67,6 +68,12 @@ impl Agent {
             problems.sorted().into_iter().map(|problem| Diagnostic { span: None, ..problem.into() }).collect();
         diagnostics.extend(super::checks::tools_refused(&target.agent));
         if diagnostics.is_empty() { Ok(target.agent) } else { Err(diagnostics) }
+    }
+
+    /// What a session keeps of it.
+    pub fn record(&self) -> AgentRecord {
+        let toml = self.to_toml();
+        AgentRecord { name: self.name.clone(), sha: hex_sha(toml.as_bytes()), toml }
     }
 
     /// The definition as an agent file. Reading it gives an equal agent; the same agent gives the same text.

@@ -14,6 +14,7 @@ mod draft;
 mod file;
 mod fold;
 mod inline;
+mod key;
 mod keys;
 mod mode;
 mod plan;

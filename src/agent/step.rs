@@ -2,7 +2,7 @@
 
 use ptc_core::value::{Json, Value};
 
-use crate::event::{Address, CallStatus, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals};
+use crate::event::{Address, CallStatus, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -155,8 +155,8 @@ impl Step {
         self.fail.is_none()
     }
 
-    /// The messages that a turn sent, the system text among them.
-    pub fn sent(&self, turn: &Turn) -> impl Iterator<Item = &SentMessage> {
-        self.messages.iter().filter(|message| message.is_in(&turn.request))
+    /// The messages that a turn sent, the system text first.
+    pub fn sent<'s>(&'s self, turn: &'s Turn) -> impl Iterator<Item = &'s SentMessage> {
+        in_order(&self.messages, &turn.request)
     }
 }

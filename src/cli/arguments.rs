@@ -17,7 +17,7 @@ pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFl
 #[derive(Debug, Parser)]
 #[command(name = "ptc-workbench", version)]
 pub struct Arguments {
-    /// An agent file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
+    /// An agent file, a pipeline file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,
     /// Configuration file
     #[arg(long, global = true, value_name = "FILE")]

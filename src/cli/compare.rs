@@ -1,19 +1,31 @@
 //! `compare`: sessions beside each other, or the matrix of agents.
 //!
-//! What the names mean decides: agents → the matrix (`matrix.rs`), sessions → their differences.
+//! What the names mean decides: agents or a matrix → the matrix (`matrix.rs`), sessions → their differences.
+
+mod json;
 
 use std::path::Path;
 
 use super::arguments::CompareFlags;
-use super::{UsageError, matrix};
+use super::json::printable;
+use super::{UsageError, columns, exit, matrix, out, safe, tell};
 use crate::agent::Bundled;
+use crate::session::diff::Comparison;
 use crate::workbench::Workbench;
+use crate::workbench::comparison::{Frame, Line, against, totals, turns};
 
-pub(super) async fn compare(flags: &CompareFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn compare(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let named = match flags.names.as_slice() {
+        [only] if Workbench::is_matrix(only) => Some(only),
+        _ => flags.matrix.resume.as_ref(),
+    };
+    if let Some(name) = named {
+        return matrix::resume(name, flags, plain, workbench).await;
+    }
     let agents = flags.names.iter().filter(|name| means_agent(name)).count();
     match agents {
-        0 => sessions(flags, workbench),
-        all if all == flags.names.len() => matrix::matrix(flags, workbench).await,
+        0 => sessions(flags, plain, workbench),
+        all if all == flags.names.len() => matrix::matrix(flags, plain, workbench).await,
         _ => Err(UsageError(
             "name agents or sessions, not both: agents give a matrix, sessions their differences".into(),
         )),
@@ -26,15 +38,26 @@ fn means_agent(name: &str) -> bool {
     path.extension().is_some_and(|ending| ending == "toml") || (Bundled::find(name).is_some() && !path.exists())
 }
 
-fn sessions(flags: &CompareFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(flag) = flags.matrix.given() {
         return Err(UsageError(format!("{flag} belongs to the matrix of agents: `ptc-workbench compare AGENT.toml`")));
     }
     if flags.names.len() < 2 {
         return Err(UsageError("name two sessions or more (`ptc-workbench sessions list` shows them)".to_owned()));
     }
-    for name in &flags.names {
-        workbench.open_session(name)?;
+    let (comparison, warnings) = workbench.compare_sessions(&flags.names)?;
+    warnings.iter().for_each(|warning| tell(&format!("warning: {}", safe(warning))));
+    if flags.json {
+        out(&printable(&json::comparison(&comparison)));
+    } else {
+        print(&comparison, Frame { columns: columns(), whole: flags.all, words: plain });
     }
-    Err(UsageError("sessions cannot be compared yet".to_owned()))
+    Ok(exit::OK)
+}
+
+fn print(comparison: &Comparison, frame: Frame) {
+    let mut sections = vec![totals(comparison, frame), turns(comparison, frame)];
+    sections.extend(comparison.pairs.iter().map(|pair| against(comparison, pair, frame)));
+    let section = |lines: &Vec<Line>| lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+    out(&sections.iter().map(section).collect::<Vec<_>>().join("\n\n"));
 }

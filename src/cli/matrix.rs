@@ -1,10 +1,164 @@
-//! `compare AGENT.toml …`: every case in every mode with every model, some times.
+//! `compare AGENT.toml …`: every case in every mode with every model, some times; and going on with such a matrix.
 
-use super::UsageError;
+mod json;
+mod progress;
+mod sections;
+mod table;
+
 use super::arguments::CompareFlags;
+use super::json::printable;
+use super::run::stop_on_signal;
+use super::source::{agent_source, mode};
+use super::{UsageError, columns, exit, out, safe, safe_line, tell};
+use crate::port::Stop;
 use crate::workbench::Workbench;
+use crate::workbench::format::plural;
+use crate::workbench::matrix::{
+    Baseline, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, compare_with, totals,
+};
+use progress::Progress;
 
-#[expect(clippy::unused_async, reason = "its runs are awaited")]
-pub(super) async fn matrix(_flags: &CompareFlags, _workbench: &Workbench) -> Result<u8, UsageError> {
-    Err(UsageError("the matrix cannot be run yet".to_owned()))
+/// Trials at the same time when nothing is said.
+const JOBS: usize = 4;
+
+/// Plans a matrix and runs it.
+pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let of_matrix = &flags.matrix;
+    let named = |name: &String| Ok::<_, UsageError>((name.clone(), agent_source(name)?));
+    let spec = MatrixSpec {
+        agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
+        modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
+        models: of_matrix.models.iter().map(|name| name.trim().to_owned()).collect(),
+        trials: of_matrix.trials.unwrap_or(1),
+        seed: of_matrix.seed.unwrap_or(0),
+    };
+    let plan = workbench.plan_matrix(&spec)?;
+    let baseline = of_matrix.baseline.as_deref().map(Baseline::read).transpose()?;
+    check(of_matrix.jobs)?;
+    let (file, state) = workbench.begin_matrix(plan)?;
+    finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+}
+
+/// Goes on with a matrix.
+pub(super) async fn resume(
+    name: &str,
+    flags: &CompareFlags,
+    plain: bool,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
+    let of_matrix = &flags.matrix;
+    let planned = !(of_matrix.modes.is_empty() && of_matrix.models.is_empty());
+    if planned || of_matrix.trials.is_some() || of_matrix.seed.is_some() {
+        return Err(UsageError(
+            "the plan of a matrix does not change: begin another one for other modes, models, trials or seeds"
+                .to_owned(),
+        ));
+    }
+    check(of_matrix.jobs)?;
+    let baseline = of_matrix.baseline.as_deref().map(Baseline::read).transpose()?;
+    let (file, state) = workbench.open_matrix(name)?;
+    if !file.unreadable.is_empty() {
+        let lines = file.unreadable.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        tell(&safe(&format!(
+            "warning: {}: these lines cannot be read, their trials run again: {lines}",
+            file.path.display()
+        )));
+    }
+    finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+}
+
+fn check(jobs: Option<usize>) -> Result<(), UsageError> {
+    if jobs == Some(0) {
+        return Err(UsageError("--jobs must be at least 1".to_owned()));
+    }
+    Ok(())
+}
+
+/// Runs what is missing and tells what came out.
+async fn finish(
+    mut file: MatrixFile,
+    mut state: MatrixState,
+    baseline: Option<&Baseline>,
+    flags: &CompareFlags,
+    plain: bool,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
+    let stop = Stop::default();
+    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let mut progress = Progress::new(&state, plain);
+    let jobs = flags.matrix.jobs.unwrap_or(JOBS);
+    let watch = &mut |event: &_, state: &_| progress.tell(event, state);
+    let ran = workbench.run_matrix(&mut file, &mut state, jobs, &stop, watch).await;
+    signals.abort();
+    progress.close();
+    ran?;
+    let go_on = format!("ptc-workbench compare --resume {}", file.id);
+    if !state.is_complete() && stop.reason().is_some() {
+        tell(&format!(
+            "stopped: {} of {} are kept; go on with: {go_on}",
+            state.done(),
+            plural(state.total() as u64, "trial")
+        ));
+        return Ok(exit::CANCELLED);
+    }
+    let reports = state.reports();
+    let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
+    let changes = baseline.map(|baseline| compare_with(baseline, &reports));
+    if flags.json {
+        out(&printable(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref()))));
+    } else {
+        out(&told(&reports, &all, changes.as_deref(), plain).join("\n"));
+    }
+    if let Some(path) = &flags.matrix.save_baseline {
+        Baseline::of(&file.id, &reports).write(path)?;
+        tell(&safe(&format!("baseline written to {}", path.display())));
+    }
+    for (key, why) in state.untried() {
+        let cell = state.plan.cells.get(key.cell).map(crate::workbench::matrix::Cell::name).unwrap_or_default();
+        tell(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
+    }
+    if !state.untried().is_empty() {
+        tell(&format!("{} could not be tried; try again with: {go_on}", plural(state.untried().len() as u64, "trial")));
+    }
+    tell(&format!("saved as {}", file.id));
+    if let Some(line) = to_open(&reports) {
+        tell(&line);
+    }
+    let worse = changes.iter().flatten().any(|change| change.kind == ChangeKind::Worse);
+    Ok(if worse || !state.untried().is_empty() { exit::FAILED } else { exit::OK })
+}
+
+/// Everything about a matrix, for a terminal.
+fn told(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, plain: bool) -> Vec<String> {
+    let columns = columns();
+    let mut lines = table::table(reports, columns, plain);
+    if !all.is_empty() {
+        lines.extend(["".to_owned(), "all cases".to_owned()]);
+        lines.extend(table::table(all, columns, plain));
+    }
+    lines.extend(sections::unfit(reports));
+    lines.extend(sections::answers(reports, columns, plain));
+    lines.extend(sections::errors(reports, columns));
+    lines.extend(changes.map(|changes| sections::changes(changes, plain)).unwrap_or_default());
+    lines
+}
+
+/// Sessions that are worth a look: of each of the first cells one, a failed one before the others.
+fn to_open(reports: &[CellReport]) -> Option<String> {
+    const CELLS: usize = 2;
+    let mut tried: Vec<&CellReport> = reports.iter().filter(|report| report.trials > 0).collect();
+    tried.sort_by_key(|report| report.passed == report.trials);
+    let sessions: Vec<&str> = tried
+        .iter()
+        .take(CELLS)
+        .filter_map(|report| {
+            let failed = report.sessions.iter().find(|trial| !trial.passed);
+            Some(failed.or(report.sessions.first())?.session.as_str())
+        })
+        .collect();
+    match sessions.as_slice() {
+        [] => None,
+        [one] => Some(safe_line(&format!("look at one: ptc-workbench {one}"))),
+        several => Some(safe_line(&format!("look at two: ptc-workbench compare {}", several.join(" ")))),
+    }
 }

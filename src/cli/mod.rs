@@ -23,13 +23,13 @@ mod signature;
 mod source;
 mod tools;
 
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 
 use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
 pub use screenshot::Draw;
-pub use source::{SourceError, agent_source};
+pub use source::{SourceError, agent_source, pipeline_source};
 
 use crate::workbench::Workbench;
 
@@ -67,7 +67,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Continue(flags) => proceed::proceed(flags, arguments.plain, workbench).await,
         Command::Exec(flags) => proceed::exec(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
-        Command::Compare(flags) => compare::compare(flags, workbench).await,
+        Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
@@ -94,6 +94,17 @@ fn code(done: Result<u8, UsageError>) -> u8 {
         tell_error(&error.0);
         exit::USAGE
     })
+}
+
+/// Columns that tables have when stdout is no terminal.
+const USUAL_COLUMNS: usize = 80;
+/// Fewest columns of a table.
+const FEWEST_COLUMNS: usize = 40;
+
+/// Columns of the terminal that stdout is.
+fn columns() -> usize {
+    let terminal = std::io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten();
+    terminal.map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns).max(FEWEST_COLUMNS))
 }
 
 /// One line (or several) on stdout. A closed pipe is not an error worth telling.

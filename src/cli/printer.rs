@@ -86,7 +86,9 @@ impl<W: Write> Printer<W> {
     /// Nothing follows: says how the run ended when its events could not (they were not taken any more).
     pub(super) fn close(&mut self, step: &Step) {
         self.end_reply();
-        if let Some(fail) = step.fail.as_ref().filter(|_| !self.ended) {
+        // That a run waits is told where it happens.
+        let told = self.ended || step.waits_for.is_some();
+        if let Some(fail) = step.fail.as_ref().filter(|_| !told) {
             self.failure(&format!("{}: {}", fail.reason, fail.message), fail.hint.as_deref());
         }
     }
@@ -139,6 +141,7 @@ impl<W: Write> Printer<W> {
             Event::CompactionDone(done) => self.compaction(done),
             Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
             Event::Resume(resume) => self.line(&format!("going on after event {}", resume.after)),
+            Event::Edit(edit) => self.line(&format!("  edited: {}", edit.target)),
             Event::Interrupt(interrupt) => {
                 self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
             }
@@ -169,6 +172,7 @@ impl<W: Write> Printer<W> {
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
         let who = if envelope.address.is_call() { "agent " } else { "" };
+        self.ended &= envelope.address.is_call();
         self.line(&format!("{who}{} · {} · {}", start.agent.name, start.mode, start.model.alias));
     }
 

@@ -24,7 +24,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
         Outcome::Unfinished { at } => {
             (exit::OK, "unfinished", format!("identical up to {at}, where the recording ends: {compared}"))
         }
-        Outcome::Diverged(divergence) => (exit::DIVERGED, "diverged", divergence.to_string()),
+        Outcome::Diverged(divergence) => (exit::DIVERGED, "diverged", format!("first difference at {divergence}")),
     };
     if flags.json {
         let mut members = vec![("session", Json::str(session.header.id.as_str())), ("outcome", Json::str(name))];
@@ -32,7 +32,7 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
             members.push(("address", Json::str(divergence.address.as_str())));
             members.push(("layer", Json::str(divergence.layer.name())));
             members.push(("event", Json::str(divergence.kind.as_str())));
-            members.push(("difference", Json::str(divergence.difference.as_str())));
+            members.push(("difference", Json::str(divergence.difference.to_string())));
         }
         out(&json::printable(&Json::object(members)));
     } else {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
 
-use super::arguments::{AgentFlags, RunFlags};
+use super::arguments::RunFlags;
 use super::keyboard;
 use super::printer::Printer;
-use super::source::{described, in_file, place};
+use super::source::{described, first_step, in_file, pipeline_of, place};
 use super::{UsageError, exit, json, out, safe, tell};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
 use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    if let Some(pipeline) = pipeline(&flags.agent)? {
+    if let Some(pipeline) = pipeline_of(&flags.agent)? {
         return run_pipeline(pipeline, flags, plain, workbench).await;
     }
     let (agent, context) = described(&flags.agent)?;
@@ -49,7 +49,14 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
+        (Some(session), Some(Reason::Suspended)) => {
+            tell(&format!("saved as {session}"));
+            tell(&format!("answer with: ptc-workbench resume {session} --answer TEXT"));
+        }
         (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
+        (None, Some(Reason::Suspended)) => {
+            tell("not saved: nobody can answer it any more (without --no-save it waits)")
+        }
         _ => {}
     }
     if !matches!(settled, Settled::Whole) {
@@ -60,30 +67,13 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     Ok(if lost && step.fail.is_none() { exit::USAGE } else { code(&step) })
 }
 
-/// The pipeline that the flags name: a file that is one, or an example.
-fn pipeline(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
-    let Some(name) = flags.agent.as_deref() else { return Ok(None) };
-    let path = std::path::Path::new(name);
-    let pipeline = if path.is_file() {
-        Pipeline::read(path)?
-    } else if path.exists() {
-        None
-    } else {
-        Pipeline::bundled(name)?
-    };
-    if pipeline.is_some() && flags.mode.is_some() {
-        return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
-    }
-    Ok(pipeline)
-}
-
 async fn run_pipeline(
     pipeline: Pipeline,
     flags: &RunFlags,
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
-    let first = pipeline.steps.first().cloned().ok_or_else(|| UsageError("the pipeline has no steps".to_owned()))?;
+    let first = first_step(&pipeline)?.clone();
     let context = super::context::context(&flags.agent, &first)?;
     let desk = Arc::new(Desk::default());
     let spec = PipelineSpec {
@@ -97,6 +87,9 @@ async fn run_pipeline(
         StartError::Agent(findings) => in_file(&flags.agent, &first, &findings),
         other => UsageError(other.to_string()),
     })?;
+    for warning in &running.warnings {
+        tell(&safe(&format!("warning: {}", warning.message)));
+    }
     told(running, &desk, flags.json, plain).await
 }
 
@@ -136,7 +129,8 @@ async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, Usage
     Ok(step)
 }
 
-async fn stop_on_signal(stop: Stop) {
+/// Ends with this stop on Ctrl-C and SIGTERM.
+pub(super) async fn stop_on_signal(stop: Stop) {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {

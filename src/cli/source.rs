@@ -8,6 +8,7 @@ use super::UsageError;
 use super::arguments::AgentFlags;
 use super::context::context;
 use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled, Context, Diagnostic, Mode, Place, Severity};
+use crate::workbench::Pipeline;
 
 /// Why the flags name no agent.
 pub type SourceError = UsageError;
@@ -16,9 +17,9 @@ pub type SourceError = UsageError;
 pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
     match Bundled::find(name) {
         Some(bundled) if !Path::new(name).exists() => Ok(bundled.agent()?),
-        None if !Path::new(name).exists() && Bundled::find_pipeline(name).is_some() => {
-            Err(UsageError(format!("{name} is a pipeline, not an agent: only `run` takes it")))
-        }
+        None if pipeline_source(name)?.is_some() => Err(UsageError(format!(
+            "{name} is a pipeline, not an agent: `run` and `prompt` take it, and `ptc-workbench {name}` opens it"
+        ))),
         _ if !Path::new(name).exists() => {
             let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
             let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
@@ -27,6 +28,30 @@ pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
         }
         _ => Ok(Agent::read(Path::new(name))?),
     }
+}
+
+/// The pipeline of this name: a file with `[[steps]]`, or an example; `None` for an agent.
+pub fn pipeline_source(name: &str) -> Result<Option<Pipeline>, SourceError> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Ok(Pipeline::read(path)?);
+    }
+    if path.exists() { Ok(None) } else { Ok(Pipeline::bundled(name)?) }
+}
+
+/// The pipeline that the flags name.
+pub(super) fn pipeline_of(flags: &AgentFlags) -> Result<Option<Pipeline>, UsageError> {
+    let Some(name) = flags.agent.as_deref() else { return Ok(None) };
+    let pipeline = pipeline_source(name)?;
+    if pipeline.is_some() && flags.mode.is_some() {
+        return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
+    }
+    Ok(pipeline)
+}
+
+/// Its first step.
+pub(super) fn first_step(pipeline: &Pipeline) -> Result<&Agent, UsageError> {
+    pipeline.steps.first().ok_or_else(|| UsageError("the pipeline has no steps".to_owned()))
 }
 
 /// What the flags describe: the agent in its mode, and the context when one was given.
@@ -38,16 +63,21 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
     };
     let mode = match &flags.mode {
         None => base.mode,
-        Some(name) => Mode::from_name(name).ok_or_else(|| {
-            let names = Mode::ALL.map(Mode::name);
-            let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            UsageError(format!("unknown mode {name:?}{near} (modes: {})", names.join(", ")))
-        })?,
+        Some(name) => mode(name)?,
     };
     let agent = base.for_mode(mode).map_err(|findings| in_file(flags, &base, &findings))?;
     let agent = Agent { cache: agent.cache || flags.cache, ..agent };
     let context = context(flags, &agent)?;
     Ok((agent, context))
+}
+
+/// The mode of a name.
+pub(super) fn mode(name: &str) -> Result<Mode, UsageError> {
+    Mode::from_name(name).ok_or_else(|| {
+        let names = Mode::ALL.map(Mode::name);
+        let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        UsageError(format!("unknown mode {name:?}{near} (modes: {})", names.join(", ")))
+    })
 }
 
 /// Findings as lines that name the file and the place.

@@ -49,7 +49,7 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
         child.map(|child| format!("an agent in mode {} of at most {} turns", child.agent.mode, child.agent.max_turns)),
         tool.cache.then(|| "equal calls are answered from memory".to_owned()),
         tool.is_effectful().then(|| "may change something outside".to_owned()),
-        Some(format!("{} ms at most", tool.timeout_ms)),
+        tool.most_ms().map(|ms| format!("{ms} ms at most")),
     ];
     notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
 }
@@ -67,7 +67,10 @@ fn as_json(plan: &Plan, tool: &Tool) -> Json {
         ("native", truth(tool.is_native())),
         ("cache", truth(tool.cache)),
         ("effectful", truth(tool.is_effectful())),
-        ("timeout_ms", Node::Int(i64::try_from(tool.timeout_ms).unwrap_or(i64::MAX)).into()),
+        (
+            "timeout_ms",
+            tool.most_ms().map_or_else(Json::default, |ms| Node::Int(i64::try_from(ms).unwrap_or(i64::MAX)).into()),
+        ),
         ("provider", Json::object([("name", Json::str(schema.name)), ("parameters", schema.parameters.json())])),
     ];
     members.extend(plan.child(&tool.name).map(|child| ("mode", Json::str(child.agent.mode.name()))));

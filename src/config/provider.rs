@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use ptc_core::limits::CONCURRENT_REQUESTS;
+
 use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 
 /// A wire protocol.
@@ -52,6 +54,8 @@ pub struct Provider {
     pub key: Option<KeySource>,
     /// Headers sent with every request.
     pub headers: Vec<(String, String)>,
+    /// Limit `concurrent_requests`.
+    pub concurrent_requests: u32,
 }
 
 /// Where an API key comes from; its value is read when a run needs it.
@@ -106,6 +110,13 @@ const KEYS: &[Key<Target>] = &[
         name: "headers",
         read: |entry, target, problems| set(&mut target.provider.headers, headers(entry), problems),
     },
+    Key {
+        name: CONCURRENT_REQUESTS.name,
+        read: |entry, target, problems| {
+            let count = entry.limit(&CONCURRENT_REQUESTS).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            set(&mut target.provider.concurrent_requests, count, problems);
+        },
+    },
 ];
 
 /// Reads a section; keys that it does not name keep the values of `known`.
@@ -123,6 +134,7 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, pr
         base_url: String::new(),
         key: None,
         headers: Vec::new(),
+        concurrent_requests: CONCURRENT_REQUESTS.usual(),
     });
     let mut target = Target { provider, keys: Vec::new(), start: start.clone() };
     match entry.json.get("api_key") {

@@ -9,8 +9,8 @@ use ptc_core::reasons::Reason;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::Halt;
 use super::cycle::Cycle;
+use super::{Halt, edit};
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade,
 };
@@ -77,8 +77,8 @@ fn since(start: Instant, now: Instant) -> u64 {
 impl Cycle<'_> {
     /// Asks the model with all messages said so far.
     pub(super) async fn ask(&mut self, at: &Address, asked: &Asked) -> Result<Reply, Halt> {
-        let last = u32::try_from(self.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        self.ask_with(at, asked, vec![(0, last)]).await
+        let whole = self.conversation.whole();
+        self.ask_with(at, asked, whole).await
     }
 
     /// Asks the model with the messages of these inclusive ranges.
@@ -88,10 +88,8 @@ impl Cycle<'_> {
         asked: &Asked,
         ranges: Vec<(u32, u32)>,
     ) -> Result<Reply, Halt> {
-        let sent =
-            |place: usize| ranges.iter().any(|(first, last)| (*first as usize..=*last as usize).contains(&place));
-        let messages: Vec<_> =
-            self.messages.iter().enumerate().filter(|(place, _)| sent(*place)).map(|(_, m)| m.clone()).collect();
+        let numbers = ranges.iter().flat_map(|(first, last)| *first..=*last);
+        let messages: Vec<_> = numbers.filter_map(|number| self.messages.get(number as usize)).cloned().collect();
         let request = prompt::request(self.plan, at.clone(), self.seed, &messages, asked);
         let made = RequestMade {
             messages: ranges,
@@ -108,7 +106,10 @@ impl Cycle<'_> {
         let (sender, mut events) = mpsc::channel(QUEUE);
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };
         let (model, stop) = (self.ports.model, self.ports.stop.clone());
-        let mut answer = model.answer(&request, &call);
+        let mut answer = match self.edited_reply(at).await? {
+            Some(text) => edit::answer(text, &call),
+            None => model.answer(&request, &call),
+        };
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
         let result = loop {

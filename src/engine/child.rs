@@ -49,6 +49,7 @@ impl Cycle<'_> {
             tree: self.tree.clone(),
             journal: None,
             continues: None,
+            pipeline: None,
         };
         let step = super::run(plan, input, &ports).await;
         self.adopt(at, &step);

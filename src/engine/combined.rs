@@ -8,6 +8,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use super::cycle::Cycle;
+use super::edit::Edited;
 use super::program::{failed, record};
 use super::ptc_lisp::{Work, argument, call_result, told_call, too_large, written};
 use super::{Halt, Input};
@@ -28,6 +29,11 @@ impl Combined {
         }
         let (context, _) = cycle.plan.check_context(&input.context);
         Ok(Some(Self { work: Work::begin(cycle, context, input)? }))
+    }
+
+    /// Takes the edits of the turn that began.
+    pub(super) async fn take(&mut self, cycle: &mut Cycle<'_>, at: &Address, edited: &Edited) -> Result<(), Halt> {
+        self.work.take(cycle, at, edited).await
     }
 
     /// The results of the calls of this reply, when a program is among them; `None` when none is.

@@ -8,6 +8,7 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::{Json, json::Node};
 
 use super::Halt;
+use super::conversation::ranges as ranges_of;
 use super::cycle::Cycle;
 use super::ptc_lisp::Work;
 use crate::agent::Compaction;
@@ -79,15 +80,14 @@ pub(super) async fn trimmed(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked) 
     let Some(Compaction::Trim { turns, tokens: most, keep_turns, keep_first }) = cycle.plan.settings.compaction else {
         return cycle.ask(at, asked).await;
     };
-    let last = u32::try_from(cycle.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
-    let whole = vec![(0, last)];
+    let whole = cycle.conversation.whole();
     let before = tokens(cycle, &whole);
     let by_turns = cycle.totals.turns + 1 > turns;
     let by_tokens = most.is_some_and(|most| before >= most);
     if cycle.plan.agent.max_turns <= 1 || !(by_turns || by_tokens) {
         return cycle.ask(at, asked).await;
     }
-    let ranges = kept(cycle, last, keep_turns, keep_first);
+    let ranges = kept(cycle, keep_turns, keep_first);
     if ranges == whole {
         return cycle.ask(at, asked).await;
     }
@@ -109,14 +109,20 @@ pub(super) async fn trimmed(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked) 
 
 /// The system text, the first user message, and the last turns: each starts with a message of the assistant and ends with what
 /// came back; the first kept message after the gap is one of the user.
-fn kept(cycle: &Cycle<'_>, last: u32, keep_turns: u32, keep_first: bool) -> Vec<(u32, u32)> {
-    let is_user = |place: u32| cycle.messages.get(place as usize).is_some_and(|message| message.role == Role::User);
-    let mut from = last.saturating_sub(keep_turns.saturating_mul(2).saturating_sub(1));
+fn kept(cycle: &Cycle<'_>, keep_turns: u32, keep_first: bool) -> Vec<(u32, u32)> {
+    let order = cycle.conversation.order();
+    let message = |place: usize| order.get(place).and_then(|number| cycle.messages.get(*number as usize));
+    let is_user = |place: usize| message(place).is_some_and(|message| message.role == Role::User);
+    let last = order.len().saturating_sub(1);
+    let mut from = last.saturating_sub((keep_turns as usize).saturating_mul(2).saturating_sub(1));
     while from < last && !is_user(from) {
         from += 1;
     }
-    let first = u32::from(keep_first);
-    if from <= first + 1 { vec![(0, last)] } else { vec![(0, first), (from, last)] }
+    let first = usize::from(keep_first);
+    if from <= first + 1 {
+        return cycle.conversation.whole();
+    }
+    ranges_of(order[..=first].iter().chain(&order[from..]).copied())
 }
 
 /// Asks with the system text and one user message that stands for everything said so far.
@@ -128,8 +134,7 @@ pub(super) async fn coalesced(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked
     if turns == 0 {
         return cycle.ask(at, asked).await;
     }
-    let last = u32::try_from(cycle.messages.len().saturating_sub(1)).unwrap_or(u32::MAX);
-    let whole = vec![(0, last)];
+    let whole = cycle.conversation.whole();
     let before = tokens(cycle, &whole);
     let digest = &work.digest;
     let shown = texts::Shown {
@@ -141,7 +146,8 @@ pub(super) async fn coalesced(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked
     };
     let parts = texts::coalesced(cycle.plan, &cycle.opening, &shown, super::ptc_lisp::standing(cycle));
     cycle.say(at, Role::User, crate::event::Source::Feedback, parts).await?;
-    let ranges = vec![(0, 0), (last + 1, last + 1)];
+    let order = cycle.conversation.order();
+    let ranges = ranges_of(order.first().into_iter().chain(order.last()).copied());
     let counts = vec![
         ("turns_compressed".to_owned(), u64::from(turns)),
         ("tool_calls_total".to_owned(), digest.calls.len() as u64),

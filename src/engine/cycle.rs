@@ -10,13 +10,13 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::{Json, Value};
 use tokio::time::Instant;
 
+use super::conversation::Conversation;
 use super::{Answered, Carry, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
-    Address, AgentRecord, Below, Envelope, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role,
-    RunEnd, RunStart, RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord,
-    elapsed_ms, hex_sha,
+    Address, Below, Envelope, ErrorRecord, Event, JsonText, Left, Message, MessagePart, Notice, Role, RunEnd, RunStart,
+    RunText, RunWait, Said, Source, StructuredBy, Tokens, Totals, TurnEnd, TurnStart, UsageRecord, elapsed_ms,
 };
 use crate::model::{self, Reply};
 use crate::port::SinkError;
@@ -121,6 +121,8 @@ pub(super) struct Cycle<'a> {
     /// When this turn began, and what this process had waited by then.
     began: (Instant, Duration),
     tree_turns: u32,
+    /// Which messages are sent.
+    pub(super) conversation: Conversation,
     /// Parts of the first user message.
     pub(super) opening: Vec<MessagePart>,
     /// Definitions and finished tasks as they are now.
@@ -152,15 +154,21 @@ impl<'a> Cycle<'a> {
             waited_ms: 0,
             began: (Instant::now(), Duration::ZERO),
             tree_turns: 0,
+            conversation: Conversation::default(),
             opening: Vec::new(),
             kept: Kept::default(),
         }
     }
 
     pub(super) async fn emit(&self, address: &Address, event: impl Into<Event>) -> Result<(), SinkError> {
+        self.tell(address, event).await.map(|_| ())
+    }
+
+    /// The same, with the event as it was taken.
+    async fn tell(&self, address: &Address, event: impl Into<Event>) -> Result<Envelope, SinkError> {
         let envelope = self.ports.events.emit(address.clone(), event.into()).await?;
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).apply(&envelope);
-        Ok(())
+        Ok(envelope)
     }
 
     /// Takes the Step of an agent below, which was called here.
@@ -219,10 +227,8 @@ impl<'a> Cycle<'a> {
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
         _ = self.tree.levels.set(self.plan.settings.max_depth);
-        let toml = self.plan.agent.to_toml();
-        let agent = AgentRecord { name: self.plan.agent.name.clone(), sha: hex_sha(toml.as_bytes()), toml };
         let start = RunStart {
-            agent,
+            agent: self.plan.agent.record(),
             mode: self.plan.agent.mode.name().to_owned(),
             model: self.ports.model.info(),
             limits: self.plan.agent.limits(),
@@ -233,6 +239,7 @@ impl<'a> Cycle<'a> {
             deadline: input.deadline_ms,
             continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
             journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
+            pipeline: input.pipeline.clone(),
         };
         self.emit(&self.run.clone(), start).await
     }
@@ -351,7 +358,7 @@ impl<'a> Cycle<'a> {
         own.saturating_add(below.map_or(0, |tokens| tokens.total()))
     }
 
-    /// Adds a message and tells it.
+    /// Adds a message and tells it. What was told counts: a lenient replay keeps the recorded message.
     pub(super) async fn say(
         &mut self,
         at: &Address,
@@ -360,9 +367,12 @@ impl<'a> Cycle<'a> {
         parts: Vec<MessagePart>,
     ) -> Result<(), SinkError> {
         let m = u32::try_from(self.messages.len()).unwrap_or(u32::MAX);
-        let message = Message { m, role, source, parts };
-        self.messages.push(prompt::outgoing(&message, &self.replies));
-        self.emit(at, message).await
+        let told = self.tell(at, Message { m, role, source, parts }).await?;
+        if let Event::Message(message) = &told.event {
+            self.messages.push(prompt::outgoing(message, &self.replies));
+            self.conversation.push(m);
+        }
+        Ok(())
     }
 
     /// Keeps a reply, so that an assistant message can point at it.

@@ -7,6 +7,7 @@ use ptc_core::value::Json;
 
 use super::answer::{self, Answer};
 use super::cycle::Cycle;
+use super::edit::next_turn;
 use super::{Answered, Halt, Input, begin, refs};
 use crate::event::{Address, Check, ErrorRecord, Extract, IssueRecord, Kept, MessagePart, Role, Source, hex_sha};
 use crate::model::{Finish, Reply};
@@ -19,7 +20,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
     loop {
         match turn(cycle, &at, &mut ref_retries).await? {
             Some(answer) => return Ok(answer),
-            None => at = cycle.begin_turn().await?,
+            None => at = next_turn(cycle, input, prompt::open).await?,
         }
     }
 }

@@ -12,6 +12,7 @@ use ptc_core::value::{Json, json};
 use super::answer::{self, joined};
 use super::call::canonical;
 use super::cycle::Cycle;
+use super::edit::next_turn;
 use super::json::{complete, issue_record, told, truncated, withheld};
 use super::text::made;
 use super::{Answered, Halt, Input, begin, compaction};
@@ -36,17 +37,16 @@ struct Course {
 /// The whole run.
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
-    let asked = texts::asked(cycle.plan);
     let mut course = Course { failures: 0, last: None, ref_retries: cycle.plan.settings.ref_retries };
     loop {
-        let reply = compaction::trimmed(cycle, &at, &asked).await?;
+        let reply = compaction::trimmed(cycle, &at, &texts::asked(cycle.plan)).await?;
         if let Some(record) = withheld(&reply) {
             cycle.end_turn(&at, reply.usage, Some(&record.reason)).await?;
             return Err(Halt::Fail(record));
         }
         match turn(cycle, &at, &reply, &mut course).await? {
             Some(answer) => return Ok(answer),
-            None => at = cycle.begin_turn().await?,
+            None => at = next_turn(cycle, input, texts::open).await?,
         }
     }
 }

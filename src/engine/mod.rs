@@ -10,7 +10,9 @@ mod call;
 mod child;
 mod combined;
 mod compaction;
+mod conversation;
 mod cycle;
+mod edit;
 mod json;
 mod json_loop;
 mod ports;
@@ -29,13 +31,14 @@ use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
-use crate::event::{Address, Check, ErrorRecord, IssueRecord, Role, Source};
+use crate::event::{Address, Check, ErrorRecord, IssueRecord, PipelineRecord};
 use crate::model::Message;
 use crate::port::SinkError;
 use crate::prompt::json::Opening;
 
 pub use ask::{PART_BYTES, PART_MS};
 pub use cycle::Tree;
+pub use edit::{EDITOR, Edited, Edits};
 pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 
@@ -60,6 +63,8 @@ pub struct Input {
     pub journal: Option<Map>,
     /// The run that this one continues, and what it left.
     pub continues: Option<(Address, Carry)>,
+    /// The pipeline whose first step this run is: only recorded.
+    pub pipeline: Option<PipelineRecord>,
 }
 
 impl Input {
@@ -80,6 +85,7 @@ impl Input {
             tree: Tree::default(),
             journal: None,
             continues: None,
+            pipeline: None,
         }
     }
 }
@@ -164,28 +170,35 @@ async fn by_mode(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Answered
 /// What opens a run in a mode.
 type Open = fn(&Plan, &Value, &[(String, String)]) -> Result<Opening, TemplateError>;
 
-/// Checks the context, starts the first turn and says the opening messages.
+/// Checks the context, starts the first turn and says the opening messages. A first turn that was edited opens with the edits.
 async fn begin(cycle: &mut cycle::Cycle<'_>, input: &Input, open: Open) -> Result<Address, Halt> {
     let context = inputs(cycle, input).await?;
-    let opening = open(cycle.plan, &context, &input.descriptions)
-        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
+    let mut said = opening(cycle.plan, &context, input, open)?;
     let at = cycle.begin_turn().await?;
-    for warning in &opening.warnings {
-        cycle.notice(&at, warning.clone()).await?;
+    if let Some(edited) = cycle.take_edits(&at).await? {
+        let context = checked_context(cycle, &at, &edited.context).await?;
+        said = opening(cycle.plan, &context, input, open)?;
     }
-    cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
-    cycle.say_history(&at, input).await?;
-    cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
+    cycle.open(&at, input, said).await?;
     Ok(at)
 }
 
+fn opening(plan: &Plan, context: &Value, input: &Input, open: Open) -> Result<Opening, Halt> {
+    open(plan, context, &input.descriptions).map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))
+}
+
 /// Checks the context against the parameters.
-async fn inputs(cycle: &mut cycle::Cycle<'_>, input: &Input) -> Result<Value, Halt> {
-    let (context, findings) = cycle.plan.check_context(&input.context);
+async fn inputs(cycle: &cycle::Cycle<'_>, input: &Input) -> Result<Value, Halt> {
+    checked_context(cycle, &cycle.run, &input.context).await
+}
+
+/// The same for any context, told at this address.
+async fn checked_context(cycle: &cycle::Cycle<'_>, at: &Address, context: &Json) -> Result<Value, Halt> {
+    let (context, findings) = cycle.plan.check_context(context);
     let ok = !findings.iter().any(Diagnostic::is_error);
     if !findings.is_empty() {
         let issues = findings.iter().map(finding).collect();
-        cycle.emit(&cycle.run.clone(), Check { layer: "args".to_owned(), ok, issues }).await?;
+        cycle.emit(at, Check { layer: "args".to_owned(), ok, issues }).await?;
     }
     if ok {
         return Ok(context);

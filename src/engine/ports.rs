@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 use ptc_core::text::nearest;
 use tokio_util::sync::CancellationToken;
 
+use super::edit::{Edits, Unedited};
 use crate::event::Address;
 use crate::model::{ErrorClass, Model, ModelError};
 use crate::port::{Clock, Human, Question, Sink, Stop};
@@ -74,6 +75,8 @@ pub struct Ports<'a> {
     pub person: &'a dyn Human,
     /// Tells the time, once per turn.
     pub clock: &'a dyn Clock,
+    /// Knows what was edited where a session was forked.
+    pub edits: &'a dyn Edits,
     /// Takes events.
     pub events: &'a dyn Sink,
     /// Ends the run from outside.
@@ -81,8 +84,8 @@ pub struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    /// A model, live tools, no other models, and nobody to be asked.
+    /// A model, live tools, no other models, no edits, and nobody to be asked.
     pub fn new(model: &'a dyn Model, clock: &'a dyn Clock, events: &'a dyn Sink, stop: Stop) -> Self {
-        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, clock, events, stop }
+        Self { model, models: &NO_MODELS, tools: &LiveTools, person: &Nobody, edits: &Unedited, clock, events, stop }
     }
 }

@@ -17,6 +17,7 @@ use super::{Answered, Halt, Input, inputs, refs};
 use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
 use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
 use crate::model::Reply;
+use crate::prompt::json::Opening;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
 use turn::Found;
@@ -27,23 +28,28 @@ pub(super) use work::Work;
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let context = inputs(cycle, input).await?;
     let mut work = Work::begin(cycle, context, input)?;
-    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
-    let opening = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
-        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
+    let mut said = opening(cycle, &work, input)?;
     let mut at = begin(cycle).await?;
-    for warning in &opening.warnings {
-        cycle.notice(&at, warning.clone()).await?;
+    if work.take_edits(cycle, &at).await? {
+        said = opening(cycle, &work, input)?;
     }
-    cycle.say(&at, Role::System, Source::Prompt, opening.system).await?;
-    cycle.say_history(&at, input).await?;
-    cycle.opening.clone_from(&opening.user);
-    cycle.say(&at, Role::User, Source::Prompt, opening.user).await?;
+    cycle.open(&at, input, said).await?;
     loop {
         match one_turn(cycle, &mut work, &at).await? {
             Some(answer) => return Ok(answer),
             None => at = begin(cycle).await?,
         }
+        if work.take_edits(cycle, &at).await? {
+            cycle.open_anew(&at, opening(cycle, &work, input)?).await?;
+        }
     }
+}
+
+/// What the run opens with as things stand.
+fn opening(cycle: &Cycle<'_>, work: &Work, input: &Input) -> Result<Opening, Halt> {
+    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
+    prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
+        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))
 }
 
 /// The next turn. Used-up turns were dealt with when the last one ended.

@@ -7,6 +7,7 @@ use ptc_core::value::{Json, Value, json};
 
 use super::combined::Combined;
 use super::cycle::Cycle;
+use super::edit::next_turn;
 use super::json::{complete, json_verdict, settle, truncated, withheld};
 use super::{Answered, Halt, Input, begin};
 use crate::agent::Variant;
@@ -24,10 +25,12 @@ const PREVIEW_ITEMS: usize = 20;
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let mut at = begin(cycle, input, texts::open).await?;
     let mut combined = Combined::begin(cycle, input)?;
-    let asked = texts::asked(cycle.plan);
     let mut ref_retries = cycle.plan.settings.ref_retries;
     loop {
-        let reply = cycle.ask(&at, &asked).await?;
+        if let (Some(combined), Some(edited)) = (combined.as_mut(), cycle.ports.edits.turn(&at)) {
+            combined.take(cycle, &at, edited).await?;
+        }
+        let reply = cycle.ask(&at, &texts::asked(cycle.plan)).await?;
         if let Some(record) = withheld(&reply) {
             cycle.end_turn(&at, reply.usage, Some(&record.reason)).await?;
             return Err(Halt::Fail(record));
@@ -41,7 +44,7 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
         };
         match answered {
             Some(answer) => return Ok(answer),
-            None => at = cycle.begin_turn().await?,
+            None => at = next_turn(cycle, input, texts::open).await?,
         }
     }
 }

@@ -2,12 +2,14 @@
 
 mod answer;
 mod call;
+mod edit;
 mod reply;
 mod request;
 mod run;
 
 pub use answer::*;
 pub use call::*;
+pub use edit::*;
 pub use reply::*;
 pub use request::*;
 pub use run::*;

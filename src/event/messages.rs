@@ -85,13 +85,22 @@ impl MessageLog {
 
     /// The messages of these inclusive ranges.
     pub(crate) fn expand(&self, ranges: &[(u32, u32)]) -> Vec<SentMessage> {
-        self.messages.iter().filter(|message| message.is_in(ranges)).cloned().collect()
+        in_order(&self.messages, ranges).cloned().collect()
     }
 
     /// The messages that were sent at a turn.
     pub(crate) fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
         self.requests.get(turn).map(|ranges| self.expand(ranges))
     }
+}
+
+/// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt says the opening anew and sends it before
+/// what was said earlier.
+pub(crate) fn in_order<'m>(
+    messages: &'m [SentMessage],
+    ranges: &'m [(u32, u32)],
+) -> impl Iterator<Item = &'m SentMessage> {
+    ranges.iter().flat_map(move |range| messages.iter().filter(move |message| message.is_in(&[*range])))
 }
 
 impl Message {

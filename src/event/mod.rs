@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 pub use address::Address;
 pub use kinds::*;
-pub(crate) use messages::MessageLog;
+pub(crate) use messages::{MessageLog, in_order};
 pub use messages::{RunText, Said, SentMessage};
 pub use raw::JsonText;
 
@@ -109,6 +109,7 @@ events! {
     MemoryChange "memory" Derived "what a program defined";
     CompactionDone "compaction" Derived "a request leaves out a part of the history";
     PlanState "plan" Derived "the checklist after a turn";
+    Edit "edit" Input "something was changed at the point of a fork";
     Interrupt "interrupt" Input "the run was stopped from outside";
     TurnEnd "turn.end" Derived "a turn ended, with running totals";
     RunEnd "run.end" Derived "the run returned or failed";

@@ -10,9 +10,6 @@ use tokio::time::{Instant, sleep_until};
 
 use super::tape::millis;
 
-/// Requests to one provider at the same time, unless the configuration says otherwise.
-pub const CONCURRENT_REQUESTS: usize = 8;
-
 /// The gate all models of a provider share.
 #[derive(Debug)]
 pub struct Gate {
@@ -30,8 +27,9 @@ pub struct Leave {
 
 impl Gate {
     /// A gate for this many requests at once (at least one).
-    pub fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { permits: Arc::new(Semaphore::new(limit.max(1))), resume: Mutex::new(None) })
+    pub fn new(limit: u32) -> Arc<Self> {
+        let places = usize::try_from(limit.max(1)).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
+        Arc::new(Self { permits: Arc::new(Semaphore::new(places)), resume: Mutex::new(None) })
     }
 
     /// Waits for a place and for the end of a pause.

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 pub use closure::{ClosureModel, script};
 pub use endpoint::{Endpoint, FIRST_BYTE_MS, SILENCE_MS, StructuredOutput, Timeouts};
 pub use error::{ErrorClass, ModelError};
-pub use gate::{CONCURRENT_REQUESTS, Gate};
+pub use gate::Gate;
 pub use http::CONNECT_MS;
 pub use human::{CALL, HumanModel};
 pub use openai::OpenAi;

@@ -112,6 +112,10 @@ impl Round<'_> {
                 Ok(outcome) => outcome,
                 Err(cancelled) => Err(cancelled.into()),
             };
+            // Everybody's pause begins before this place is free: nobody slips through between the two.
+            if let Err(failure) = &outcome {
+                self.pause_all(failure, failures + 1);
+            }
             drop(leave);
             outlet.wire(tape).await;
             let failure = match outcome {
@@ -119,6 +123,7 @@ impl Round<'_> {
                 Err(failure) => failure,
             };
             let conceded = adapter.concede(&failure);
+            let wait_ms = self.wait_ms(&failure, failures + 1);
             let Failure { error, retry_after_ms, .. } = failure;
             let error = ModelError { attempt, requests: attempt, ..self.scrub.error(error) };
             if let Some(change) = conceded {
@@ -136,14 +141,7 @@ impl Round<'_> {
             if let Some(asked) = retry_after_ms.filter(|asked| *asked > RETRY_AFTER_MAX_MS) {
                 return Err(too_long(error, asked));
             }
-            // The address keeps parallel branches of one run from coming back at the same time.
-            let seed =
-                self.request.address.as_str().bytes().fold(self.request.seed, |seed, byte| mix(seed ^ u64::from(byte)));
-            let wait_ms = retry_after_ms.unwrap_or_else(|| self.policy.delay_ms(failures, seed));
             let wait = Duration::from_millis(wait_ms);
-            if error.class == ErrorClass::RateLimit {
-                self.gate.pause_until(Instant::now() + wait);
-            }
             outlet.discarded(&error, queued_ms).await;
             outlet.waiting(&error, wait_ms, retry_after_ms).await;
             outlet.unless_cancelled(sleep(wait)).await.map_err(|cancelled| ModelError {
@@ -151,6 +149,23 @@ impl Round<'_> {
                 requests: attempt,
                 ..cancelled
             })?;
+        }
+    }
+
+    /// The wait in ms after this failure, which is the n-th: what the server asks for, else what the policy says.
+    fn wait_ms(&self, failure: &Failure, failures: u32) -> u64 {
+        // The address keeps parallel branches of one run from coming back at the same time.
+        let address = self.request.address.as_str().bytes();
+        let seed = address.fold(self.request.seed, |seed, byte| mix(seed ^ u64::from(byte)));
+        failure.retry_after_ms.unwrap_or_else(|| self.policy.delay_ms(failures, seed))
+    }
+
+    /// After a 429 nobody asks this provider for as long as this run would wait, also when this run gives up. A wait that is
+    /// refused as too long holds nobody.
+    fn pause_all(&self, failure: &Failure, failures: u32) {
+        let wait_ms = self.wait_ms(failure, failures);
+        if failure.error.class == ErrorClass::RateLimit && wait_ms <= RETRY_AFTER_MAX_MS {
+            self.gate.pause_until(Instant::now() + Duration::from_millis(wait_ms));
         }
     }
 }

@@ -1,65 +1,20 @@
 //! The comparer: a sink that holds every derived event against the recorded one at the same address.
+//!
+//! In: events as they come out now. Out: what differs. By a lenient rule the recorded event stands as the one that was told, so that the
+//! engine goes on with the recorded messages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-use super::difference::first_difference;
+use super::difference::{Difference, differences};
+use super::layer::{Layer, Policy, Rules};
 use super::{Outcome, Recording};
-use crate::event::{Address, Class, Envelope, Event, Source};
+use crate::event::{Address, Class, Envelope, Event, ReplyStatus};
 use crate::port::{Sink, SinkError};
 
-/// Which part of the engine a difference belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Layer {
-    /// The text of a message built from the agent.
-    Prompt,
-    /// Which messages, schema and options a request holds.
-    Request,
-    /// What was found in a reply.
-    Extraction,
-    /// The check of inputs or answers.
-    Check,
-    /// What went back to the model.
-    Feedback,
-    /// The end of a turn or run.
-    Step,
-}
-
-impl Layer {
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::Request => "request",
-            Self::Extraction => "extraction",
-            Self::Check => "check",
-            Self::Feedback => "feedback",
-            Self::Step => "step",
-        }
-    }
-
-    fn of(event: &Event) -> Self {
-        match event {
-            // The reply quoted as a message goes back together with the feedback.
-            Event::Message(message) if message.source != Source::Prompt => Self::Feedback,
-            Event::Message(_) => Self::Prompt,
-            Event::RequestMade(_) => Self::Request,
-            Event::Extract(_) => Self::Extraction,
-            Event::Check(_) => Self::Check,
-            _ => Self::Step,
-        }
-    }
-}
-
-impl std::fmt::Display for Layer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The first derived event that came out differently.
+/// A derived event that came out differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
     /// Where.
@@ -69,90 +24,190 @@ pub struct Divergence {
     /// Kind of the event.
     pub kind: String,
     /// Where inside the event's data, and both sides there.
-    pub difference: String,
+    pub difference: Difference,
+}
+
+impl Divergence {
+    /// Where it is, in one line: `r0/t1 (turn 1, layer check, event check)`.
+    pub fn place(&self) -> String {
+        let turn = self.address.turn_number().map(|number| format!("turn {number}, ")).unwrap_or_default();
+        format!("{} ({turn}layer {}, event {})", self.address, self.layer, self.kind)
+    }
 }
 
 impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let turn = self.address.turn_number().map(|number| format!("turn {number}, ")).unwrap_or_default();
-        write!(
-            f,
-            "first difference at {} ({turn}layer {}, event {}):\n{}",
-            self.address, self.layer, self.kind, self.difference
-        )
+        write!(f, "{}:\n{}", self.place(), self.difference)
     }
 }
 
 struct State {
-    recorded: HashMap<Address, std::collections::VecDeque<Event>>,
-    outcome: Outcome,
-    compared: usize,
+    recorded: HashMap<Address, VecDeque<Event>>,
+    /// What ended a replay before its run did.
+    ended: Option<Outcome>,
+    found: Found,
     seq: u64,
+}
+
+/// What a comparison found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Derived events compared.
+    pub(super) compared: usize,
+    /// The differences, in the order in which they came up.
+    pub(super) differences: Vec<Divergence>,
+    /// Events whose differences were left out by a rule.
+    pub(super) ignored: usize,
+    /// Replies and results that were wanted now and are not recorded.
+    pub(super) missing: Vec<Address>,
 }
 
 /// Compares one run.
 pub(super) struct Comparer<'a> {
     state: Mutex<State>,
     is_complete: bool,
+    rules: &'a Rules,
     watch: Option<&'a dyn Sink>,
     recording: &'a Recording,
 }
 
+/// What follows from one event.
+enum Verdict {
+    /// It is as recorded, or nobody cares.
+    Same,
+    /// It differs; the recorded one counts.
+    Adopted,
+    /// The replay ends here.
+    End(Outcome),
+}
+
 impl<'a> Comparer<'a> {
-    pub(super) fn new(recording: &'a Recording, run: &Address, watch: Option<&'a dyn Sink>) -> Self {
+    pub(super) fn new(
+        recording: &'a Recording,
+        run: &Address,
+        rules: &'a Rules,
+        watch: Option<&'a dyn Sink>,
+    ) -> Self {
         let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
-        let state = State { recorded, outcome: Outcome::Identical, compared: 0, seq: 0 };
-        Self { state: Mutex::new(state), is_complete: recording.is_complete(run), watch, recording }
+        let state = State { recorded, ended: None, found: Found::default(), seq: 0 };
+        Self { state: Mutex::new(state), is_complete: recording.is_complete(run), rules, watch, recording }
     }
 
     fn take(&self, address: &Address, event: &Event) -> Result<Envelope, SinkError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = event.clone();
         if event.class() == Class::Derived {
-            let recorded = state.recorded.get_mut(address).and_then(std::collections::VecDeque::pop_front);
-            state.compared += usize::from(recorded.is_some());
-            if let Some(outcome) = self.judge(address, recorded.as_ref(), event) {
-                state.outcome = outcome;
-                return Err(SinkError::Diverged);
+            let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, event));
+            state.found.compared += usize::from(recorded.is_some());
+            match self.judge(address, recorded.as_ref(), event, &mut state.found) {
+                Verdict::Same => {}
+                Verdict::Adopted => told = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(told),
+                Verdict::End(outcome) => {
+                    state.ended = Some(outcome);
+                    return Err(SinkError::Diverged);
+                }
             }
+        } else if self.is_missing(address, event) {
+            state.found.missing.push(address.clone());
         }
         state.seq += 1;
         let at_ms = self.recording.at(address).last().map_or(0, |last| last.at_ms);
-        Ok(Envelope { seq: state.seq, at_ms, address: address.clone(), event: event.clone() })
+        Ok(Envelope { seq: state.seq, at_ms, address: address.clone(), event: told })
     }
 
-    fn judge(&self, address: &Address, recorded: Option<&Event>, now: &Event) -> Option<Outcome> {
-        match recorded {
-            Some(recorded) if recorded == now => None,
-            None if !self.is_complete => Some(Outcome::Unfinished { at: address.clone() }),
-            recorded => Some(Outcome::Diverged(Box::new(Divergence {
-                address: address.clone(),
-                layer: Layer::of(recorded.filter(|recorded| recorded.kind() != now.kind()).unwrap_or(now)),
-                kind: now.kind().to_owned(),
-                difference: first_difference(recorded, Some(now)),
-            }))),
+    /// The recorded event that this one is held against.
+    fn counterpart(&self, left: &mut VecDeque<Event>, now: &Event) -> Option<Event> {
+        let same = |event: &Event| event.kind() == now.kind() && Layer::of(event) == Layer::of(now);
+        if self.rules.policy == Policy::Lenient {
+            return left.iter().position(same).and_then(|place| left.remove(place));
+        }
+        if left.front().is_some_and(same) {
+            return left.pop_front();
+        }
+        if self.rules.leaves_out_all(Layer::of(now)) {
+            return None;
+        }
+        while left.front().is_some_and(|event| !same(event) && self.rules.leaves_out_all(Layer::of(event))) {
+            left.pop_front();
+        }
+        left.pop_front()
+    }
+
+    /// Is it an answer that the recording does not have?
+    fn is_missing(&self, address: &Address, event: &Event) -> bool {
+        let holds = |kind: &str| self.recording.at(address).iter().any(|known| known.event.kind() == kind);
+        match event {
+            Event::ReplyEnd(end) => end.status == ReplyStatus::Error && !holds(event.kind()),
+            Event::ToolEnd(_) => !holds(event.kind()),
+            _ => false,
         }
     }
 
-    /// How the run came out, and how many events were compared.
-    pub(super) fn finish(self) -> (Outcome, usize) {
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if state.outcome != Outcome::Identical {
-            return (state.outcome, state.compared);
+    fn judge(&self, address: &Address, recorded: Option<&Event>, now: &Event, found: &mut Found) -> Verdict {
+        if recorded == Some(now) {
+            return Verdict::Same;
         }
-        let mut left: Vec<_> = state.recorded.into_iter().filter(|(_, events)| !events.is_empty()).collect();
-        left.sort_by(|a, b| a.0.cmp(&b.0));
-        let outcome = match left.first().and_then(|(address, events)| Some((address, events.front()?))) {
-            // Which calls parallel branches still made when one began to wait is chance.
-            Some((address, _)) if !self.is_complete => Outcome::Unfinished { at: address.clone() },
-            Some((address, event)) => Outcome::Diverged(Box::new(Divergence {
-                address: address.clone(),
-                layer: Layer::of(event),
-                kind: event.kind().to_owned(),
-                difference: first_difference(Some(event), None),
-            })),
-            None => Outcome::Identical,
+        if recorded.is_none() && !self.is_complete {
+            return Verdict::End(Outcome::Unfinished { at: address.clone() });
+        }
+        match (self.divergence(address, recorded, Some(now)), self.rules.policy) {
+            (None, _) => {
+                found.ignored += 1;
+                Verdict::Adopted
+            }
+            (Some(divergence), Policy::Strict) => {
+                found.differences.push(divergence.clone());
+                Verdict::End(Outcome::Diverged(Box::new(divergence)))
+            }
+            (Some(divergence), Policy::Lenient) => {
+                found.differences.push(divergence);
+                Verdict::Adopted
+            }
+        }
+    }
+
+    /// What differs; `None` when the rules leave all of it out.
+    fn divergence(&self, address: &Address, recorded: Option<&Event>, now: Option<&Event>) -> Option<Divergence> {
+        let other = recorded.filter(|old| now.is_none_or(|now| old.kind() != now.kind()));
+        let event = other.or(now)?;
+        let layer = Layer::of(event);
+        let difference = differences(recorded, now, &|path| !self.rules.leaves_out(layer, path))?;
+        let is_alone = recorded.is_none() || now.is_none();
+        if is_alone && self.rules.leaves_out_all(layer) {
+            return None;
+        }
+        let kind = now.unwrap_or(event).kind().to_owned();
+        Some(Divergence { address: address.clone(), layer, kind, difference })
+    }
+
+    /// How the run came out, and what was found.
+    pub(super) fn finish(self) -> (Outcome, Found) {
+        let (over, recorded) = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            (state.ended.take(), std::mem::take(&mut state.recorded))
         };
-        (outcome, state.compared)
+        let mut left: Vec<(Address, Event)> = recorded
+            .into_iter()
+            .flat_map(|(at, events)| events.into_iter().map(move |event| (at.clone(), event)))
+            .collect();
+        left.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut unmade = Vec::new();
+        if over.is_none() && self.is_complete {
+            unmade = left.iter().filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
+        }
+        let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if self.rules.policy == Policy::Strict {
+            unmade.truncate(1);
+        }
+        state.found.differences.extend(unmade);
+        let outcome = match (over, state.found.differences.first(), left.first()) {
+            (Some(outcome), ..) if state.found.differences.is_empty() => outcome,
+            (_, Some(first), _) => Outcome::Diverged(Box::new(first.clone())),
+            // Which calls parallel branches still made when one began to wait is chance.
+            (_, None, Some((address, _))) if !self.is_complete => Outcome::Unfinished { at: address.clone() },
+            (_, None, _) => Outcome::Identical,
+        };
+        (outcome, state.found)
     }
 }
 
@@ -161,7 +216,7 @@ impl Sink for Comparer<'_> {
         Box::pin(async move {
             let envelope = self.take(&address, &event)?;
             if let Some(watch) = self.watch {
-                watch.emit(address, event).await?;
+                watch.emit(address, envelope.event.clone()).await?;
             }
             Ok(envelope)
         })

@@ -6,6 +6,8 @@
 mod compare;
 mod demo;
 mod difference;
+mod edits;
+mod layer;
 mod ports;
 mod recorded;
 mod recording;
@@ -17,12 +19,15 @@ use std::sync::Arc;
 use ptc_core::value::Value;
 
 use crate::agent::{Agent, Diagnostic, Plan, Step};
-use crate::engine::{self, Carry, Input, Ports};
+use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
-use crate::port::{Sink, Stop};
+use crate::port::Sink;
 
-pub use compare::{Divergence, Layer};
+pub use compare::Divergence;
 pub use demo::Demo;
+pub use difference::{Change, Difference};
+pub use edits::RecordedEdits;
+pub use layer::{Ignored, Layer, Policy, Rules};
 pub use recorded::Recorded;
 pub use recording::Recording;
 pub use resume::{Answers, Appending, Resumed};
@@ -47,10 +52,16 @@ pub enum Outcome {
 /// The report of a replay.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// How it came out.
+    /// How it came out: by lenient rules the first difference, if there is one.
     pub outcome: Outcome,
     /// Derived events compared.
     pub compared: usize,
+    /// Everything that differs, in the order in which it came up; by strict rules at most one.
+    pub differences: Vec<Divergence>,
+    /// Events whose differences were left out by a rule.
+    pub ignored: usize,
+    /// Replies and results that were wanted now and are not recorded.
+    pub missing: Vec<Address>,
     /// The Step of each run that was replayed.
     pub steps: Vec<Step>,
 }
@@ -72,7 +83,7 @@ impl std::error::Error for ReplayError {}
 
 /// Replays every root run of a recording and stops at the first difference. Events also go to `watch`, numbered anew.
 pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Result<Report, ReplayError> {
-    replay_carrying(recording, watch).await.map(|(report, _)| report)
+    replay_by(&Rules::strict(), recording, watch).await.map(|(report, _)| report)
 }
 
 /// The same, with what each root run left for one that continues it.
@@ -80,36 +91,44 @@ pub async fn replay_carrying(
     recording: &Arc<Recording>,
     watch: Option<&dyn Sink>,
 ) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
-    let mut report = Report { outcome: Outcome::Identical, compared: 0, steps: Vec::new() };
+    replay_by(&Rules::strict(), recording, watch).await
+}
+
+/// Replays every root run of a recording by these rules.
+pub async fn replay_by(
+    rules: &Rules,
+    recording: &Arc<Recording>,
+    watch: Option<&dyn Sink>,
+) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
+    let mut report = Report {
+        outcome: Outcome::Identical,
+        compared: 0,
+        differences: Vec::new(),
+        ignored: 0,
+        missing: Vec::new(),
+        steps: Vec::new(),
+    };
     let mut carries: HashMap<Address, Carry> = HashMap::new();
+    let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;
         let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;
-        let stop = Stop::default();
         let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
-        let comparer = Comparer::new(recording, &run, watch);
-        let continues = start.continues.as_deref().map(|earlier| {
-            let earlier = Address::from(earlier);
-            let carry = carries.get(&earlier).cloned().unwrap_or_default();
-            (earlier, carry)
-        });
-        let input = Input { continues, ..input_of(&run, start) };
-        let doors = Ports {
-            model: &ports,
-            models: &ports,
-            tools: &ports,
-            person: &ports,
-            clock: &ports,
-            events: &comparer,
-            stop,
-        };
+        let comparer = Comparer::new(recording, &run, rules, watch);
+        let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
+        let doors = ports.doors(&edits, &comparer);
         let (step, carry) = engine::run_carrying(&plan, input, &doors).await;
         carries.insert(run.clone(), carry);
-        let (outcome, compared) = comparer.finish();
-        report.compared += compared;
+        let (outcome, found) = comparer.finish();
+        report.compared += found.compared;
+        report.differences.extend(found.differences);
+        report.ignored += found.ignored;
+        report.missing.extend(found.missing);
         report.steps.push(step);
-        if outcome != Outcome::Identical {
+        if report.outcome == Outcome::Identical {
             report.outcome = outcome;
+        }
+        if rules.policy == Policy::Strict && report.outcome != Outcome::Identical {
             break;
         }
     }
@@ -117,6 +136,13 @@ pub async fn replay_carrying(
         report.outcome = Outcome::Unfinished { at: Address::run(0) };
     }
     Ok((report, carries))
+}
+
+/// What a run that continues an earlier one gets.
+pub(crate) fn carried(start: &RunStart, carries: &HashMap<Address, Carry>) -> Option<(Address, Carry)> {
+    let earlier = Address::from(start.continues.as_deref()?);
+    let carry = carries.get(&earlier).cloned().unwrap_or_default();
+    Some((earlier, carry))
 }
 
 /// What a recorded run worked on, without what an earlier run left it.
@@ -129,6 +155,7 @@ pub fn input_of(run: &Address, start: &RunStart) -> Input {
             Value::Map(map) => Some((*map).clone()),
             _ => None,
         }),
+        pipeline: start.pipeline.clone(),
         ..Input::at(run.clone(), start.context.json())
     }
 }
@@ -137,7 +164,8 @@ fn cannot(run: &Address, why: &str) -> ReplayError {
     ReplayError { message: format!("run {run} cannot be replayed: {why}") }
 }
 
-fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
+/// The checked agent of a recorded run.
+pub(crate) fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
     let start = recording.run_start(run).ok_or_else(|| cannot(run, "its run.start is missing"))?;
     let agent =
         Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| cannot(run, &error.to_string()))?;

@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Recording;
-use crate::engine::Models;
+use crate::engine::{Edits, Models, Ports};
 use crate::event::{
     Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Human, Question, Stop};
+use crate::port::{Clock, Human, Question, Sink, Stop};
 use crate::tool::{Failure, Invocation, Tools};
 
 /// Answers for one run.
@@ -27,6 +27,12 @@ pub(super) struct RecordedPorts {
 impl RecordedPorts {
     pub(super) fn new(recording: Arc<Recording>, run: Address) -> Self {
         Self { recording, run }
+    }
+
+    /// All of them, with these edits and this sink, and nothing that stops the run but the recording.
+    pub(super) fn doors<'a>(&'a self, edits: &'a dyn Edits, events: &'a dyn Sink) -> Ports<'a> {
+        let stop = Stop::default();
+        Ports { model: self, models: self, tools: self, person: self, clock: self, edits, events, stop }
     }
 
     pub(super) fn run(&self) -> &Address {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
     SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
@@ -99,7 +99,7 @@ impl Recording {
     /// Number of recorded turns of a run.
     pub fn turns(&self, run: &Address) -> u32 {
         let mut last = 0;
-        while !self.at(&run.turn(last + 1)).is_empty() {
+        while self.turn_start(&run.turn(last + 1)).is_some() {
             last += 1;
         }
         last
@@ -132,6 +132,17 @@ impl Recording {
             Event::AnswerGiven(answer) => Some(answer),
             _ => None,
         })
+    }
+
+    /// The edits, by the turn or call that meets them.
+    pub fn edits(&self) -> HashMap<Address, Vec<Edit>> {
+        let mut found: HashMap<Address, Vec<Edit>> = HashMap::new();
+        for envelope in self.events.values().flatten() {
+            if let Event::Edit(edit) = &envelope.event {
+                found.entry(envelope.address.clone()).or_default().push(edit.clone());
+            }
+        }
+        found
     }
 
     /// The end of this turn's program, when it was ended from outside.

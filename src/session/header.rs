@@ -25,6 +25,18 @@ pub struct Header {
     /// The session whose events this one starts with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+    /// The comparison that the session is a trial of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
+}
+
+/// Which trial a session is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Id of the matrix.
+    pub id: String,
+    /// Its cell, in words.
+    pub cell: String,
 }
 
 /// Where a session comes from.
@@ -49,6 +61,7 @@ impl Header {
             created_ms,
             program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),
             parent: None,
+            group: None,
         }
     }
 

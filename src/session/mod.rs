@@ -2,6 +2,7 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+pub mod diff;
 mod header;
 pub mod index;
 mod journal;
@@ -12,7 +13,7 @@ mod record;
 mod recover;
 mod skeleton;
 
-pub use header::{Header, Parent, SessionId};
+pub use header::{Group, Header, Parent, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};

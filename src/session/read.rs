@@ -270,12 +270,13 @@ impl Session {
     pub fn places_of_request(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
         let run = self.skeleton.run(&turn.run_part())?;
         let of_turn = self.skeleton.turn(turn)?.events.clone();
-        let (request, ranges) = of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
-            match made.event {
-                Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
-                _ => None,
-            }
-        })?;
+        let (request, ranges) =
+            of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
+                match made.event {
+                    Event::RequestMade(request) if made.address == *turn => Some((place, request.messages)),
+                    _ => None,
+                }
+            })?;
         let sent = run.messages.iter().enumerate().filter(|(m, _)| {
             u32::try_from(*m).is_ok_and(|m| ranges.iter().any(|(first, last)| (*first..=*last).contains(&m)))
         });

@@ -227,6 +227,18 @@ impl Tool {
         matches!(self.kind, Kind::Closure(_))
     }
 
+    /// How long a call may take, in ms; `None` for persons and agents below, which the budgets of the run bound.
+    pub fn most_ms(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Agent(_) | Kind::Itself | Kind::Llm(_) => None,
+            Kind::Builtin(Builtin::AskUser | Builtin::LlmQuery) => None,
+            Kind::Table(_)
+            | Kind::Snippet(_)
+            | Kind::Closure(_)
+            | Kind::Builtin(Builtin::Grep | Builtin::GrepLines) => Some(self.timeout_ms),
+        }
+    }
+
     /// The name of its kind.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {

@@ -16,6 +16,8 @@ pub enum Context {
     Lines,
     /// In the four editors.
     Editor,
+    /// In the steps of an open pipeline.
+    Steps,
     /// In the transcript.
     Transcript,
     /// In the list of sessions.
@@ -42,12 +44,13 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 17] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
         (Self::Lines, "Editors and answers"),
         (Self::Text, "Wherever text is typed"),
+        (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
@@ -65,7 +68,8 @@ impl Context {
     pub fn takes_text(self) -> bool {
         !matches!(
             self,
-            Self::Transcript
+            Self::Steps
+                | Self::Transcript
                 | Self::Sessions
                 | Self::Viewer
                 | Self::Reading
@@ -77,8 +81,9 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 12] = [
+        let groups: [&[Self]; 13] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
+            &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
@@ -275,6 +280,11 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ListDown, "filter.down", "down", "To the session below.", &["down"], C::Filter, 0),
     row(A::OpenSession, "filter.open", "open", "Opens the session to read.", &["enter"], C::Filter, 2),
     row(A::Replay, "viewer.replay", "replay", "Runs the opened session again from its recording, and compares.", &["r"], C::Viewer, 3),
+
+    row(A::ReadUp, "steps.up", "up", "One line up.", &["up", "k"], C::Steps, 0),
+    row(A::ReadDown, "steps.down", "scroll", "One line down.", &["down", "j"], C::Steps, 11),
+    row(A::ReadPageUp, "steps.page_up", "page up", "One page up.", &["pageup"], C::Steps, 0),
+    row(A::ReadPageDown, "steps.page_down", "page", "One page down.", &["pagedown", "space"], C::Steps, 0),
 
     row(A::ReadUp, "read.up", "up", "One line up.", &["up", "k"], C::Reading, 0),
     row(A::ReadDown, "read.down", "scroll", "One line down.", &["down", "j"], C::Reading, 1),

@@ -23,6 +23,40 @@ pub struct Opening {
     pub texts: DraftTexts,
     /// Its file; `None` when it is bundled or new, so that saving asks for a path.
     pub file: Option<AgentFile>,
+    /// The pipeline that is open; the texts are then those of its first step.
+    pub pipeline: Option<OpenPipeline>,
+}
+
+/// A pipeline that is open to be read and run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpenPipeline {
+    /// Its name.
+    pub name: String,
+    /// Its steps in order.
+    pub steps: Vec<PipelineStep>,
+    /// Why it cannot run.
+    pub errors: Vec<String>,
+}
+
+/// A step of an open pipeline.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PipelineStep {
+    /// The agent's name.
+    pub name: String,
+    /// Mode.
+    pub mode: String,
+    /// The model as it will be used.
+    pub model: String,
+    /// Signature, as written.
+    pub signature: String,
+    /// The task, as written.
+    pub prompt: String,
+    /// Names of its tools.
+    pub tools: Vec<String>,
+    /// What it takes of the answer before.
+    pub takes: Vec<String>,
+    /// What it leaves of it.
+    pub leaves: Vec<String>,
 }
 
 /// A file and the state it had when it was read.
@@ -297,6 +331,9 @@ pub trait Backend: Send + Sync {
 
     /// Starts a run in the background and returns at once, or says why it is refused.
     fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
+
+    /// Starts the pipeline that is open, or says why it is refused.
+    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
 
     /// The saved sessions, newest first, forks behind their origin.
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord>;

@@ -2,13 +2,15 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::backend::{Overwrite, SaveError, SessionKey};
+use super::backend::{Overwrite, Run, SaveError, SessionKey};
 use super::drive::{Done, Driver};
 use super::message::{Effect, Msg, Slot};
 use super::model::{Model, Tone};
 use super::stage::Stage;
 use super::update;
+use crate::agent::Diagnostic;
 use crate::event::ErrorRecord;
 
 /// Does what `update` asked for.
@@ -24,19 +26,8 @@ pub(super) async fn perform(
             let (findings, preview) = (backend.diagnose(&texts), backend.preview(&texts));
             Done::Msg(Msg::Checked(version, findings, Box::new(preview)))
         }),
-        Effect::Start(texts) => {
-            let handle = tokio::runtime::Handle::current();
-            work(driver, move || {
-                let _inside = handle.enter();
-                match backend.start(&texts) {
-                    Ok(run) => {
-                        let session = run.session();
-                        Done::Run(Slot::Workbench, run, Msg::Started(Ok(session)))
-                    }
-                    Err(findings) => Done::Msg(Msg::Started(Err(findings))),
-                }
-            });
-        }
+        Effect::Start(texts) => start(driver, move || backend.start(&texts)),
+        Effect::StartPipeline => start(driver, move || backend.start_pipeline()),
         Effect::Replay(key) => {
             let handle = tokio::runtime::Handle::current();
             work(driver, move || {
@@ -91,6 +82,24 @@ pub(super) async fn perform(
     }
     Ok(())
 }
+
+/// Starts the workbench's run on a blocking thread.
+fn start(driver: &mut Driver, begin: impl FnOnce() -> Started + Send + 'static) {
+    let handle = tokio::runtime::Handle::current();
+    work(driver, move || {
+        let _inside = handle.enter();
+        match begin() {
+            Ok(run) => {
+                let session = run.session();
+                Done::Run(Slot::Workbench, run, Msg::Started(Ok(session)))
+            }
+            Err(findings) => Done::Msg(Msg::Started(Err(findings))),
+        }
+    });
+}
+
+/// A run, or why it is refused.
+type Started = Result<Arc<dyn Run>, Vec<Diagnostic>>;
 
 fn save(
     backend: &dyn super::backend::Backend,

@@ -68,6 +68,8 @@ pub enum Effect {
     Check(u64, DraftTexts),
     /// Start a run; answers [`Msg::Started`].
     Start(DraftTexts),
+    /// Start the open pipeline; answers [`Msg::Started`].
+    StartPipeline,
     /// Stop a run.
     Cancel(Slot),
     /// Answer a question of the workbench's run.

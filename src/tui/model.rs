@@ -4,7 +4,8 @@ use ratatui::layout::Rect;
 
 use super::actions::Context;
 use super::backend::{
-    AgentFile, Ended, OpenSession, Opening, Preview, Question, Recovery, SessionKey, SessionStatus, SessionSummary,
+    AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey, SessionStatus,
+    SessionSummary,
 };
 use super::colours::Language;
 use super::draft::Draft;
@@ -69,6 +70,8 @@ pub enum Screen {
 pub enum Pane {
     /// The editor of this place.
     Editor(Place),
+    /// The steps of the open pipeline.
+    Steps,
     /// The transcript.
     Run,
 }
@@ -93,6 +96,8 @@ pub struct Workbench {
     pub checked: Option<u64>,
     /// The agent's file.
     pub file: Option<AgentFile>,
+    /// The pipeline that is open in the place of the editors, and its first visible row.
+    pub pipeline: Option<(OpenPipeline, usize)>,
     /// The texts as they were loaded or saved.
     pub saved: DraftTexts,
     /// When unsaved texts are to be kept, Unix time in ms.
@@ -297,6 +302,7 @@ impl Model {
     pub fn new(opening: Opening, size: (u16, u16), now_ms: i64) -> Self {
         let editor = |text: &str| Editor { draft: Draft::new(text), ..Editor::default() };
         let texts = &opening.texts;
+        let focus = if opening.pipeline.is_some() { Pane::Steps } else { Pane::Editor(Place::Prompt) };
         let editors = [&texts.prompt, &texts.signature, &texts.context, &texts.options].map(|text| editor(text));
         Self {
             now_ms,
@@ -307,12 +313,13 @@ impl Model {
             screen: Screen::Workbench,
             workbench: Workbench {
                 editors,
-                focus: Pane::Editor(Place::Prompt),
+                focus,
                 last_editor: Place::Prompt,
                 diagnostics: Vec::new(),
                 preview: Preview::default(),
                 checked: None,
                 file: opening.file,
+                pipeline: opening.pipeline.map(|pipeline| (pipeline, 0)),
                 saved: opening.texts,
                 keep_at_ms: None,
                 run: None,
@@ -351,6 +358,11 @@ impl Workbench {
     pub fn unsaved(&self) -> bool {
         let saved = [&self.saved.prompt, &self.saved.signature, &self.saved.context, &self.saved.options];
         self.editors.iter().zip(saved).any(|(editor, saved)| editor.draft.text() != saved)
+    }
+
+    /// Where one comes back to from the run: the steps of a pipeline, or the editor that had the focus last.
+    pub fn home(&self) -> Pane {
+        if self.pipeline.is_some() { Pane::Steps } else { Pane::Editor(self.last_editor) }
     }
 
     /// Grows with every change of any text.

@@ -1,4 +1,7 @@
-//! The desk: where questions to a person wait until an interface takes and answers them.
+//! The desk: where questions to a person wait until an interface takes and answers them; and answers that were given beforehand.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -46,5 +49,26 @@ impl Human for Desk {
                 () = cancel.cancelled() => None,
             }
         })
+    }
+}
+
+/// A person who has given answers beforehand: they are taken in order, then the person is asked.
+pub(super) struct Prepared {
+    answers: Lock<VecDeque<String>>,
+    person: Arc<dyn Human>,
+}
+
+impl Prepared {
+    pub(super) fn new(answers: VecDeque<String>, person: Arc<dyn Human>) -> Self {
+        Self { answers: Lock::new(answers), person }
+    }
+}
+
+impl Human for Prepared {
+    fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        match self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+            Some(answer) => Box::pin(async move { Some(answer) }),
+            None => self.person.ask(question, cancel),
+        }
     }
 }

@@ -3,17 +3,21 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::model::{CONCURRENT_REQUESTS, Gate};
+use ptc_core::limits::CONCURRENT_REQUESTS;
+
+use crate::config::Config;
+use crate::model::Gate;
 
 /// Gates by provider. Clones are the same gates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gates(Arc<Mutex<HashMap<String, Arc<Gate>>>>);
 
 impl Gates {
-    /// The gate of a provider.
-    pub(super) fn of(&self, provider: &str) -> Arc<Gate> {
+    /// The gate of a provider, as wide as this configuration says when it is first asked for.
+    pub(super) fn of(&self, provider: &str, config: &Config) -> Arc<Gate> {
         let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(gates.entry(provider.to_owned()).or_insert_with(|| Gate::new(CONCURRENT_REQUESTS)))
+        let width = || config.provider(provider).map_or(CONCURRENT_REQUESTS.usual(), |found| found.concurrent_requests);
+        Arc::clone(gates.entry(provider.to_owned()).or_insert_with(|| Gate::new(width())))
     }
 }
 
@@ -24,7 +28,8 @@ mod tests {
     #[test]
     fn one_provider_has_one_gate() {
         let gates = Gates::default();
-        assert!(Arc::ptr_eq(&gates.of("a"), &gates.clone().of("a")));
-        assert!(!Arc::ptr_eq(&gates.of("a"), &gates.of("b")));
+        let config = Config::from_toml("", "config.toml", &|_| None).unwrap();
+        assert!(Arc::ptr_eq(&gates.of("a", &config), &gates.clone().of("a", &config)));
+        assert!(!Arc::ptr_eq(&gates.of("a", &config), &gates.of("b", &config)));
     }
 }

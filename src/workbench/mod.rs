@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
@@ -11,6 +12,7 @@ pub mod format;
 mod gates;
 mod keys;
 mod marks;
+pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
@@ -21,6 +23,7 @@ mod run;
 mod saving;
 mod search;
 mod sessions;
+mod stages;
 pub mod wording;
 
 use crate::config::{Config, Folders};

@@ -69,7 +69,7 @@ impl Workbench {
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
-                let gate = self.gates.of(&model.provider);
+                let gate = self.gates.of(&model.provider, &self.config);
                 let adapter = http(*model)?.gate(gate);
                 adapter.check_key().map_err(unusable_model)?;
                 Arc::new(adapter)

@@ -9,13 +9,12 @@ use ptc_core::value::Json;
 
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::run::{refuse_closures, with_options};
+use super::stages::{Stage, follow};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step};
 use crate::config::document::{self, Entry, FileError, Problems};
 use crate::engine::{self, Input, Ports};
-use crate::event::Address;
-use crate::model::Model;
+use crate::event::PipelineRecord;
 use crate::port::{Human, Stop, SystemClock};
 
 /// Agents in a row.
@@ -112,20 +111,20 @@ pub struct PipelineSpec {
 impl Workbench {
     /// Starts a pipeline on the current runtime. The Step is that of the last agent that ran.
     pub fn start_pipeline(&self, spec: PipelineSpec) -> Result<Running, StartError> {
-        let mut stages: Vec<(Plan, Arc<dyn Model>)> = Vec::new();
+        let (said, person) = (spec.model.as_deref(), spec.person);
         let plans = spec.pipeline.plans().map_err(StartError::Agent)?;
-        for plan in plans {
-            let choice = self.choose(&self.model_name(spec.model.as_deref(), &plan.agent))?;
-            let agent = with_options(plan.agent.clone(), &choice);
-            let warnings = plan.warnings.clone();
-            let plan = Plan { warnings, ..Plan::new(&agent).map_err(StartError::Agent)? };
-            stages.push((plan, self.build_model(choice, Arc::clone(&spec.person))?));
+        let stages: Result<Vec<Stage>, StartError> =
+            plans.into_iter().map(|plan| self.stage(plan, said, &person)).collect();
+        let mut stages = stages?;
+        if stages.is_empty() {
+            let none = Diagnostic::error(Place::Options, Reason::InvalidAgent, "the pipeline has no steps");
+            return Err(StartError::Agent(vec![none.key("steps")]));
         }
-        let first = stages.first().map(|(plan, _)| plan.agent.context.clone()).unwrap_or_default();
-        let context = spec.context.unwrap_or_else(|| first.into());
-        for (plan, _) in &stages {
-            self.refuse_keys(&plan.agent, &context)?;
-            refuse_closures(plan)?;
+        let later = stages.split_off(1);
+        let first = stages.remove(0);
+        let context = spec.context.unwrap_or_else(|| first.plan.agent.context.clone().into());
+        for stage in [&first].into_iter().chain(&later) {
+            self.refuse_keys(&stage.plan.agent, &context)?;
         }
         let recorder = spec.save.then(|| self.new_session()).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
@@ -133,36 +132,19 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let (feed, stop) = (Feed::default(), Stop::default());
-        let models = LiveModels::of(self, Arc::clone(&spec.person));
-        let warnings = stages.iter().flat_map(|(plan, _)| plan.warnings.clone()).collect();
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
+        let record = PipelineRecord { name: spec.pipeline.name, then: later.iter().map(Stage::record).collect() };
         let (task_feed, task_stop, task_session) = (feed.clone(), stop.clone(), session.clone());
-        let person = spec.person;
         let task = tokio::spawn(async move {
             let tee = Tee::new(recorder, task_feed);
-            let mut context = context;
-            let mut last = Step::default();
-            for (place, (plan, model)) in stages.iter().enumerate() {
-                if place > 0 {
-                    match Context::chained(&last, &plan.signature) {
-                        Ok(next) => context = next,
-                        Err(record) => {
-                            let fail = if last.fail.is_some() { last.fail.clone() } else { Some(record) };
-                            return Step { fail, answer: None, session: task_session, ..last };
-                        }
-                    }
-                }
-                let ports = Ports {
-                    models: &models,
-                    person: &*person,
-                    ..Ports::new(&**model, &SystemClock, &tee, task_stop.clone())
-                };
-                let input = Input {
-                    descriptions: context.descriptions.clone(),
-                    ..Input::at(Address::run(place), context.json.clone())
-                };
-                last = engine::run(plan, input, &ports).await;
-            }
-            Step { session: task_session, ..last }
+            let live = Ports::new(&*first.model, &SystemClock, &tee, task_stop);
+            let ports = Ports { models: &models, person: &*person, ..live };
+            let descriptions = context.descriptions;
+            let input = Input { descriptions, pipeline: Some(record), ..Input::new(context.json) };
+            let step = engine::run(&first.plan, input, &ports).await;
+            let step = follow(step, &later, 1, &ports).await;
+            Step { session: task_session, ..step }
         });
         Ok(Running { session, path, saving, feed, stop, warnings, task })
     }

@@ -1,5 +1,6 @@
-//! Going on: with a run that waits for a person or broke off (same file), and with a finished one by a new message (new file).
+//! Going on: with a run or a pipeline that waits for a person or broke off (same file), and with a finished one by a new message (new file).
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,24 +9,27 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::below::LiveModels;
+use super::desk::Prepared;
 use super::feed::{Feed, Tee};
 use super::run::chance;
+use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
-fn unusable(message: impl Into<String>) -> StartError {
-    StartError::Model { reason: Reason::SessionUnreadable, message: message.into() }
+pub(super) fn unusable(message: impl ToString) -> StartError {
+    StartError::Model { reason: Reason::SessionUnreadable, message: message.to_string() }
 }
 
 impl Workbench {
-    /// Goes on with the last run of a session that waits or broke off. The session's own file gets the new events.
+    /// Goes on with the last run of a session that waits or broke off, then with the steps of its pipeline that are to follow. The
+    /// session's own file gets the new events.
     pub fn resume(
         &self,
         session: &Session,
@@ -35,50 +39,64 @@ impl Workbench {
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
         let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
-        if recording.is_complete(&run) {
+        let later = later_steps(&recording, &run);
+        // What broke off between two steps goes on with the next one.
+        let ended = step_of(session, &run);
+        if let Some(ended) = &ended
+            && (ended.fail.is_some() || later.is_empty())
+        {
             return Err(unusable(format!("{run} has ended; `continue` goes on with a new message")));
         }
         let start = recording.run_start(&run).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let agent =
-            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(unusable)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
-        let live: Arc<dyn Model> = match agent.program() {
-            Some(program) if model.is_none() => Arc::new(Pinned::new(program)),
+        let live = match agent.program() {
+            Some(program) if model.is_none() => Arc::new(Pinned::new(program)) as Arc<dyn Model>,
             _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
         };
+        let later = self.later_stages(later, model, &person)?;
+        // Answers in order serve the later steps too.
+        let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
+        let asked = Arc::clone(&person);
+        let person = Prepared::new(in_order, person);
+        let edits = RecordedEdits::of(&recording).map_err(unusable)?;
         let recorder = Recorder::append(session, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let (feed, stop) = (Feed::default(), Stop::default());
-        let models = LiveModels::of(self, Arc::clone(&person));
+        let models = LiveModels::of(self, asked);
         let saving = self.saving(&recorder);
         let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
         let tee = Tee::over(Box::new(appending), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
-        let continues = start.continues.clone();
+        let next = recording.runs().len();
         let task = tokio::spawn(async move {
-            let live = Ports {
+            let ports = Ports {
                 model: &*live,
                 models: &models,
                 tools: &LiveTools,
-                person: &*person,
+                person: &person,
+                edits: &edits,
                 clock: &SystemClock,
                 events: &tee,
                 stop: task_stop.clone(),
             };
-            let earlier = match continues {
-                Some(earlier) => carry_of(&recording, &Address::from(earlier.as_str()))
-                    .await
-                    .map(|carry| (Address::from(earlier.as_str()), carry)),
-                None => None,
+            let step = match ended {
+                Some(step) => step,
+                None => {
+                    let earlier = match start.continues.as_deref().map(Address::from) {
+                        Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
+                        None => None,
+                    };
+                    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
+                    let input = Input { continues: earlier, ..input_of(&run, &start) };
+                    let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
+                    if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
+                }
             };
-            let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers);
-            let input = Input { continues: earlier, ..input_of(&run, &start) };
-            let ports = resumed.ports(&tee, task_stop);
-            let step = engine::run(&plan, input, &ports).await;
-            let step = if step.waits_for.is_some() { step } else { folded(&file, &recording, step) };
+            let step = follow(step, &later, next, &ports).await;
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
@@ -160,13 +178,18 @@ async fn carry_of(recording: &Arc<Recording>, run: &Address) -> Option<engine::C
     }
 }
 
-/// The Step of the last run in the file. Branches may have begun before what is not begun again now: the file knows more than the
-/// engine that went on.
-fn folded(file: &Path, recording: &Recording, step: Step) -> Step {
-    let (Ok(session), Some(run)) = (Session::open(file), recording.runs().pop()) else { return step };
+/// The Step of the run that was gone on with, as its file tells it. Branches may have begun before what is not begun again now: the
+/// file knows more than the engine that went on.
+fn folded(file: &Path, run: &Address, step: Step) -> Step {
+    let Ok(session) = Session::open(file) else { return step };
+    step_of(&session, run).unwrap_or(step)
+}
+
+/// The Step of a root run in a file; `None` for one that has not ended.
+fn step_of(session: &Session, run: &Address) -> Option<Step> {
     let mut fold = StepFold::default();
-    session.events().filter(|envelope| envelope.address.root() == run).for_each(|envelope| fold.apply(&envelope));
-    if fold.is_complete() { fold.step() } else { step }
+    session.events().filter(|envelope| envelope.address.root() == *run).for_each(|envelope| fold.apply(&envelope));
+    fold.is_complete().then(|| fold.step())
 }
 
 /// Are the answers to questions that are open?

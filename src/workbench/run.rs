@@ -17,7 +17,7 @@ use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
-use crate::session::{Header, Recorder, RecorderError, SessionId};
+use crate::session::{Group, Header, Recorder, RecorderError, SessionId};
 use crate::tool::Kind;
 
 /// What is to be run.
@@ -94,6 +94,11 @@ impl Workbench {
 
     /// Starts a run on the current runtime.
     pub fn start(&self, spec: RunSpec) -> Result<Running, StartError> {
+        self.start_in(spec, None, Stop::default())
+    }
+
+    /// Starts a run that belongs to a group and ends with this stop.
+    pub(super) fn start_in(&self, spec: RunSpec, group: Option<Group>, stop: Stop) -> Result<Running, StartError> {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
         let choice = self.choose(&name)?;
         let agent = spec.agent.for_mode(spec.agent.mode).map_err(StartError::Agent)?;
@@ -104,16 +109,13 @@ impl Workbench {
         refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
-        let model: Arc<dyn Model> = match agent.program() {
-            Some(program) if spec.model.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(choice, spec.person)?,
-        };
-        let recorder = spec.save.then(|| self.new_session()).transpose()?;
+        let model = self.model_for(&agent, spec.model.as_deref(), choice, spec.person)?;
+        let recorder = spec.save.then(|| self.new_session_in(group)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
-        let (feed, stop) = (Feed::default(), Stop::default());
+        let feed = Feed::default();
         let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
         tracing::info!(agent = agent.name, model = name, session, "run started");
@@ -133,10 +135,29 @@ impl Workbench {
 }
 
 impl Workbench {
+    /// The model of an agent: its pinned program, unless the user names another model.
+    pub(super) fn model_for(
+        &self,
+        agent: &Agent,
+        said: Option<&str>,
+        choice: ModelChoice,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        match agent.program() {
+            Some(program) if said.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(choice, person),
+        }
+    }
+
     /// A new session file and its id.
     pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
+        self.new_session_in(None)
+    }
+
+    /// The same as part of a group.
+    fn new_session_in(&self, group: Option<Group>) -> Result<(Recorder, SessionId), StartError> {
         let now = SystemClock.now();
-        let header = Header::new(SessionId::new(now, chance()), now);
+        let header = Header { group, ..Header::new(SessionId::new(now, chance()), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }

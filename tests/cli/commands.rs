@@ -165,6 +165,21 @@ fn everything_works_without_a_home() {
 }
 
 #[test]
+fn the_prompt_of_a_pipeline_is_that_of_its_first_step_and_tells_what_follows() {
+    let program = Program::new();
+    let sent = program.run(["prompt", "quote", "--set", "message=Two lamps, please."]);
+    sent.exits(0)
+        .tells("then: add_prices · ptc_lisp · (customer :string, items [")
+        .tells("then: write_reply · json · ");
+    assert_eq!(sent.json()["request"]["agent"], "read_request");
+    assert!(sent.stdout.contains("Two lamps, please."));
+    program.file("p.toml", "[[steps]]\nprompt = 'a'\nmode = 'json'\nsignature = '() -> {a :int}'\n[[steps]]\nprompt = '{{b}}'\nmode = 'json'\nsignature = '(b :int) -> :int'\n");
+    program.run(["prompt", "p.toml"]).exits(2).tells("b");
+    program.run(["prompt", "quote", "--mode", "json"]).exits(2).tells("its steps have modes of their own");
+    program.run(["tools", "quote"]).exits(2).tells("quote is a pipeline, not an agent");
+}
+
+#[test]
 fn tools_lists_who_may_call_each_and_what_providers_get() {
     let program = Program::new();
     let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nllm_query = true\n[tools.look-up]\nkind = 'table'\nsignature = '(id :int) -> \
@@ -180,6 +195,9 @@ fn tools_lists_who_may_call_each_and_what_providers_get() {
     assert_eq!(listed[0]["provider"]["name"], "look_up");
     assert_eq!((&listed[0]["programs"], &listed[0]["native"]), (&true.into(), &false.into()));
     assert_eq!(listed[1]["name"], "llm-query");
+    // A question to a model has no time of its own: the budgets of the run bound it.
+    assert_eq!((&listed[0]["timeout_ms"], &listed[1]["timeout_ms"]), (&30_000.into(), &serde_json::Value::Null));
+    assert_eq!(said.matches(" ms at most").count(), 1, "{said}");
     program.file("none.toml", "prompt = 'go'\nsignature = ':int'\n");
     assert!(program.run(["tools", "none.toml"]).exits(0).stderr.contains("has no tools"));
     program.file("bad.toml", "mode = 'ptc_lisp'\nprompt = 'go'\n[tools.x]\nkind = 'tabel'\n");

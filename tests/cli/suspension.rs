@@ -100,3 +100,93 @@ fn only_one_program_goes_on_with_a_session() {
     drop(held);
     program.run(["resume", "last", "--answer", "blue"]).exits(4);
 }
+
+/// Three steps, two of them with a question; programs stand in the place of models.
+const PIPELINE: &str = r#"
+name = "paint"
+[[steps]]
+name = "choose"
+mode = "ptc_lisp"
+prompt = "go"
+max_turns = 1
+program = '(return {:colour (tool/ask_user {:question "Which colour?"})})'
+signature = "() -> {colour :string}"
+[steps.tools.ask_user]
+kind = "builtin"
+[[steps]]
+name = "measure"
+mode = "ptc_lisp"
+prompt = "paint it {{colour}}"
+max_turns = 1
+program = '(return {:wall (str data/colour ", " (tool/ask_user {:question "How large?"}))})'
+signature = "(colour :string) -> {wall :string}"
+[steps.tools.ask_user]
+kind = "builtin"
+[[steps]]
+name = "tell"
+mode = "ptc_lisp"
+prompt = "tell of {{wall}}"
+max_turns = 1
+program = "(return {:text (upper-case data/wall)})"
+signature = "(wall :string) -> {text :string}"
+"#;
+
+#[test]
+fn a_pipeline_goes_on_with_the_step_that_waited_and_then_with_the_later_ones() {
+    let program = Program::new();
+    program.file("paint.toml", PIPELINE);
+    program.run(["run", "paint.toml"]).exits(4).tells("answer with: ptc-workbench resume");
+    // The file of the pipeline is not needed any more.
+    std::fs::remove_file(program.dir().join("paint.toml")).unwrap();
+    program.run(["resume", "last", "--answer", "blue"]).exits(4).tells("measure · ptc_lisp");
+    let done = program.run(["resume", "last", "--answer", "large", "--json"]);
+    assert_eq!(done.exits(0).json()["return"], serde_json::json!({"text": "BLUE, LARGE"}));
+    program.run(["replay", "last", "--check"]).exits(0);
+    program.run(["resume", "last"]).exits(2).tells("has ended");
+    // A conversation about its answer is no step of it.
+    program.run(["continue", "last", "again", "--model", "sample"]).exits(0);
+    assert_eq!(program.session_files().len(), 2);
+}
+
+#[test]
+fn a_pipeline_that_was_killed_anywhere_goes_on_also_between_two_steps() {
+    let program = Program::new();
+    program.file("paint.toml", PIPELINE);
+    program.run(["run", "paint.toml"]).exits(4);
+    program.run(["resume", "last", "--answer", "blue", "--answer", "large"]).exits(0);
+    let path = program.session_file();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let after = |text: &str| ends.iter().copied().find(|end| whole[..*end].contains(text)).unwrap();
+    for cut in [
+        after("\"r\":\"r0\",\"k\":\"run.end\""),
+        after("\"r\":\"r1\",\"k\":\"run.start\""),
+        after("\"k\":\"answer\",\"d\":{\"by\":\"person\",\"value\":\"large\""),
+        after("\"r\":\"r1\",\"k\":\"run.end\""),
+        after("\"r\":\"r2/t1\",\"k\":\"request\"") + 9,
+    ] {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let done = program.run(["resume", "last"]);
+        if done.code == Some(4) {
+            program.run(["resume", "last", "--answer", "large"]).exits(0);
+        }
+        assert_eq!(program.session().damage, []);
+        program.run(["replay", "last", "--check"]).exits(0);
+        let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();
+        assert!(shown.contains("BLUE, LARGE"), "cut at {cut}: {shown}");
+    }
+}
+
+#[test]
+fn the_session_says_why_a_pipeline_ended_between_two_steps() {
+    let program = Program::new();
+    // What the first step returns may lack what the second one needs: an optional field is no error before the run.
+    let loose = PIPELINE.replace("(return {:colour (tool/ask_user {:question \"Which colour?\"})})", "(return {})");
+    program.file("paint.toml", loose.replace("() -> {colour :string}", "() -> :map"));
+    let done = program.run(["run", "paint.toml", "--json"]);
+    assert_eq!(done.exits(1).json()["fail"]["reason"], "chain_error");
+    done.tells("the pipeline ends here: the earlier step `choose` returned no fields; missing: `colour`");
+    let shown = program.run(["sessions", "show", "last"]).exits(0).stdout.clone();
+    assert!(shown.contains("the pipeline ends here"), "{shown}");
+    program.run(["resume", "last"]).exits(1).tells("missing: `colour`");
+}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptc_core::limits::MODEL_ATTEMPTS;
+use ptc_core::limits::{CONCURRENT_REQUESTS, MODEL_ATTEMPTS};
 use ptc_core::reasons::Reason;
 use ptc_workbench::config::{Config, ConfigError, Folders, HttpModel, KeySource, ModelChoice, options_over};
 use ptc_workbench::event::{Options, StructuredBy};
@@ -79,6 +79,18 @@ fn a_file_adds_to_the_built_in_tables() {
     let openai = http(&config, "gpt");
     assert_eq!(openai.base_url, "https://api.openai.com/v1");
     assert_eq!(openai.key, Some(KeySource::File(PathBuf::from("/home/ann/keys/openai"))));
+}
+
+#[test]
+fn a_provider_says_how_many_requests_it_takes_at_a_time() {
+    let width = |toml: &str| config(toml).provider("openai").map(|provider| provider.concurrent_requests);
+    assert_eq!(width(""), Some(CONCURRENT_REQUESTS.usual()));
+    assert_eq!(width("[providers.openai]\nconcurrent_requests = 2"), Some(2));
+    let refused = format!(
+        "config.toml:2:23: `providers.openai.concurrent_requests` must be between {} and {} requests, found 0",
+        CONCURRENT_REQUESTS.min, CONCURRENT_REQUESTS.max
+    );
+    assert_eq!(error("[providers.openai]\nconcurrent_requests = 0"), refused);
 }
 
 #[test]

@@ -99,8 +99,14 @@ fn an_altered_recording_is_found_at_its_turn_and_layer() {
     insta::assert_snapshot!(said, @r#"
     first difference at r0/t1 (turn 1, layer feedback, event message):
       at        parts.0.text
-      recorded  "Your answer was not usable.\n\nError:\n- sentiment: expected fi"…
-      now       "Your answer could not be used.\n\nError:\n- sentiment: expected"…
+      --- recorded
+      +++ now
+      @@ -1,4 +1,4 @@
+      -Your answer was not usable.
+      +Your answer could not be used.
+       
+       Error:
+       - sentiment: expected field, got nil
     "#);
 }
 

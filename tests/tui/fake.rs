@@ -81,7 +81,7 @@ pub(crate) struct Fake {
 
 impl Backend for Fake {
     fn opening(&self) -> Opening {
-        Opening { texts: sentiment(), file: None }
+        Opening { texts: sentiment(), ..Opening::default() }
     }
 
     fn diagnose(&self, _: &DraftTexts) -> Vec<Diagnostic> {
@@ -100,6 +100,11 @@ impl Backend for Fake {
     fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         Ok(self.fatal.clone().unwrap_or_else(|| self.run.clone()))
+    }
+
+    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+        self.starts.fetch_add(1, Ordering::SeqCst);
+        Ok(self.run.clone())
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {

@@ -27,7 +27,7 @@ pub(crate) fn sentiment() -> DraftTexts {
 
 /// A model at this size that was just started and whose texts were checked.
 pub(crate) fn fresh(size: (u16, u16)) -> Model {
-    let opening = Opening { texts: sentiment(), file: None };
+    let opening = Opening { texts: sentiment(), ..Opening::default() };
     let mut model = Model::new(opening, size, NOW_MS);
     checked(&mut model, Vec::new());
     model

@@ -7,12 +7,13 @@ use ptc_core::lisp::{Input as Program, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Bounds, Keyword, Map, Value};
 
-use super::{checked, is_worth_keeping, plan_state};
+use super::{checked, is_worth_keeping, plan_state, too_large};
 use crate::agent::{Compaction, Completion, MemoryStrategy, Plan};
 use crate::engine::compaction::{self, Digest};
 use crate::engine::cycle::Cycle;
+use crate::engine::edit::Edited;
 use crate::engine::program::World;
-use crate::engine::{Answered, Halt, Input};
+use crate::engine::{Answered, Halt, Input, checked_context};
 use crate::event::{Address, ErrorRecord};
 use crate::model::Reply;
 use crate::prompt::Asked;
@@ -59,6 +60,30 @@ impl Work {
             ref_retries: cycle.plan.settings.ref_retries,
             digest: Digest::showing(cycle.plan.settings.format.feedback_chars),
         })
+    }
+
+    /// Takes the edits of the turn that begins: context and definitions are the edited ones from now on. Was there one?
+    pub(in crate::engine) async fn take_edits(&mut self, cycle: &mut Cycle<'_>, at: &Address) -> Result<bool, Halt> {
+        let Some(edited) = cycle.take_edits(at).await? else { return Ok(false) };
+        self.take(cycle, at, edited).await.map(|()| true)
+    }
+
+    /// Takes these edits.
+    pub(in crate::engine) async fn take(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        at: &Address,
+        edited: &Edited,
+    ) -> Result<(), Halt> {
+        self.context = checked_context(cycle, at, &edited.context).await?;
+        let memory = defined(cycle.plan, self.memory.clone(), &edited.memory)
+            .map_err(|message| Halt::fail(Reason::InvalidAgent, format!("the edit of memory: {message}")))?;
+        if cycle.tell_memory(at, &self.memory, &memory).await? {
+            return Err(Halt::Fail(too_large(cycle.plan)));
+        }
+        self.memory = memory;
+        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone() };
+        Ok(())
     }
 
     /// Asks the model, with a shortened history where the agent says so.
@@ -183,12 +208,17 @@ impl Work {
 
 /// `[memory]` of the agent file: expressions that are evaluated in order, each sees those before it.
 pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
+    defined(plan, Memory::new(), &plan.settings.memory).map_err(|message| format!("[memory] cannot be evaluated: {message}"))
+}
+
+/// These definitions over what is known.
+fn defined(plan: &Plan, memory: Memory, definitions: &[(String, String)]) -> Result<Memory, String> {
     let mut source = String::new();
-    for (name, expression) in &plan.settings.memory {
+    for (name, expression) in definitions {
         _ = writeln!(source, "(def {name} {expression})");
     }
     if source.is_empty() {
-        return Ok(Memory::new());
+        return Ok(memory);
     }
     let limits = Limits::default();
     let stop = std::sync::atomic::AtomicBool::new(false);
@@ -199,11 +229,8 @@ pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
         now_ms: 0,
         stop: &stop,
     };
-    let outcome = crate::program::run(&Program::new(&source, &limits), &setting);
-    match outcome.result {
-        Ok(_) => Ok(outcome.memory),
-        Err(error) => Err(format!("[memory] cannot be evaluated: {}", error.message())),
-    }
+    let outcome = crate::program::run(&Program { memory: &memory, ..Program::new(&source, &limits) }, &setting);
+    outcome.result.map(|_| outcome.memory).map_err(|error| error.message())
 }
 
 /// A copy whose text has at most so many bytes: the first items of a list, the first entries of a map, the start of a string.

@@ -36,13 +36,34 @@ pub struct RunStart {
     /// The journal it starts with: results of finished tasks by id.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub journal: Option<JsonText>,
+    /// The pipeline whose first step this run is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<PipelineRecord>,
+}
+
+/// The pipeline that a run begins: what follows it, so that whoever goes on with the session knows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PipelineRecord {
+    /// Its name.
+    pub name: String,
+    /// The steps behind the first, in order.
+    pub then: Vec<LaterStep>,
+}
+
+/// A step of a pipeline behind the first.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LaterStep {
+    /// Its agent.
+    pub agent: AgentRecord,
+    /// The model it was to have: what the developer wrote.
+    pub model: String,
 }
 
 fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
     *number == N::from(0)
 }
 
-/// The agent of a run.
+/// The agent of a run, or of one that is to follow.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AgentRecord {
     /// Its name.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use ptc_core::limits::CONCURRENT_REQUESTS;
 use ptc_core::value::Json;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -22,7 +23,7 @@ use self::calls::Respond;
 use self::chunk::{Assembly, Odd};
 use self::dialect::{Dialect, Used};
 use super::endpoint::{Endpoint, StructuredOutput, shown};
-use super::gate::{CONCURRENT_REQUESTS, Gate};
+use super::gate::Gate;
 use super::http::{Response, Target, post};
 use super::outlet::{Failure, Outlet, Speech};
 use super::retry::{Attempts, Round};
@@ -63,7 +64,7 @@ impl OpenAi {
             timeouts: endpoint.timeouts,
         };
         let dialect = Mutex::new(Dialect::first(endpoint.structured_output, url.host_str()));
-        Ok(Self { endpoint, url, headers, target, gate: Gate::new(CONCURRENT_REQUESTS), dialect })
+        Ok(Self { endpoint, url, headers, target, gate: Gate::new(CONCURRENT_REQUESTS.usual()), dialect })
     }
 
     /// Shares the gate with the provider's other models.

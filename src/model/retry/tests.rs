@@ -173,6 +173,52 @@ async fn a_concession_is_no_failure_and_does_not_wait() {
     assert_eq!((notices, seen.took), (2, Duration::ZERO));
 }
 
+/// Rounds on one gate that begin one after the other; what each waited in the gate, and when it was done.
+async fn together(rounds: u32, max_attempts: u32, scripts: [Script; 2]) -> Vec<(Option<u64>, u64)> {
+    // One place: the others already wait for it when a pause begins, and must not slip through.
+    let gate = Gate::new(1);
+    let start = Instant::now();
+    let tasks = (0..rounds).map(|number| {
+        let gate = Arc::clone(&gate);
+        let script = if number == 0 { scripts[0] } else { scripts[1] };
+        async move {
+            let (events, mut inbox) = mpsc::channel(64);
+            let call = Call { events, cancel: CancellationToken::new() };
+            let adapter = Scripted { script, made: AtomicU32::new(0), concessions: AtomicU32::new(0) };
+            let (scrub, policy) = (Scrub::new([]), RetryPolicy { max_attempts, ..RetryPolicy::default() });
+            let round = Round { request: &request(), call: &call, scrub: &scrub, gate: &gate, policy };
+            let reply = round.run(&adapter).await;
+            drop(call);
+            while inbox.recv().await.is_some() {}
+            (reply.ok().and_then(|reply| reply.queued_ms), u64::try_from(start.elapsed().as_millis()).unwrap())
+        }
+    });
+    futures::future::join_all(tasks).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_429_nobody_gets_through_the_gate_until_the_pause_is_over() {
+    let busy_once: Script =
+        |attempt| if attempt == 1 { Err(failure(ErrorClass::RateLimit, Some(5_000))) } else { Ok("ok".into()) };
+    let done = together(3, 3, [busy_once, |_| Ok("ok".into())]).await;
+    assert_eq!(done, [(Some(0), 5_000), (Some(5_000), 5_000), (Some(5_000), 5_000)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_gives_up_still_leaves_the_pause_to_the_others() {
+    let busy: Script = |_| Err(failure(ErrorClass::RateLimit, Some(60_000)));
+    let done = together(2, 1, [busy, |_| Ok("ok".into())]).await;
+    assert_eq!(done, [(None, 0), (Some(60_000), 60_000)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_failures_hold_only_their_own_run() {
+    let broken_once: Script =
+        |attempt| if attempt == 1 { Err(failure(ErrorClass::Server, Some(5_000))) } else { Ok("ok".into()) };
+    let done = together(2, 3, [broken_once, |_| Ok("ok".into())]).await;
+    assert_eq!(done, [(Some(0), 5_000), (Some(0), 0)]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancel_ends_the_wait() {
     let cancel = CancellationToken::new();

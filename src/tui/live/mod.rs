@@ -6,6 +6,7 @@
 mod files;
 mod run;
 mod sessions;
+mod steps;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -17,7 +18,7 @@ use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
 use crate::event::{ErrorRecord, Message, RunText};
-use crate::workbench::{Desk, RunSpec, StartError, Workbench};
+use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
 
 use super::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError, SentMessage, SessionKey,
@@ -29,6 +30,8 @@ use super::backend::{
 pub struct Live {
     workbench: Workbench,
     opening: Opening,
+    /// The pipeline that is open.
+    pipeline: Option<Pipeline>,
     /// Where this process keeps unsaved texts.
     drafts: Mutex<files::Drafts>,
     /// The texts of agent files as they were read or written last.
@@ -48,7 +51,16 @@ impl Live {
             std::fs::read_to_string(&place).ok().map(|text| (place, text))
         });
         let originals = Mutex::new(read.collect());
-        Self { workbench, opening: Opening { texts: DraftTexts::of(agent), file }, drafts, originals, home }
+        let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None };
+        Self { workbench, opening, pipeline: None, drafts, originals, home }
+    }
+
+    /// A backend that opens with this pipeline.
+    pub fn of_pipeline(workbench: Workbench, pipeline: Pipeline) -> Self {
+        let outline = steps::outline(&workbench, &pipeline);
+        let live = Self::new(workbench, pipeline.steps.first().unwrap_or(&Agent::default()), None);
+        let opening = Opening { pipeline: Some(outline), ..live.opening };
+        Self { opening, pipeline: Some(pipeline), ..live }
     }
 
     fn agent(texts: &DraftTexts) -> Result<Agent, Vec<Diagnostic>> {
@@ -104,6 +116,14 @@ impl Backend for Live {
         let spec =
             RunSpec { agent: Self::agent(texts)?, model: None, context: None, person: desk.clone(), save: true, seed };
         let running = self.workbench.start(spec).map_err(refusal)?;
+        Ok(Arc::new(run::LiveRun::new(running, desk)))
+    }
+
+    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+        let Some(pipeline) = self.pipeline.clone() else { return Err(Vec::new()) };
+        let desk = Arc::new(Desk::default());
+        let spec = PipelineSpec { pipeline, model: None, context: None, person: desk.clone(), save: true };
+        let running = self.workbench.start_pipeline(spec).map_err(refusal)?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }
 

@@ -38,6 +38,7 @@ impl Model {
             (Screen::Sessions, _) if self.sessions.filtering => vec![C::Filter, C::Text, C::Global, C::Always],
             (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
+            (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
         }
     }
@@ -60,6 +61,9 @@ impl Model {
             ),
             Action::Paste => {
                 rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key")
+            }
+            Action::Save | Action::SaveAs | Action::Mode(_) if self.workbench.pipeline.is_some() => {
+                Err("a pipeline is edited in its file")
             }
             Action::Save => rule(self.workbench.unsaved() || self.workbench.file.is_none(), "everything is saved"),
             Action::Mode(mode) => {
@@ -117,8 +121,11 @@ impl Model {
         match row.action {
             Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
             Action::Run if self.workbench.running() => "stop",
+            Action::Run if self.screen == Screen::Sessions && self.workbench.pipeline.is_some() => "run pipeline",
             Action::Run if self.screen == Screen::Sessions => "run draft",
-            Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => "editors",
+            Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => {
+                if self.workbench.pipeline.is_some() { "steps" } else { "editors" }
+            }
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
@@ -155,7 +162,7 @@ impl Model {
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
                 Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
-                Pane::Run => None,
+                Pane::Run | Pane::Steps => None,
             },
         }
     }

@@ -27,7 +27,7 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
     match (model.screen, model.workbench.focus) {
         (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),
         (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.editor_mut(place))),
-        (Screen::Workbench, Pane::Run) => None,
+        (Screen::Workbench, Pane::Run | Pane::Steps) => None,
     }
 }
 
@@ -64,12 +64,14 @@ pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect>
 
 pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     model.toast = None;
+    let steps = model.workbench.pipeline.is_some();
     match field(model) {
         Some(Field::Line(draft)) => draft.paste(&text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")),
         Some(Field::Lines(editor)) => {
             editor.free = false;
             editor.draft.paste(text);
         }
+        None if steps => model.say(Tone::Info, "nothing here takes text"),
         None => model.say(Tone::Info, "nothing here takes text; Tab moves to an editor"),
     }
     super::sessions::reselect(model);
@@ -93,7 +95,7 @@ pub(super) fn cut(model: &mut Model) -> Vec<Effect> {
 pub(super) fn external(model: &mut Model) -> Vec<Effect> {
     match model.workbench.focus {
         Pane::Editor(place) => vec![Effect::Edit(place, model.workbench.editor(place).draft.text().to_owned())],
-        Pane::Run => Vec::new(),
+        Pane::Run | Pane::Steps => Vec::new(),
     }
 }
 

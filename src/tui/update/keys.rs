@@ -148,18 +148,21 @@ fn preview(model: &Model) -> Popup {
 fn workbench(model: &mut Model) -> Vec<Effect> {
     if model.screen == Screen::Workbench {
         model.workbench.focus = match model.workbench.focus {
-            Pane::Editor(_) => Pane::Run,
-            Pane::Run => Pane::Editor(model.workbench.last_editor),
+            Pane::Editor(_) | Pane::Steps => Pane::Run,
+            Pane::Run => model.workbench.home(),
         };
     }
     model.screen = Screen::Workbench;
     Vec::new()
 }
 
-/// Moves the focus by so many of the five panes.
+/// Moves the focus to the next or the previous pane.
 fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
     if model.screen == Screen::Workbench {
-        let panes = [PLACES.map(Pane::Editor).as_slice(), &[Pane::Run]].concat();
+        let panes = match model.workbench.pipeline {
+            Some(_) => vec![Pane::Steps, Pane::Run],
+            None => [PLACES.map(Pane::Editor).as_slice(), &[Pane::Run]].concat(),
+        };
         let now = panes.iter().position(|pane| *pane == model.workbench.focus).unwrap_or(0);
         let step = if by == 1 { 1 } else { panes.len() - 1 };
         model.workbench.focus = panes[(now + step) % panes.len()];
@@ -192,10 +195,9 @@ fn close(model: &mut Model) -> Vec<Effect> {
         Screen::Workbench if model.workbench.running() => run::stop(model),
         Screen::Workbench => {
             if !model.wide() {
-                model.workbench.focus = match model.workbench.focus {
-                    Pane::Run => Pane::Editor(model.workbench.last_editor),
-                    editor @ Pane::Editor(_) => editor,
-                };
+                if model.workbench.focus == Pane::Run {
+                    model.workbench.focus = model.workbench.home();
+                }
             }
             Vec::new()
         }
@@ -227,8 +229,13 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
     Vec::new()
 }
 
-/// Scrolls the text of a popup; the view clamps it.
+/// Scrolls the text of a popup, or the steps of a pipeline; the view clamps it.
 fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
+    if model.popups.is_empty()
+        && let Some((_, top)) = &mut model.workbench.pipeline
+    {
+        *top = top.saturating_add_signed(by);
+    }
     if let Some(Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. }) = model.popups.last_mut() {
         *top = top.saturating_add_signed(by);
     }

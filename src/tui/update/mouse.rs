@@ -52,6 +52,11 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
                 run.transcript.scroll(Scroll::Lines(lines), now_ms);
             }
         }
+        Screen::Workbench if model.workbench.pipeline.is_some() => {
+            if let Some((_, top)) = &mut model.workbench.pipeline {
+                *top = top.saturating_add_signed(lines);
+            }
+        }
         Screen::Workbench => {
             if let Some(editor) = model.workbench.editors.iter_mut().find(|editor| editor.area.contains(at)) {
                 scroll_editor(editor, lines);

@@ -27,11 +27,19 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
         refused(model, findings);
         return Vec::new();
     }
+    if let Some(error) = workbench.pipeline.as_ref().and_then(|(pipeline, _)| pipeline.errors.first()) {
+        let text = format!("not started: {error}");
+        model.say(Tone::Bad, text);
+        return Vec::new();
+    }
     model.workbench.run = Some(RunView::starting());
     if !model.wide() {
         model.workbench.focus = Pane::Run;
     }
-    vec![Effect::Start(model.workbench.texts())]
+    match model.workbench.pipeline {
+        Some(_) => vec![Effect::StartPipeline],
+        None => vec![Effect::Start(model.workbench.texts())],
+    }
 }
 
 pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
@@ -67,6 +75,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
 fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
     let first = findings.iter().find(|finding| finding.severity == Severity::Error).or(findings.first());
     let text = match first {
+        Some(finding) if model.workbench.pipeline.is_some() => format!("not started: {}", finding.message),
         Some(finding) => {
             let draft = &model.workbench.editor(finding.place).draft;
             let place = finding.span.map(|span| span.line_col(draft.text()).to_string() + ": ").unwrap_or_default();
@@ -74,7 +83,7 @@ fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
         }
         None => "not started".to_owned(),
     };
-    if let Some(finding) = first {
+    if let (Some(finding), None) = (first, &model.workbench.pipeline) {
         model.workbench.focus = Pane::Editor(finding.place);
         let at = finding.span.map(|span| span.start);
         let editor = model.workbench.editor_mut(finding.place);

@@ -131,7 +131,8 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let drafts = [prompt, signature, context, options];
         Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts })
     });
-    if let Some(recovery) = usable {
+    // Texts of an agent have no place where a pipeline is open: they wait for the next start.
+    if let (Some(recovery), None) = (usable, &model.workbench.pipeline) {
         model.popups.push(Popup::Recovery(Box::new(recovery)));
     }
     Vec::new()

@@ -15,6 +15,8 @@ const OPEN_ROWS: u16 = 12;
 pub(super) struct Areas {
     /// Title bar.
     pub(super) title: Rect,
+    /// The whole column of the editors; `None` on the run page.
+    pub(super) column: Option<Rect>,
     /// For each editor: its rule and what is below it; `None` on the run page.
     pub(super) editors: Option<[(Rect, Rect); 4]>,
     /// The line between the columns, when both are there.
@@ -47,6 +49,7 @@ pub(super) fn areas(screen: Rect, focus: Pane) -> Areas {
     };
     Areas {
         title: line(screen.y),
+        column: left,
         editors: left.map(|left| editors(left, focus)),
         divider,
         run: right.map(split_rule),

@@ -7,7 +7,7 @@ use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::model::{Model, Phase, RunView, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::transcript::format::{cost, count};
+use crate::tui::transcript::format::{cost, count, plural};
 use ptc_core::text::width::{truncate, width};
 
 /// Columns that mode, model and turn need beside the hint where help is.
@@ -20,13 +20,21 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     let workbench = &model.workbench;
     let preview = &workbench.preview;
     let columns = usize::from(area.width);
-    let name = if preview.name.is_empty() { "agent" } else { &preview.name };
+    let pipeline = workbench.pipeline.as_ref().map(|(pipeline, _)| pipeline);
+    let name = match pipeline {
+        Some(pipeline) => &pipeline.name,
+        None if preview.name.is_empty() => "agent",
+        None => &preview.name,
+    };
     let name = truncate(name, columns / 2);
     let mut left = vec![Piece::new(Role::Title, &format!(" {name}"))];
     if workbench.unsaved() {
         left.push(Piece::literal(Role::Accent, " ● unsaved"));
     }
-    let mut facts = vec![preview.mode.clone(), preview.model.clone()];
+    let mut facts = match pipeline {
+        Some(pipeline) => vec![format!("pipeline of {}", plural(pipeline.steps.len() as u64, "step")), String::new()],
+        None => vec![preview.mode.clone(), preview.model.clone()],
+    };
     if let Some(run) = workbench.run.as_ref().filter(|run| run.phase != Phase::Done) {
         let of = run.transcript.facts.max_turns.map(|max| format!(" of {max}")).unwrap_or_default();
         if run.transcript.facts.turn > 0 {

@@ -7,6 +7,7 @@ mod help;
 mod popups;
 mod run;
 mod sessions;
+mod steps;
 mod workbench;
 
 use ptc_core::text::SafeText;

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::areas::{Areas, areas, place};
-use super::{bars, editor, line_of, run};
+use super::{bars, editor, line_of, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
 use crate::tui::model::{Model, Pane, Workbench, place_language, place_name};
@@ -18,10 +18,14 @@ pub(super) fn layout(model: &mut Model) {
     let areas = screen_areas(model);
     let now_ms = model.now_ms;
     let workbench = &mut model.workbench;
+    // A pipeline stands in the place of the editors.
+    let editors = areas.editors.filter(|_| workbench.pipeline.is_none());
     for index in 0..workbench.editors.len() {
-        let area =
-            areas.editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, place(index)));
+        let area = editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, place(index)));
         editor::layout(&mut workbench.editors[index], area);
+    }
+    if let (Some((pipeline, top)), Some(column)) = (&mut workbench.pipeline, areas.column) {
+        steps::clamp(pipeline, top, column);
     }
     workbench.run_area = areas.run.map_or(Rect::default(), |(_, rows)| rows);
     if let (Some(run), Some((_, rows))) = (&mut workbench.run, areas.run) {
@@ -80,7 +84,9 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     let areas = areas(screen, model.workbench.focus);
     bars::title(model, areas.title, buffer);
     let mut cursor = None;
-    if let Some(editors) = areas.editors {
+    if let (Some((pipeline, top)), Some(column)) = (&model.workbench.pipeline, areas.column) {
+        steps::draw(model, pipeline, *top, column, buffer);
+    } else if let Some(editors) = areas.editors {
         for (index, (rule, rows)) in editors.into_iter().enumerate() {
             cursor = draw_editor(model, place(index), rule, rows, buffer).or(cursor);
         }
@@ -183,8 +189,12 @@ fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
     let key = |action| model.keymap.first_name(action);
     let preview = &model.workbench.preview;
     let with = if preview.model.is_empty() { String::new() } else { format!(" with {}", preview.model) };
+    let runs = match &model.workbench.pipeline {
+        Some(_) => "runs the steps one after the other; every turn appears here".to_owned(),
+        None => format!("runs the draft{with}; every turn appears here"),
+    };
     let lines = [
-        (key(Action::Run), format!("runs the draft{with}; every turn appears here")),
+        (key(Action::Run), runs),
         (key(Action::Preview), "shows what would be sent".to_owned()),
         (key(Action::Sessions), "opens saved sessions".to_owned()),
     ];

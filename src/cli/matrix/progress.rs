@@ -1,0 +1,92 @@
+//! How far a matrix is, on stderr: one line that is rewritten on a terminal, else a line per trial.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use ptc_core::text::width;
+
+use crate::cli::{safe_line, tell};
+use crate::workbench::format::duration;
+use crate::workbench::matrix::{Cell, MatrixEvent, MatrixState, TrialKey};
+
+/// Tells how far a matrix is.
+pub(super) struct Progress {
+    /// Columns of the line that is rewritten; `None` when lines are added.
+    line: Option<usize>,
+    words: bool,
+}
+
+impl Progress {
+    /// Of this process's stderr. Says first what is kept of an earlier start.
+    pub(super) fn new(state: &MatrixState, plain: bool) -> Self {
+        if state.done() > 0 && !state.is_complete() {
+            tell(&format!("{} of {} trials are there already", state.done(), state.total()));
+        }
+        let terminal = std::io::stderr().is_terminal() && !plain;
+        let columns = || crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns).max(20));
+        Self { line: terminal.then(columns), words: plain }
+    }
+
+    /// Tells what has changed.
+    pub(super) fn tell(&mut self, event: &MatrixEvent, state: &MatrixState) {
+        match self.line {
+            Some(columns) => rewrite(&width::truncate(&now(state), columns.saturating_sub(1))),
+            None => {
+                if let Some(line) = self.added(event, state) {
+                    tell(&line);
+                }
+            }
+        }
+    }
+
+    /// Nothing follows.
+    pub(super) fn close(&mut self) {
+        if self.line.take().is_some() {
+            rewrite("");
+        }
+    }
+
+    fn added(&self, event: &MatrixEvent, state: &MatrixState) -> Option<String> {
+        let (key, mark, said) = match event {
+            MatrixEvent::Finished(trial) => {
+                let mark = match (trial.passed, self.words) {
+                    (true, true) => "ok",
+                    (true, false) => "✓",
+                    (false, true) => "failed",
+                    (false, false) => "✗",
+                };
+                (trial.key(), mark, duration(trial.measures.time_ms))
+            }
+            MatrixEvent::Untried { key, .. } => {
+                (*key, if self.words { "not tried" } else { "!" }, "not tried".to_owned())
+            }
+            MatrixEvent::Started { .. } | MatrixEvent::Turn { .. } | MatrixEvent::Stopped(_) => return None,
+        };
+        let done = state.done() + state.untried().len();
+        Some(safe_line(&format!("{done}/{}  {mark} {}  {said}", state.total(), named(state, key))))
+    }
+}
+
+/// The line that is rewritten: how many are done, and what runs.
+fn now(state: &MatrixState) -> String {
+    let failed = match state.failed() {
+        0 => String::new(),
+        failed => format!("  ✗ {failed}"),
+    };
+    let running = state.running().iter().map(|(key, running)| match running.turn {
+        0 => named(state, *key),
+        turn => format!("{} (turn {turn})", named(state, *key)),
+    });
+    let running = running.collect::<Vec<_>>().join(", ");
+    safe_line(&format!("{}/{}{failed}  {running}", state.done() + state.untried().len(), state.total()))
+}
+
+fn named(state: &MatrixState, key: TrialKey) -> String {
+    let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
+    if state.plan.trials == 1 { cell } else { format!("{cell} #{}", key.trial) }
+}
+
+fn rewrite(line: &str) {
+    let mut stderr = std::io::stderr().lock();
+    _ = write!(stderr, "\r\u{1b}[2K{line}");
+    _ = stderr.flush();
+}

@@ -1,0 +1,150 @@
+//! Edits at the point of a fork: what a turn goes on with instead of what was there.
+//!
+//! In: the edits that a port holds for a turn or call. Out: another plan, context and definitions, a reply, a result. An edit is an input: a
+//! fork and its replay meet it at the same place.
+
+use futures::future::BoxFuture;
+use ptc_core::value::Json;
+
+use super::cycle::Cycle;
+use super::{Halt, Input, Open, checked_context};
+use crate::agent::{Agent, Diagnostic, Plan};
+use crate::event::{Address, Edit, JsonText};
+use crate::model::{Call, Finish, ModelError, Reply};
+use crate::port::SinkError;
+
+/// The name that stands for the model where a reply was written by whoever forked.
+pub const EDITOR: &str = "edit";
+
+/// Knows what was edited.
+pub trait Edits: Send + Sync {
+    /// What the turn at this address begins with instead, if it was edited.
+    fn turn(&self, turn: &Address) -> Option<&Edited>;
+
+    /// The reply of this turn, if it was edited.
+    fn reply(&self, turn: &Address) -> Option<&Edit>;
+
+    /// The result of this call, if it was edited.
+    fn result(&self, call: &Address) -> Option<&Edit>;
+}
+
+/// Nothing is edited.
+pub(super) struct Unedited;
+
+impl Edits for Unedited {
+    fn turn(&self, _: &Address) -> Option<&Edited> {
+        None
+    }
+
+    fn reply(&self, _: &Address) -> Option<&Edit> {
+        None
+    }
+
+    fn result(&self, _: &Address) -> Option<&Edit> {
+        None
+    }
+}
+
+/// What a run goes on with from an edited turn.
+#[derive(Debug, Clone)]
+pub struct Edited {
+    /// The agent as it is now.
+    pub plan: Plan,
+    /// The whole context as it is now.
+    pub context: Json,
+    /// Definitions that are made anew: name and PTC-Lisp expression.
+    pub memory: Vec<(String, String)>,
+    /// The edits that are new at this turn.
+    pub edits: Vec<Edit>,
+}
+
+impl Edited {
+    /// This agent and context with these edits. Errors: what is wrong, with the target that it comes from.
+    pub fn of(agent: &Agent, context: &Json, edits: &[Edit]) -> Result<Self, String> {
+        let (mut agent, mut context) = (agent.clone(), context.clone());
+        let mut memory = Vec::new();
+        for edit in edits {
+            let wrong = |what: String| format!("the edit of {}: {what}", edit.target);
+            let (kind, name) = edit.target.split_once('.').unwrap_or((&edit.target, ""));
+            match (kind, name) {
+                ("agent", "") => {
+                    let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
+                    agent = other.for_mode(agent.mode).map_err(|findings| wrong(said(&findings)))?;
+                }
+                ("option", "mode") => {
+                    return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
+                }
+                ("prompt" | "signature", "") | ("option", _) => {
+                    let key = if kind == "option" { name } else { kind };
+                    agent = agent.with_key(key, edit.after.json()).map_err(|findings| wrong(said(&findings)))?;
+                }
+                ("context", "") => context = edit.after.json(),
+                ("context", key) => context = with_member(&context, key, edit.after.json()),
+                ("memory", name) if !name.is_empty() => memory.push((name.to_owned(), edit.text())),
+                _ => return Err(wrong("this program does not know this target".to_owned())),
+            }
+        }
+        let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", said(&findings)))?;
+        Ok(Self { plan, context, memory, edits: edits.to_vec() })
+    }
+}
+
+fn said(findings: &[Diagnostic]) -> String {
+    let errors: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+    errors.join("; ")
+}
+
+fn with_member(object: &Json, key: &str, value: Json) -> Json {
+    let mut members: Vec<(String, Json)> =
+        object.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
+    match members.iter_mut().find(|(known, _)| known == key) {
+        Some((_, old)) => *old = value,
+        None => members.push((key.to_owned(), value)),
+    }
+    Json::object(members)
+}
+
+impl<'a> Cycle<'a> {
+    /// Takes the edits of the turn that begins: the plan is the edited one from now on.
+    pub(super) async fn take_edits(&mut self, at: &Address) -> Result<Option<&'a Edited>, SinkError> {
+        let Some(edited) = self.ports.edits.turn(at) else { return Ok(None) };
+        for edit in &edited.edits {
+            self.emit(at, edit.clone()).await?;
+        }
+        self.plan = &edited.plan;
+        Ok(Some(edited))
+    }
+
+    /// The result of a call, if it was edited.
+    pub(super) async fn edited_result(&self, call: &Address) -> Result<Option<JsonText>, SinkError> {
+        let Some(edit) = self.ports.edits.result(call) else { return Ok(None) };
+        self.emit(call, edit.clone()).await?;
+        Ok(Some(edit.after.clone()))
+    }
+
+    /// The reply of a turn, if it was edited.
+    pub(super) async fn edited_reply(&self, turn: &Address) -> Result<Option<String>, SinkError> {
+        let Some(edit) = self.ports.edits.reply(turn) else { return Ok(None) };
+        self.emit(turn, edit.clone()).await?;
+        Ok(Some(edit.text()))
+    }
+}
+
+/// Answers with an edited reply.
+pub(super) fn answer(text: String, call: &Call) -> BoxFuture<'_, Result<Reply, ModelError>> {
+    Box::pin(async move {
+        call.text(1, text.clone()).await;
+        Ok(Reply { model: Some(EDITOR.to_owned()), finish: Some(Finish::Stop), ..Reply::from(text) })
+    })
+}
+
+/// Starts the next turn. When it was edited, the opening is said anew.
+pub(super) async fn next_turn(cycle: &mut Cycle<'_>, input: &Input, open: Open) -> Result<Address, Halt> {
+    let at = cycle.begin_turn().await?;
+    if let Some(edited) = cycle.take_edits(&at).await? {
+        let context = checked_context(cycle, &at, &edited.context).await?;
+        let opening = super::opening(cycle.plan, &context, input, open)?;
+        cycle.open_anew(&at, opening).await?;
+    }
+    Ok(at)
+}

@@ -1,0 +1,42 @@
+//! Data of the event about edits: what was changed at the point where a session was forked.
+//! Field names are the stored names; absent means unknown or not applicable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::JsonText;
+
+/// `edit`: an input, at the turn or call that meets it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Edit {
+    /// What is changed: `agent`, `prompt`, `signature`, `option.KEY`, `context`, `context.KEY`, `memory.NAME`, `reply`, `result`, `model`.
+    pub target: String,
+    /// The point of the fork, such as `r0/t2:request`.
+    pub at: String,
+    /// SHA-256 of what stood there before, hexadecimal; absent where nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_sha: Option<String>,
+    /// What stands there now.
+    pub after: JsonText,
+    /// Who changed it: command, person.
+    pub by: String,
+}
+
+impl Edit {
+    /// The target `reply`: the turn's reply is this text.
+    pub const REPLY: &str = "reply";
+    /// The target `result`: the call's result is this value.
+    pub const RESULT: &str = "result";
+    /// The target `model`: what follows is asked from the model of this name.
+    pub const MODEL: &str = "model";
+
+    /// Does it change what a turn begins with: the agent, the context, definitions?
+    pub fn is_of_the_turn(&self) -> bool {
+        ![Self::REPLY, Self::RESULT, Self::MODEL].contains(&self.target.as_str())
+    }
+
+    /// The text that it puts in place; JSON where it is none.
+    pub fn text(&self) -> String {
+        let after = self.after.json();
+        after.as_str().map_or_else(|| after.to_text(), ToOwned::to_owned)
+    }
+}

@@ -1,0 +1,72 @@
+//! The edits of a recording as a port: a fork goes on with them, and its replay meets them again.
+
+use std::collections::HashMap;
+
+use super::Recording;
+use crate::agent::Agent;
+use crate::engine::{Edited, Edits};
+use crate::event::{Address, Edit, Event};
+
+/// The edits of a recording.
+#[derive(Debug, Default)]
+pub struct RecordedEdits {
+    turns: HashMap<Address, Edited>,
+    replies: HashMap<Address, Edit>,
+    results: HashMap<Address, Edit>,
+}
+
+impl RecordedEdits {
+    /// Reads them. Edits of later turns of a run come on top of those of earlier ones. Errors: what is wrong with an edit.
+    pub fn of(recording: &Recording) -> Result<Self, String> {
+        let mut found = Self::default();
+        for (at, edits) in recording.edits() {
+            let last = |target: &str| edits.iter().rev().find(|edit| edit.target == target).cloned();
+            found.replies.extend(last(Edit::REPLY).map(|edit| (at.clone(), edit)));
+            found.results.extend(last(Edit::RESULT).map(|edit| (at.clone(), edit)));
+        }
+        for run in recording.all_runs() {
+            found.add_run(recording, run).map_err(|why| format!("{run}: {why}"))?;
+        }
+        Ok(found)
+    }
+
+    fn add_run(&mut self, recording: &Recording, run: &Address) -> Result<(), String> {
+        let of_the_turn = |at: &Address| -> Vec<Edit> {
+            let edits = recording.at(at).iter().filter_map(|envelope| match &envelope.event {
+                Event::Edit(edit) if edit.is_of_the_turn() => Some(edit.clone()),
+                _ => None,
+            });
+            edits.collect()
+        };
+        // An edit stands before the start of its turn: the last one may not have started.
+        let turns = (1..=recording.turns(run).saturating_add(1)).map(|number| run.turn(number));
+        let edited: Vec<_> =
+            turns.map(|at| (of_the_turn(&at), at)).filter(|(edits, _)| !edits.is_empty()).collect();
+        if edited.is_empty() {
+            return Ok(());
+        }
+        let start = recording.run_start(run).ok_or("its run.start is missing")?;
+        let mut agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| error.to_string())?;
+        let mut context = start.context.json();
+        for (edits, at) in edited {
+            let edited = Edited::of(&agent, &context, &edits)?;
+            (agent, context) = (edited.plan.agent.clone(), edited.context.clone());
+            self.turns.insert(at, edited);
+        }
+        Ok(())
+    }
+}
+
+impl Edits for RecordedEdits {
+    fn turn(&self, turn: &Address) -> Option<&Edited> {
+        self.turns.get(turn)
+    }
+
+    fn reply(&self, turn: &Address) -> Option<&Edit> {
+        self.replies.get(turn)
+    }
+
+    fn result(&self, call: &Address) -> Option<&Edit> {
+        self.results.get(call)
+    }
+}

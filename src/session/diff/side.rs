@@ -1,0 +1,248 @@
+//! One side of a comparison: the runs of a session with their turns, as far as a comparison looks at them.
+//!
+//! In: events. Out: a [`Side`]. It must never show anything of a turn that its Step does not hold.
+
+use std::collections::HashMap;
+
+use ptc_core::lisp::format;
+use ptc_core::value::Json;
+
+use super::object;
+use crate::agent::{CallEntry, Step, StepFold, Turn};
+use crate::event::{Address, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart, SentMessage};
+
+/// Columns that programs are laid out in before they are compared.
+const PROGRAM_COLUMNS: usize = 80;
+
+/// A session.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    /// What it is called: its id.
+    pub name: String,
+    /// Its runs in order; those of agents below are in the Steps of those above them.
+    pub runs: Vec<SideRun>,
+}
+
+/// A run.
+#[derive(Debug, Clone)]
+pub struct SideRun {
+    /// Its address.
+    pub address: Address,
+    /// Its mode.
+    pub mode: String,
+    /// What the developer called its model.
+    pub model: String,
+    /// The agent's definition as an agent file.
+    pub definition: String,
+    /// Its inputs.
+    pub context: Json,
+    /// What it came to.
+    pub step: Step,
+    /// Its turns.
+    pub turns: Vec<SideTurn>,
+    /// It has ended.
+    pub is_complete: bool,
+}
+
+/// A turn.
+#[derive(Debug, Clone)]
+pub struct SideTurn {
+    /// Its address.
+    pub address: Address,
+    /// The messages that were sent, the system text among them.
+    pub messages: Vec<SentMessage>,
+    /// What else its request said: schema, tools, options.
+    pub request: Json,
+    /// The reply as it came.
+    pub reply: String,
+    /// The program that was run, laid out; as written when it cannot be read.
+    pub program: Option<String>,
+    /// The JSON read from the reply.
+    pub json: Option<Json>,
+    /// The calls: `[{name, args, status, result | error}]`.
+    pub calls: Json,
+    /// The program's value and prints as text.
+    pub value: String,
+    /// What went wrong: `{reason, error, issues}`; null when nothing did.
+    pub error: Json,
+    /// It gave what was wanted.
+    pub success: bool,
+    /// It is the last turn of a run that returned.
+    pub is_answer: bool,
+    /// What the turn was, for its tokens and times.
+    pub turn: Turn,
+}
+
+impl Side {
+    /// The root runs of a session. With `only`, that run alone, root or below.
+    pub fn of(name: &str, events: impl IntoIterator<Item = Envelope>, only: Option<&Address>) -> Self {
+        let mut runs: Vec<Folding> = Vec::new();
+        for envelope in events {
+            let starts = matches!(envelope.event, Event::RunStart(_));
+            let wanted = match only {
+                Some(only) => envelope.address.is_within(only),
+                None => true,
+            };
+            // The address of a call is its caller's as well: those events do not belong to the run below.
+            let above = only.is_some_and(|only| envelope.run() != *only && envelope.address == *only);
+            if !wanted || above {
+                continue;
+            }
+            let run = only.cloned().unwrap_or_else(|| envelope.address.root());
+            let known = runs.iter().position(|folding| folding.address == run);
+            let place = match known {
+                Some(place) => place,
+                None if starts => {
+                    runs.push(Folding::new(run));
+                    runs.len() - 1
+                }
+                None => continue,
+            };
+            runs[place].apply(&envelope);
+        }
+        Self { name: name.to_owned(), runs: runs.into_iter().map(Folding::done).collect() }
+    }
+}
+
+/// A run while its events are read.
+struct Folding {
+    address: Address,
+    start: RunStart,
+    fold: StepFold,
+    requests: HashMap<Address, RequestMade>,
+}
+
+impl Folding {
+    fn new(address: Address) -> Self {
+        Self { address, start: RunStart::default(), fold: StepFold::default(), requests: HashMap::new() }
+    }
+
+    fn apply(&mut self, envelope: &Envelope) {
+        match &envelope.event {
+            // A run that went on after waiting starts once more.
+            Event::RunStart(start) if envelope.address == self.address => self.start = start.clone(),
+            Event::RequestMade(request) => {
+                self.requests.insert(envelope.address.clone(), request.clone());
+            }
+            _ => {}
+        }
+        self.fold.apply(envelope);
+    }
+
+    fn done(self) -> SideRun {
+        let step = self.fold.step();
+        let last = step.turns.len();
+        let turns = step.turns.iter().enumerate().filter_map(|(place, turn)| {
+            let address = turn.address.clone()?;
+            let is_answer = place + 1 == last && step.is_ok() && self.fold.is_complete();
+            let request = self.requests.get(&address).map(request).unwrap_or_default();
+            Some(SideTurn::of(&step, turn, address, request, is_answer))
+        });
+        SideRun {
+            turns: turns.collect(),
+            address: self.address,
+            mode: self.start.mode,
+            model: self.start.model.alias,
+            definition: self.start.agent.toml,
+            context: self.start.context.json(),
+            is_complete: self.fold.is_complete(),
+            step,
+        }
+    }
+}
+
+impl SideRun {
+    /// How it ended: `returned`, the reason of its failure with its message, `waits for …`, `not finished`.
+    pub fn end(&self) -> String {
+        match (&self.step.fail, &self.step.waits_for) {
+            (Some(fail), _) => format!("{}: {}", fail.reason, fail.message),
+            (None, Some(at)) => format!("waits for the answer to {at}"),
+            (None, None) if self.is_complete => "returned".to_owned(),
+            (None, None) => "not finished".to_owned(),
+        }
+    }
+}
+
+impl SideTurn {
+    fn of(step: &Step, turn: &Turn, address: Address, request: Json, is_answer: bool) -> Self {
+        let calls = step.calls.iter().filter(|call| in_turn(call, &address)).map(call);
+        let prints = turn.prints.iter().map(String::as_str);
+        let value: Vec<&str> = prints.chain(turn.result.as_deref()).collect();
+        let laid_out = |text: &String| format::program(text, PROGRAM_COLUMNS).unwrap_or_else(|| text.clone());
+        Self {
+            messages: step.sent(turn).cloned().collect(),
+            request,
+            reply: turn.raw_response.clone(),
+            program: turn.program.as_ref().map(laid_out),
+            json: turn.json.clone(),
+            calls: Json::list(calls),
+            value: value.join("\n"),
+            error: error_of(turn),
+            success: turn.success,
+            is_answer,
+            turn: turn.clone(),
+            address,
+        }
+    }
+}
+
+/// Was the call made by the run of this turn, in it?
+fn in_turn(call: &CallEntry, turn: &Address) -> bool {
+    call.address.as_ref().is_some_and(|at| at.is_within(turn) && at != turn)
+}
+
+fn call(entry: &CallEntry) -> Json {
+    object([
+        ("name", Some(Json::str(entry.name.as_str()))),
+        ("args", Some(entry.args.json())),
+        ("status", entry.status.map(|status| Json::str(status.name()))),
+        ("result", entry.result.as_ref().map(JsonText::json)),
+        ("error", entry.error.as_ref().map(error)),
+    ])
+}
+
+fn request(request: &RequestMade) -> Json {
+    let tool = |tool: &crate::event::ToolSchema| {
+        object([
+            ("name", Some(Json::str(tool.name.as_str()))),
+            ("description", tool.description.as_deref().map(Json::str)),
+            ("parameters", Some(tool.parameters.json())),
+        ])
+    };
+    let options = serde_json::to_string(&request.options).ok();
+    let options = options.and_then(|text| ptc_core::value::json::parse(&text).ok());
+    let names = request.tool_names.iter().map(|name| Json::str(name.as_str()));
+    object([
+        ("want", Some(Json::str(request.want.as_str()))),
+        ("schema", request.schema.as_ref().map(JsonText::json)),
+        ("tools", Some(Json::list(request.tools.iter().map(tool)))),
+        ("tool_names", Some(Json::list(names))),
+        ("options", options),
+        ("cache", Some(ptc_core::value::json::Node::Bool(request.cache).into())),
+    ])
+}
+
+fn error(record: &ErrorRecord) -> Json {
+    object([
+        ("reason", Some(Json::str(record.reason.as_str()))),
+        ("message", Some(Json::str(record.message.as_str()))),
+        ("details", record.details.as_ref().map(JsonText::json)),
+    ])
+}
+
+fn error_of(turn: &Turn) -> Json {
+    let issue = |issue: &IssueRecord| {
+        object([
+            ("path", Some(Json::str(issue.path.as_str()))),
+            ("severity", Some(Json::str(issue.severity.as_str()))),
+            ("message", Some(Json::str(issue.message.as_str()))),
+        ])
+    };
+    let issues = (!turn.issues.is_empty()).then(|| Json::list(turn.issues.iter().map(issue)));
+    let found = object([
+        ("reason", turn.reason.as_deref().map(Json::str)),
+        ("error", turn.error.as_ref().map(error)),
+        ("issues", issues),
+    ]);
+    if found.members().is_some_and(<[_]>::is_empty) { Json::default() } else { found }
+}

@@ -1,0 +1,199 @@
+//! What differs between a session and the first one, as lines: where they part, then inputs, turns and answers.
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Difference;
+
+use super::table::address;
+use super::{Frame, Line, Tone};
+use crate::session::diff::{Comparison, DiffLine, Pair, Part, PartDifference, Place, Shape, TurnPair};
+use crate::workbench::format::plural;
+use crate::workbench::wording::cut;
+
+/// Lines of a text that are told.
+const LINES: usize = 12;
+/// Values of a part that are told.
+const VALUES: usize = 10;
+/// Characters of a value.
+const CHARS: usize = 100;
+
+/// How a column differs from the first one.
+pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> {
+    let mut told = Told { comparison, pair, frame, lines: Vec::new() };
+    told.head();
+    if !pair.definition.is_empty() {
+        told.title("  definition");
+        told.text(&pair.definition);
+    }
+    told.values("  inputs", &pair.inputs);
+    for turn in pair.turns.iter().filter(|turn| !turn.is_same()) {
+        told.turn(turn);
+    }
+    for (run, left, right) in &pair.ends {
+        let run = if told.several() { format!(" of {run}") } else { String::new() };
+        told.title(&format!("  end{run}"));
+        told.line(Tone::Removed, &format!("    - {left}"));
+        told.line(Tone::Added, &format!("    + {right}"));
+    }
+    told.values("  answer", &pair.answers);
+    told.lines
+}
+
+struct Told<'a> {
+    comparison: &'a Comparison,
+    pair: &'a Pair,
+    frame: Frame,
+    lines: Vec<Line>,
+}
+
+impl Told<'_> {
+    fn line(&mut self, tone: Tone, text: &str) {
+        self.lines.push(self.frame.line(tone, text));
+    }
+
+    fn title(&mut self, text: &str) {
+        self.line(Tone::Head, text);
+    }
+
+    fn several(&self) -> bool {
+        self.comparison.columns.iter().any(|column| column.side.runs.len() > 1)
+    }
+
+    fn head(&mut self) {
+        let column = self.pair.column + 1;
+        let first = match &self.pair.first {
+            None if self.pair.is_same() => "no difference".to_owned(),
+            None => "the turns are the same".to_owned(),
+            Some(found) => match found.part {
+                Some(part) => format!("first difference at {}: {}", found.at, part.name()),
+                None => format!("first difference at {}: only one has this turn", found.at),
+            },
+        };
+        self.title(&format!("{column} against 1: {first}"));
+    }
+
+    fn name(&self, column: usize, place: Place) -> String {
+        let several = self.several();
+        self.comparison.turn(column, place).map(|turn| address(turn, several)).unwrap_or_default()
+    }
+
+    fn turn(&mut self, turn: &TurnPair) {
+        match (turn.left, turn.right) {
+            (Some(left), Some(right)) => {
+                let (one, other) = (self.name(0, left), self.name(self.pair.column, right));
+                let name = if one == other { one } else { format!("{one} beside {other}") };
+                self.title(&format!("  {name}"));
+            }
+            (Some(only), None) => self.only(0, only),
+            (None, Some(only)) => self.only(self.pair.column, only),
+            (None, None) => {}
+        }
+        let explained = turn.parts.iter().any(is_explanation);
+        for part in &turn.parts {
+            // A program or JSON that differs tells more than the reply around it.
+            if part.part != Part::Reply || !explained || self.frame.whole {
+                self.part(part);
+            }
+        }
+    }
+
+    fn only(&mut self, column: usize, place: Place) {
+        let name = self.name(column, place);
+        self.title(&format!("  {name} only in {}", column + 1));
+    }
+
+    fn part(&mut self, part: &PartDifference) {
+        let name = part.part.name();
+        match &part.shape {
+            Shape::Request { messages, rest } => {
+                for message in messages {
+                    let which = match (message.left, message.right) {
+                        (Some(_), Some(_)) => "",
+                        (Some(_), None) => ", only in 1",
+                        _ => ", only in the other",
+                    };
+                    self.title(&format!("    {name}, {} message{which}", message.role));
+                    self.text(&message.lines);
+                }
+                self.values(&format!("    {name}"), rest);
+            }
+            Shape::Lines(lines) => {
+                self.title(&format!("    {name}"));
+                self.text(lines);
+            }
+            Shape::Values(values) => self.values(&format!("    {name}"), values),
+        }
+    }
+
+    fn text(&mut self, lines: &[DiffLine]) {
+        if lines.is_empty() {
+            return self.line(Tone::Dim, "      only line ends or the layout differ");
+        }
+        let shown = if self.frame.whole { lines.len() } else { lines.len().min(LINES) };
+        let mut before: Option<&DiffLine> = None;
+        for line in &lines[..shown] {
+            if before.is_some_and(|before| is_gap(before, line)) {
+                self.line(Tone::Dim, "      …");
+            }
+            let tone = match line.sign() {
+                '-' => Tone::Removed,
+                '+' => Tone::Added,
+                _ => Tone::Dim,
+            };
+            self.line(tone, &format!("      {} {}", line.sign(), line.text));
+            before = Some(line);
+        }
+        self.more(lines.len() - shown, "line");
+    }
+
+    fn values(&mut self, title: &str, values: &[Difference]) {
+        if values.is_empty() {
+            return;
+        }
+        self.title(title);
+        let shown = if self.frame.whole { values.len() } else { values.len().min(VALUES) };
+        for value in &values[..shown] {
+            let (tone, text) = self.value(value);
+            self.line(tone, &format!("      {text}"));
+        }
+        self.more(values.len() - shown, "value");
+    }
+
+    fn value(&self, found: &Difference) -> (Tone, String) {
+        let shown = |json: &Json| if self.frame.whole { json.to_text() } else { cut(&json.to_text(), CHARS) };
+        // The run is said where there are several.
+        let path = match found.path.strip_prefix("r0") {
+            Some(rest) if !self.several() => rest.trim_start_matches('.'),
+            _ => &found.path,
+        };
+        let path = if path.is_empty() { String::new() } else { format!("{path}  ") };
+        match (&found.left, &found.right) {
+            (Some(left), Some(right)) => (Tone::Plain, format!("{path}{} → {}", shown(left), shown(right))),
+            (Some(left), None) => (Tone::Removed, format!("- {path}{}", shown(left))),
+            (None, Some(right)) => (Tone::Added, format!("+ {path}{}", shown(right))),
+            (None, None) => (Tone::Plain, path),
+        }
+    }
+
+    fn more(&mut self, more: usize, what: &str) {
+        if more > 0 {
+            self.line(Tone::Dim, &format!("      and {} more (--all)", plural(more as u64, what)));
+        }
+    }
+}
+
+/// Does it tell what the reply was about?
+fn is_explanation(part: &PartDifference) -> bool {
+    match (&part.part, &part.shape) {
+        (Part::Program, Shape::Lines(lines)) => {
+            lines.iter().any(|line| line.left.is_some()) && lines.iter().any(|line| line.right.is_some())
+        }
+        (Part::Value, Shape::Values(_)) => true,
+        _ => false,
+    }
+}
+
+/// Were lines left out between these two?
+fn is_gap(before: &DiffLine, line: &DiffLine) -> bool {
+    let next = |from: Option<usize>, to: Option<usize>| from.zip(to).is_some_and(|(from, to)| to > from + 1);
+    next(before.left, line.left) || next(before.right, line.right)
+}

@@ -1,0 +1,103 @@
+//! Sessions beside each other, for both faces: which sessions a user means, and the texts of their comparison.
+//!
+//! In: names of sessions. Out: a [`Comparison`], and its tables and differences as lines that are safe for a terminal.
+
+mod difference;
+mod table;
+
+use ptc_core::text::{SafeText, width};
+
+use super::{OpenError, Workbench};
+use crate::event::Address;
+use crate::session::diff::{Comparison, Side, compare};
+
+pub use difference::against;
+pub use table::{totals, turns};
+
+/// A line of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// How it is meant.
+    pub tone: Tone,
+    /// Its text, safe for a terminal.
+    pub text: String,
+}
+
+/// How a line is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tone {
+    /// A heading.
+    Head,
+    /// What it is about.
+    Plain,
+    /// Surroundings.
+    Dim,
+    /// Only the first side has it.
+    Removed,
+    /// Only the other side has it.
+    Added,
+}
+
+/// How much room there is, and what is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// Columns of the terminal.
+    pub columns: usize,
+    /// Every changed line and value; else the first of each part.
+    pub whole: bool,
+    /// Words instead of marks.
+    pub words: bool,
+}
+
+impl Frame {
+    fn good(self) -> &'static str {
+        if self.words { "ok" } else { "✓" }
+    }
+
+    fn bad(self) -> &'static str {
+        if self.words { "error" } else { "✗" }
+    }
+
+    fn differs(self) -> &'static str {
+        if self.words { "!=" } else { "≠" }
+    }
+
+    /// A line that fits the columns.
+    fn line(self, tone: Tone, text: &str) -> Line {
+        let safe = SafeText::single_line(text).into_string();
+        let text = if self.whole { safe } else { width::truncate(&safe, self.columns).into_owned() };
+        Line { tone, text: text.trim_end().to_owned() }
+    }
+}
+
+impl Workbench {
+    /// Holds sessions against the first of them. A name may end in `:ADDRESS` of one of the session's runs, such as `last:r1` or
+    /// `last:r0/t2/c0`; without it all root runs are compared, the first with the first. With the comparison comes what could not be
+    /// read.
+    ///
+    /// Errors: a session that cannot be found or opened, or has no such run.
+    pub fn compare_sessions(&self, names: &[String]) -> Result<(Comparison, Vec<String>), OpenError> {
+        let mut warnings = Vec::new();
+        let sides = names.iter().map(|name| self.side(name, &mut warnings)).collect::<Result<_, _>>()?;
+        Ok((compare(sides), warnings))
+    }
+
+    fn side(&self, name: &str, warnings: &mut Vec<String>) -> Result<Side, OpenError> {
+        let (session, run) = match (self.open_session(name), name.rsplit_once(':')) {
+            (Ok(session), _) => (session, None),
+            (Err(_), Some((session, run))) if run.starts_with('r') => {
+                (self.open_session(session)?, Some(Address::from(run)))
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let id = session.header.id.to_string();
+        warnings.extend(session.damage_report().map(|damage| format!("{id}: {damage}")));
+        let side = Side::of(&id, session.events(), run.as_ref());
+        match (&run, side.runs.is_empty()) {
+            (Some(run), true) => Err(OpenError(format!("{id} has no run {run}"))),
+            (None, true) => Err(OpenError(format!("{id} holds no run: there is nothing to compare"))),
+            (Some(run), false) => Ok(Side { name: format!("{id}:{run}"), ..side }),
+            (None, false) => Ok(side),
+        }
+    }
+}

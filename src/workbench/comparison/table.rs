@@ -1,0 +1,198 @@
+//! The tables of a comparison: a column per session with what it is and what it used, and the turns side by side.
+
+use ptc_core::text::{SafeText, width};
+
+use super::{Frame, Line, Tone};
+use crate::session::diff::{Column, Comparison, Place, Share, SideTurn};
+use crate::workbench::format::{cost, count, duration};
+
+/// Columns of the labels in front.
+const LABEL: usize = 12;
+/// Columns between two sessions.
+const GAP: usize = 2;
+/// Fewest columns of a session; more of them go into a table of their own.
+const NARROWEST: usize = 16;
+/// Columns of a number.
+const NUMBER: usize = 8;
+
+/// What each session is and what it used. Sessions that do not fit beside each other follow below, each time with the first.
+pub fn totals(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    let columns = &comparison.columns;
+    blocks(columns.len(), frame, LABEL)
+        .iter()
+        .flat_map(|block| {
+            let gap = Some(frame.line(Tone::Plain, "")).filter(|_| block.contains(&0) && block.len() < columns.len());
+            rows(frame).into_iter().filter_map(|row| row.line(columns, block, frame)).chain(gap)
+        })
+        .collect()
+}
+
+/// Which columns stand beside each other.
+fn blocks(columns: usize, frame: Frame, label: usize) -> Vec<Vec<usize>> {
+    let fit = (frame.columns.saturating_sub(label) / (NARROWEST + GAP)).max(2);
+    if columns <= fit {
+        return vec![(0..columns).collect()];
+    }
+    let others: Vec<usize> = (1..columns).collect();
+    others.chunks(fit - 1).map(|some| [&[0], some].concat()).collect()
+}
+
+/// A cell of this many columns: safe, cut, filled up.
+fn cell(text: &str, columns: usize) -> String {
+    let safe = SafeText::single_line(text).into_string();
+    width::pad(&width::truncate(&safe, columns), columns)
+}
+
+/// Columns of each of so many cells.
+fn share(cells: usize, frame: Frame, label: usize) -> usize {
+    (frame.columns.saturating_sub(label) / cells.max(1)).saturating_sub(GAP).max(NARROWEST / 2)
+}
+
+/// A row: its label and what a column has there; nothing when it has nothing to say.
+struct Row {
+    label: &'static str,
+    /// Marked where the columns differ: facts, not measures.
+    is_fact: bool,
+    read: Box<dyn Fn(usize, &Column) -> Option<String>>,
+}
+
+impl Row {
+    fn line(&self, columns: &[Column], block: &[usize], frame: Frame) -> Option<Line> {
+        let all: Vec<Option<String>> =
+            columns.iter().enumerate().map(|(place, column)| (self.read)(place, column)).collect();
+        if all.iter().all(Option::is_none) {
+            return None;
+        }
+        let differs = self.is_fact && block.iter().any(|place| all[*place] != all[0]);
+        let mark = if differs { frame.differs() } else { "" };
+        let cells = share(block.len(), frame, LABEL);
+        let texts = block.iter().map(|place| cell(all[*place].as_deref().unwrap_or("–"), cells));
+        let label = width::pad(self.label, LABEL - 3);
+        let text = format!("{label}{} {}", width::pad(mark, 2), texts.collect::<Vec<_>>().join(&" ".repeat(GAP)));
+        Some(frame.line(if self.label.is_empty() { Tone::Head } else { Tone::Plain }, &text))
+    }
+}
+
+fn rows(frame: Frame) -> Vec<Row> {
+    fn fact(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
+        Row { label, is_fact: true, read: Box::new(move |_, column| read(column)) }
+    }
+    fn measure(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
+        Row { label, is_fact: false, read: Box::new(move |_, column| read(column)) }
+    }
+    /// A number of all runs, and the part of those below.
+    fn number(label: &'static str, read: fn(&Share) -> Option<u64>) -> Row {
+        measure(label, move |column| {
+            let all = read(&column.totals.all)?;
+            let below = read(&column.totals.below).filter(|below| *below > 0);
+            let below = below.map(|below| format!("  {} below", count(below))).unwrap_or_default();
+            Some(format!("{}{below}", width::pad_left(&count(all), NUMBER)))
+        })
+    }
+    let end = move |column: &Column| {
+        let ends = column.side.runs.iter().map(|run| {
+            let mark = if run.step.fail.is_some() { frame.bad() } else { frame.good() };
+            let end = run.end();
+            if run.is_complete { format!("{mark} {end}") } else { end }
+        });
+        Some(ends.collect::<Vec<_>>().join(", "))
+    };
+    let right = |text: String| Some(width::pad_left(&text, NUMBER));
+    let some = |number: u64| (number > 0).then_some(number);
+    vec![
+        Row {
+            label: "",
+            is_fact: false,
+            read: Box::new(|place, column| Some(format!("{}  {}", place + 1, column.side.name))),
+        },
+        fact("agent", |column| each(column, |run| run.step.name.clone())),
+        fact("mode", |column| each(column, |run| run.mode.clone())),
+        fact("model", |column| each(column, |run| run.model.clone())),
+        fact("end", end),
+        number("turns", |share| Some(share.turns)),
+        number("requests", |share| Some(share.requests)),
+        number("calls", |share| Some(share.calls)),
+        number("tokens in", |share| Some(share.tokens?.input)),
+        number("cached", |share| share.tokens?.cache_read),
+        number("out", |share| Some(share.tokens?.output)),
+        measure("cost", move |column| right(cost(Some(column.totals.all.cost?)))),
+        measure("time", move |column| right(duration(column.totals.duration_ms))),
+        measure("to first", move |column| right(duration(column.totals.first_ms?))),
+        measure("invalid", move |column| {
+            let errors = some(column.totals.all.validation_errors)?;
+            right(count(errors)).map(|number| format!("{number}  validation errors"))
+        }),
+        measure("wrong", move |column| {
+            let turns = some(column.totals.all.other_errors)?;
+            right(count(turns)).map(|number| format!("{number}  turns with another error"))
+        }),
+    ]
+}
+
+/// What the runs of a column are, each once.
+fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> Option<String> {
+    let mut all: Vec<String> = column.side.runs.iter().map(read).collect();
+    all.dedup();
+    Some(all.join(", "))
+}
+
+/// The turns side by side, a row for those that belong together.
+pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    const MARK: usize = 3;
+    let mut lines = Vec::new();
+    for block in blocks(comparison.columns.len(), frame, MARK) {
+        let cells = share(block.len(), frame, MARK);
+        let head = block.iter().map(|place| cell(&(place + 1).to_string(), cells)).collect::<Vec<_>>();
+        let head = format!("{}{}", " ".repeat(MARK), head.join(&" ".repeat(GAP)));
+        lines.push(frame.line(Tone::Head, &head));
+        for row in &comparison.rows {
+            if block.iter().all(|place| row.cells[*place].is_none()) {
+                continue;
+            }
+            let texts = block.iter().map(|column| {
+                let told = row.cells[*column].and_then(|place| told(comparison, *column, place, frame));
+                cell(&told.unwrap_or_else(|| "–".to_owned()), cells)
+            });
+            let mark = width::pad(if row.differs { frame.differs() } else { "" }, MARK);
+            let text = format!("{mark}{}", texts.collect::<Vec<_>>().join(&" ".repeat(GAP)));
+            lines.push(frame.line(if row.differs { Tone::Plain } else { Tone::Dim }, &text));
+        }
+    }
+    lines
+}
+
+/// A turn in short: which, how it went, how long it took, what the model said.
+fn told(comparison: &Comparison, column: usize, place: Place, frame: Frame) -> Option<String> {
+    let turn = comparison.turn(column, place)?;
+    let mark = if turn.success { frame.good() } else { frame.bad() };
+    let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);
+    let name = address(turn, several);
+    Some(format!("{name} {mark} {}  {}", duration(turn.turn.latency_ms), said(turn)))
+}
+
+/// `t2`, or with its run where there are several.
+pub(super) fn address(turn: &SideTurn, with_run: bool) -> String {
+    match turn.address.as_str().rsplit_once('/') {
+        Some((_, last)) if !with_run => last.to_owned(),
+        _ => turn.address.to_string(),
+    }
+}
+
+/// What a turn came to, on one line.
+fn said(turn: &SideTurn) -> String {
+    let reason = turn.turn.reason.as_deref().filter(|_| !turn.success);
+    let text = match (reason, &turn.program, &turn.json) {
+        (Some(reason), ..) => reason.to_owned(),
+        (None, Some(program), _) => program.clone(),
+        (None, None, Some(json)) => json.to_text(),
+        (None, None, None) if turn.reply.trim().is_empty() => called(turn),
+        (None, None, None) => turn.reply.clone(),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The tools that a reply without words calls.
+fn called(turn: &SideTurn) -> String {
+    let calls = turn.calls.items().unwrap_or_default().iter();
+    calls.filter_map(|call| call.get("name")?.as_str()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,249 @@
+//! Baselines: what a matrix said once, kept in a file, and what has got better or worse since.
+//!
+//! In: reports now, reports then. Out: one [`Change`] per cell. Whether a cell got worse depends on its verdicts only; turns, tokens, costs and
+//! times are told and never fail.
+//!
+//! A cell is **worse** when all its trials passed then and one does not now, when its pass rate is below the lower end of the interval of
+//! then, or when the agent cannot run there any more. It is **better** when it passes always now and did not then, or when its pass rate is
+//! above the upper end of the interval of then.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::Cell;
+use super::chance::wilson;
+use super::report::CellReport;
+use super::state::Outcome;
+
+const FORMAT: &str = "ptc-workbench-baseline";
+const VERSION: u32 = 1;
+
+/// Why a baseline cannot be read or written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaselineError(pub String);
+
+impl std::fmt::Display for BaselineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BaselineError {}
+
+/// What a matrix said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    format: String,
+    version: u32,
+    /// The matrix.
+    pub matrix: String,
+    /// What each cell said.
+    pub cells: Vec<BaselineCell>,
+}
+
+/// What a cell said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaselineCell {
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Finished trials.
+    pub trials: u32,
+    /// Those that passed.
+    pub passed: u32,
+    /// The different outcomes.
+    pub outcomes: Vec<Outcome>,
+    /// Turns, the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<f64>,
+    /// Input and output tokens, the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<f64>,
+    /// Cost, the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Time without waiting in ms, the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+}
+
+impl From<&CellReport> for BaselineCell {
+    fn from(report: &CellReport) -> Self {
+        Self {
+            cell: report.cell.clone(),
+            trials: report.trials,
+            passed: report.passed,
+            outcomes: report.answers.iter().map(|group| group.outcome.clone()).collect(),
+            turns: report.turns,
+            tokens: report.input.zip(report.output).map(|(input, output)| input + output),
+            cost: report.cost,
+            time_ms: report.time_ms,
+        }
+    }
+}
+
+impl Baseline {
+    /// The baseline of a matrix.
+    pub fn of(matrix: &str, reports: &[CellReport]) -> Self {
+        let cells = reports.iter().map(BaselineCell::from).collect();
+        Self { format: FORMAT.to_owned(), version: VERSION, matrix: matrix.to_owned(), cells }
+    }
+
+    /// Reads a baseline.
+    pub fn read(path: &Path) -> Result<Self, BaselineError> {
+        let wrong = |why: String| BaselineError(format!("{}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                wrong("there is no such baseline; --save-baseline FILE writes one".to_owned())
+            }
+            _ => wrong(format!("cannot be read: {error}")),
+        })?;
+        let read: Self = serde_json::from_str(&text).map_err(|error| wrong(format!("this is no baseline: {error}")))?;
+        if read.format != FORMAT {
+            return Err(wrong("this is no baseline".to_owned()));
+        }
+        if read.version > VERSION {
+            return Err(wrong("a newer ptc-workbench wrote this baseline; use that version".to_owned()));
+        }
+        Ok(read)
+    }
+
+    /// Writes the baseline. A file that is there is replaced as a whole, or left as it is.
+    pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
+        let write = || -> std::io::Result<()> {
+            let mut text = serde_json::to_string_pretty(self)?;
+            text.push('\n');
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+            std::fs::write(&beside, text)?;
+            std::fs::rename(&beside, path).inspect_err(|_| _ = std::fs::remove_file(&beside))
+        };
+        write().map_err(|error| BaselineError(format!("{}: cannot be written: {error}", path.display())))
+    }
+}
+
+/// What became of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// A regression.
+    Worse,
+    /// The opposite.
+    Better,
+    /// Neither.
+    Same,
+    /// The baseline does not know it, or had no trials of it.
+    New,
+    /// It has no trials now.
+    NotRun,
+}
+
+impl ChangeKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::Same => "unchanged",
+            Self::New => "new",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+/// A cell then and now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// Why, in words; empty for a cell that is the same.
+    pub why: String,
+    /// Then.
+    pub then: Option<BaselineCell>,
+    /// Now.
+    pub now: Option<BaselineCell>,
+    /// Outcomes came or went.
+    pub answers_changed: bool,
+}
+
+impl Change {
+    /// The cell.
+    pub fn cell(&self) -> Option<&Cell> {
+        self.now.as_ref().or(self.then.as_ref()).map(|side| &side.cell)
+    }
+}
+
+/// What became of every cell: those of now in their order, then those that only the baseline knows.
+pub fn compare_with(baseline: &Baseline, reports: &[CellReport]) -> Vec<Change> {
+    let mut changes: Vec<Change> = reports
+        .iter()
+        .map(|report| {
+            let then = baseline.cells.iter().find(|then| then.cell.is_same(&report.cell));
+            change(then.cloned(), Some(report.into()))
+        })
+        .collect();
+    let gone = |then: &&BaselineCell| !reports.iter().any(|report| report.cell.is_same(&then.cell));
+    // A cell in which the agent cannot run stands for all cases that it had there.
+    let replaced = |then: &BaselineCell| {
+        reports.iter().find(|report| {
+            let bare = Cell { case: None, ..then.cell.clone() };
+            report.cell.unfit.is_some() && report.cell.is_same(&bare)
+        })
+    };
+    for then in baseline.cells.iter().filter(gone) {
+        let now = replaced(then).map(|report| BaselineCell { cell: report.cell.clone(), ..report.into() });
+        let cell = then.cell.clone();
+        let now = now.map(|now| BaselineCell { cell: Cell { unfit: now.cell.unfit.clone(), ..cell.clone() }, ..now });
+        changes.push(change(Some(then.clone()), now));
+    }
+    changes
+}
+
+fn change(then: Option<BaselineCell>, now: Option<BaselineCell>) -> Change {
+    let (kind, why) = judge(then.as_ref(), now.as_ref());
+    let answers_changed = match (&then, &now) {
+        (Some(then), Some(now)) if then.trials > 0 && now.trials > 0 => {
+            let lacks = |one: &BaselineCell, other: &BaselineCell| {
+                one.outcomes.iter().any(|outcome| !other.outcomes.contains(outcome))
+            };
+            lacks(then, now) || lacks(now, then)
+        }
+        _ => false,
+    };
+    Change { kind, why, then, now, answers_changed }
+}
+
+fn judge(then: Option<&BaselineCell>, now: Option<&BaselineCell>) -> (ChangeKind, String) {
+    let tried = |side: Option<&BaselineCell>| side.is_some_and(|side| side.trials > 0);
+    let (then, now) = match (then, now) {
+        (Some(then), Some(now)) if tried(Some(then)) => (then, now),
+        (Some(then), None) if then.trials > 0 => return (ChangeKind::NotRun, "not in this matrix".to_owned()),
+        (Some(_), None) => return (ChangeKind::Same, String::new()),
+        (_, now) if tried(now) => return (ChangeKind::New, "not in the baseline".to_owned()),
+        _ => return (ChangeKind::Same, String::new()),
+    };
+    if let Some(why) = &now.cell.unfit {
+        return (ChangeKind::Worse, format!("cannot run any more: {why}"));
+    }
+    if now.trials == 0 {
+        return (ChangeKind::NotRun, "no trial has ended".to_owned());
+    }
+    let always = |side: &BaselineCell| side.passed == side.trials;
+    let rate = f64::from(now.passed) / f64::from(now.trials);
+    let (low, high) = wilson(then.passed, then.trials);
+    let passes = |side: &BaselineCell| format!("{}/{}", side.passed, side.trials);
+    let moved = format!("passed {} then, {} now", passes(then), passes(now));
+    match () {
+        () if always(then) && !always(now) => (ChangeKind::Worse, moved),
+        () if rate < low => (ChangeKind::Worse, format!("{moved}: below the interval of then")),
+        () if always(now) && !always(then) => (ChangeKind::Better, moved),
+        () if rate > high => (ChangeKind::Better, format!("{moved}: above the interval of then")),
+        () if then.passed * now.trials != now.passed * then.trials => {
+            (ChangeKind::Same, format!("{moved}: within the interval of then"))
+        }
+        () => (ChangeKind::Same, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! The file of a matrix: `matrix/<id>.jsonl` beside the sessions, one line with the plan, then one per finished trial.
+//!
+//! In: a plan, trials as they finish. Out: the file, and from it the same again. Lines are only added; a torn last line is dropped, a line
+//! that cannot be read counts as a trial that was not run.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::MatrixPlan;
+use super::run::MatrixError;
+use super::state::{MatrixState, Trial};
+use crate::session::{LAST, SessionId};
+
+/// The folder beside the sessions.
+pub const MATRIX_FOLDER: &str = "matrix";
+
+const FORMAT: &str = "ptc-workbench-matrix";
+const VERSION: u32 = 1;
+/// What tells the id of a matrix from that of a session.
+const PREFIX: &str = "m-";
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    format: String,
+    version: u32,
+    id: String,
+    created_ms: i64,
+    program: String,
+    plan: MatrixPlan,
+}
+
+/// The open file of a matrix; nobody else writes it meanwhile.
+#[derive(Debug)]
+pub struct MatrixFile {
+    /// The matrix's id.
+    pub id: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Lines that could not be read, from 1; their trials run again.
+    pub unreadable: Vec<usize>,
+    file: File,
+}
+
+impl MatrixFile {
+    /// Begins the file of a new matrix. `chance` makes its id the only one of this ms.
+    pub(super) fn create(
+        sessions: &Path,
+        plan: &MatrixPlan,
+        created_ms: i64,
+        chance: u32,
+    ) -> Result<Self, MatrixError> {
+        let id = format!("{PREFIX}{}", SessionId::new(created_ms, chance));
+        let folder = sessions.join(MATRIX_FOLDER);
+        let path = folder.join(format!("{id}.jsonl"));
+        let program = concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned();
+        let head = Head {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            id: id.clone(),
+            created_ms,
+            program,
+            plan: plan.clone(),
+        };
+        let open = || -> std::io::Result<File> {
+            std::fs::create_dir_all(&folder)?;
+            let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+            file.try_lock().map_err(std::io::Error::other)?;
+            Ok(file)
+        };
+        let file = open().map_err(|error| unwritable(&path, &error))?;
+        let mut matrix = Self { id, path, unreadable: Vec::new(), file };
+        matrix.write(&head)?;
+        Ok(matrix)
+    }
+
+    /// Opens a matrix to go on with it: by id, by a beginning that only one id has, or `last`.
+    pub(super) fn open(sessions: &Path, name: &str) -> Result<(Self, MatrixState), MatrixError> {
+        let path = find(sessions, name)?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).open(&path).map_err(|error| unwritable(&path, &error))?;
+        if file.try_lock().is_err() {
+            return Err(MatrixError(format!("{}: another program is running this matrix", path.display())));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| unwritable(&path, &error))?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let (head, trials, unreadable) = read(&path, bytes.get(..whole).unwrap_or_default())?;
+        file.set_len(whole as u64).map_err(|error| unwritable(&path, &error))?;
+        Ok((Self { id: head.id, path, unreadable, file }, MatrixState::new(head.plan, trials)))
+    }
+
+    /// Adds a finished trial; it is on the disk afterwards.
+    pub(super) fn add(&mut self, trial: &Trial) -> Result<(), MatrixError> {
+        self.write(trial)
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> Result<(), MatrixError> {
+        let mut add = || -> std::io::Result<()> {
+            let mut text = serde_json::to_string(line)?;
+            text.push('\n');
+            self.file.write_all(text.as_bytes())?;
+            self.file.sync_data()
+        };
+        add().map_err(|error| unwritable(&self.path, &error))
+    }
+}
+
+/// Does a name look like that of a matrix?
+pub(super) fn is_matrix_name(name: &str) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> MatrixError {
+    MatrixError(format!(
+        "cannot write the matrix to {}: {error} (choose another folder with --sessions)",
+        path.display()
+    ))
+}
+
+fn read(path: &Path, bytes: &[u8]) -> Result<(Head, Vec<Trial>, Vec<usize>), MatrixError> {
+    let wrong = |why: &str| MatrixError(format!("{}: {why}", path.display()));
+    let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+    let first = lines.next().map(|(_, line)| line).ok_or_else(|| wrong("the file is empty"))?;
+    let head: Head = serde_json::from_slice(first).map_err(|_| wrong("this is not the file of a matrix"))?;
+    if head.format != FORMAT {
+        return Err(wrong("this is not the file of a matrix"));
+    }
+    if head.version > VERSION {
+        return Err(wrong("a newer ptc-workbench wrote this matrix; use that version"));
+    }
+    let (mut trials, mut unreadable) = (Vec::new(), Vec::new());
+    for (place, line) in lines {
+        match serde_json::from_slice(line) {
+            Ok(trial) => trials.push(trial),
+            Err(_) => unreadable.push(place + 1),
+        }
+    }
+    Ok((head, trials, unreadable))
+}
+
+fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
+    let folder = sessions.join(MATRIX_FOLDER);
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let id = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().to_str()?.to_owned();
+        SessionId::from_file_name(name.strip_prefix(PREFIX)?)?;
+        Some(name.strip_suffix(".jsonl")?.to_owned())
+    };
+    let mut ids: Vec<String> = entries.filter_map(id).collect();
+    ids.sort();
+    let fits: Vec<&String> = match name {
+        LAST => ids.last().into_iter().collect(),
+        _ => ids.iter().filter(|id| !name.is_empty() && id.starts_with(name)).collect(),
+    };
+    match fits.as_slice() {
+        [one] => Ok(folder.join(format!("{one}.jsonl"))),
+        [] => Err(MatrixError(format!("no matrix {name:?} in {}", folder.display()))),
+        several => {
+            let ids: Vec<_> = several.iter().map(|id| id.as_str()).collect();
+            Err(MatrixError(format!("{name:?} is the beginning of {} matrices: {}", several.len(), ids.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The ledger of a run's data: how much of it the model was shown.
+//!
+//! In: the data a run had, and the data that its requests carried. Out: bytes of data, and bytes that never entered the context.
+//!
+//! The same value looks different in a template, in a sample of a program's data and in JSON. So the ledger counts *words*: runs of ASCII
+//! letters and digits, and every other letter on its own. Signs, spaces and the keys of objects belong to the form and do not count. A word
+//! that stands n times in the data and m times in what was sent has entered min(n, m) times. A chance hit (a `1` that meant something else)
+//! makes the figure smaller, never larger.
+
+use std::collections::HashMap;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+type Words = HashMap<Box<str>, u32>;
+
+/// What a run had, and what of it was sent.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    had: Words,
+    /// Words of what was sent, as it stands.
+    sent: Words,
+    /// The same with `\n` and its like read as JSON means them.
+    sent_unescaped: Words,
+}
+
+impl Ledger {
+    /// Data that the run has: the scalars of a value.
+    pub fn had(&mut self, data: &Json) {
+        scalars(data, &mut |text| count(text, &mut self.had));
+    }
+
+    /// Data that a request carried as text of any form.
+    pub fn sent_text(&mut self, text: &str) {
+        count(text, &mut self.sent);
+        count(&unescaped(text), &mut self.sent_unescaped);
+    }
+
+    /// Data that a request carried as JSON.
+    pub fn sent_json(&mut self, data: &Json) {
+        scalars(data, &mut |text| {
+            count(text, &mut self.sent);
+            count(text, &mut self.sent_unescaped);
+        });
+    }
+
+    /// Bytes of the data's words.
+    pub fn data_bytes(&self) -> u64 {
+        self.had.iter().map(|(word, times)| word.len() as u64 * u64::from(*times)).sum()
+    }
+
+    /// Bytes of the words that were never sent.
+    pub fn kept_out_bytes(&self) -> u64 {
+        let times_sent = |word: &str| {
+            let times = |words: &Words| words.get(word).copied().unwrap_or_default();
+            times(&self.sent).max(times(&self.sent_unescaped))
+        };
+        let kept_out = |(word, times): (&Box<str>, &u32)| u64::from(times.saturating_sub(times_sent(word)));
+        self.had.iter().map(|(word, times)| word.len() as u64 * kept_out((word, times))).sum()
+    }
+}
+
+/// Every scalar of a value as text; null says nothing. Values of runs are at most 512 levels deep.
+fn scalars(json: &Json, take: &mut dyn FnMut(&str)) {
+    match &json.node {
+        Node::Null => {}
+        Node::Str(text) => take(text),
+        Node::List(items) => items.iter().for_each(|item| scalars(item, take)),
+        Node::Object(members) => members.iter().for_each(|member| scalars(&member.value, take)),
+        Node::Bool(_) | Node::Int(_) | Node::Big(_) | Node::Float(_) => take(&json.to_text()),
+    }
+}
+
+fn count(text: &str, words: &mut Words) {
+    let mut add = |word: &str| {
+        if let Some(times) = words.get_mut(word) {
+            *times += 1;
+        } else {
+            words.insert(word.into(), 1);
+        }
+    };
+    let mut rest = text;
+    while let Some(start) = rest.find(char::is_alphanumeric) {
+        rest = &rest[start..];
+        let run = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let one = rest.chars().next().map_or(1, char::len_utf8);
+        let (word, after) = rest.split_at(if run == 0 { one } else { run });
+        add(word);
+        rest = after;
+    }
+}
+
+/// The text with JSON's escapes of one letter as a space.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(if c == '\\' {
+            chars.next();
+            ' '
+        } else {
+            c
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::value::json::parse;
+
+    use super::*;
+
+    fn ledger(had: &str, sent: &[&str]) -> (u64, u64) {
+        let mut ledger = Ledger::default();
+        ledger.had(&parse(had).unwrap());
+        sent.iter().for_each(|text| ledger.sent_text(text));
+        (ledger.data_bytes(), ledger.kept_out_bytes())
+    }
+
+    #[test]
+    fn the_form_of_the_data_does_not_matter() {
+        let rows = r#"{"rows":[{"region":1,"amount":294},{"region":2,"amount":87}]}"#;
+        assert_eq!(ledger(rows, &[]), (7, 7));
+        assert_eq!(ledger(rows, &["1 294\n2 87\n"]), (7, 0));
+        assert_eq!(ledger(rows, &[r#"[{"amount" 294 "region" 1} .… (cut after 30 characters)"#]), (7, 3));
+        assert_eq!(ledger(rows, &["1 294", "2 87"]), (7, 0));
+    }
+
+    #[test]
+    fn each_time_counts() {
+        assert_eq!(ledger(r#"["North","North","North"]"#, &["North, North"]), (15, 5));
+        assert_eq!(ledger(r#"["North"]"#, &["North", "North", "North"]), (5, 0));
+    }
+
+    #[test]
+    fn escapes_and_other_scripts_are_read() {
+        assert_eq!(ledger(r#"["one\ntwo"]"#, &[r#"{"text":"one\ntwo"}"#]), (6, 0));
+        assert_eq!(ledger(r#"["C:\\new"]"#, &[r"C:\new"]), (4, 0));
+        assert_eq!(ledger(r#"["Käse"]"#, &["Kä…"]), (5, 2));
+        assert_eq!(ledger(r#"["日本語"]"#, &["日本 (cut)"]), (9, 3));
+        assert_eq!(ledger("[null, true, -1.5]", &[]), (6, 6));
+    }
+
+    #[test]
+    fn a_result_that_is_sent_as_json_has_entered() {
+        let mut ledger = Ledger::default();
+        let data = parse(r#"{"name":"a\\nb \"quoted\"","id":7}"#).unwrap();
+        ledger.had(&data);
+        ledger.sent_json(&data);
+        assert_eq!(ledger.kept_out_bytes(), 0);
+    }
+}

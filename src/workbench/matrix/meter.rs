@@ -1,0 +1,215 @@
+//! What a trial cost, measured from its events: live and from a file alike.
+//!
+//! In: the events of one session, in order. Out: [`Measures`], which add up whole trees of agents.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ptc_core::value::json;
+use serde::{Deserialize, Serialize};
+
+use super::interval::Stretches;
+use super::ledger::Ledger;
+use crate::agent::{Step, StepFold};
+use crate::event::{
+    Address, Check, Envelope, Event, Message, MessagePart, ReplyEnd, ReplyStatus, RetryWait, Source, Tokens, elapsed_ms,
+};
+use crate::model::ErrorClass;
+
+/// What a trial cost. Everything adds up the run and the agents below it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Measures {
+    /// Turns.
+    pub turns: u32,
+    /// Requests to models (HTTP attempts where there are any).
+    pub requests: u32,
+    /// Attempts that failed and were tried again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+    /// Tokens; absent when no provider counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// Cost in the price table's unit; absent when the tokens or the price of one of the runs are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// From sending the first request that got a reply to its first delta, in ms; absent for a reply that came at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_ms: Option<u64>,
+    /// From the run's start to its end without `waited_ms`, in ms.
+    pub time_ms: u64,
+    /// Time in which a request waited in its provider's gate or for the end of the pause after a 429, in ms. It belongs to the provider's
+    /// limits and to what else was running. Waits that overlap count once.
+    pub waited_ms: u64,
+    /// What did not fit, by kind, path and what was expected, with counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u32>,
+    /// Bytes of the data that the run had: its context and what its tools answered ([`Ledger`]).
+    pub data_bytes: u64,
+    /// Bytes of it that no request carried.
+    pub kept_out_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Folds the events of one session with one root run.
+#[derive(Debug, Clone, Default)]
+pub struct Meter {
+    fold: StepFold,
+    started_ms: Option<i64>,
+    ended_ms: i64,
+    waits: Stretches,
+    /// When the attempt of a turn went to the gate.
+    asked_ms: HashMap<Address, i64>,
+    first: Option<Option<u64>>,
+    retries: u32,
+    errors: BTreeMap<String, u32>,
+    ledger: Ledger,
+    /// Messages that no request has carried yet.
+    unsent: HashMap<(Address, u32), Message>,
+    /// Calls that are agents: what they answer is a model's, not data.
+    agents: HashMap<Address, ()>,
+}
+
+impl Meter {
+    /// Takes the next event.
+    pub fn apply(&mut self, envelope: &Envelope) {
+        self.fold.apply(envelope);
+        self.ended_ms = envelope.at_ms;
+        let (at, now) = (&envelope.address, envelope.at_ms);
+        match &envelope.event {
+            Event::RunStart(start) if self.started_ms.is_none() => {
+                self.started_ms = Some(now);
+                self.ledger.had(&start.context.json());
+            }
+            Event::Message(message) => {
+                self.unsent.insert((envelope.run(), message.m), message.clone());
+            }
+            Event::RequestMade(request) => {
+                self.asked_ms.insert(at.clone(), now);
+                for (first, last) in &request.messages {
+                    (*first..=*last).for_each(|m| self.send(&envelope.run(), m));
+                }
+            }
+            Event::RetryWait(wait) => self.wait(at, wait, now),
+            Event::ReplyEnd(end) => self.reply(at, end, now),
+            Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
+                self.agents.insert(at.clone(), ());
+            }
+            Event::ToolEnd(end) if !self.agents.contains_key(at) => {
+                if let Some(result) = &end.result {
+                    self.ledger.had(&result.json());
+                }
+            }
+            Event::Extract(extract) => self.error(extract.error.as_ref().map(|error| error.reason.clone())),
+            Event::ProgramEnd(end) if end.status == "error" => {
+                self.error(end.error.as_ref().map(|error| error.reason.clone()));
+            }
+            Event::Check(check) => self.check(check),
+            _ => {}
+        }
+    }
+
+    /// The result so far.
+    pub fn step(&self) -> Step {
+        self.fold.step()
+    }
+
+    /// What it cost so far.
+    pub fn measures(&self) -> Measures {
+        let step = self.fold.step();
+        let started_ms = self.started_ms.unwrap_or(self.ended_ms);
+        let waited_ms = self.waits.within(started_ms, self.ended_ms);
+        let below = step.usage.children.unwrap_or_default();
+        let tokens = match (step.usage.tokens, below.tokens) {
+            (Some(own), Some(below)) => Some(own.plus(&below)),
+            (own, below) => own.or(below),
+        };
+        Measures {
+            turns: step.usage.turns.saturating_add(below.turns),
+            requests: step.usage.llm_requests.saturating_add(below.requests),
+            retries: self.retries,
+            tokens,
+            cost: cost(&step),
+            first_ms: self.first.flatten(),
+            time_ms: elapsed_ms(started_ms, self.ended_ms).saturating_sub(waited_ms),
+            waited_ms,
+            errors: self.errors.clone(),
+            data_bytes: self.ledger.data_bytes(),
+            kept_out_bytes: self.ledger.kept_out_bytes(),
+        }
+    }
+
+    fn wait(&mut self, at: &Address, wait: &RetryWait, now: i64) {
+        self.retries += 1;
+        let over = now.saturating_add(i64::try_from(wait.wait_ms).unwrap_or(i64::MAX));
+        if wait.class == ErrorClass::RateLimit.name() {
+            self.waits.add(now, over);
+        }
+        self.asked_ms.insert(at.clone(), over);
+    }
+
+    fn reply(&mut self, at: &Address, end: &ReplyEnd, now: i64) {
+        if let (Some(asked), Some(queued)) = (self.asked_ms.get(at), end.queued_ms) {
+            self.waits.add(*asked, asked.saturating_add(i64::try_from(queued).unwrap_or(i64::MAX)));
+        }
+        if end.status == ReplyStatus::Discarded {
+            self.asked_ms.insert(at.clone(), now);
+        } else if self.first.is_none() {
+            self.first = Some(end.first_ms);
+        }
+    }
+
+    fn check(&mut self, check: &Check) {
+        for issue in check.issues.iter().filter(|issue| issue.severity == "error") {
+            let wanted = match (issue.expected.as_str(), issue.got.as_str()) {
+                ("", _) => issue.message.clone(),
+                (expected, "") => format!("expected {expected}"),
+                (expected, got) => format!("expected {expected}, got {got}"),
+            };
+            let path = any_index(&issue.path);
+            let kind = [check.layer.as_str(), path.as_str()].into_iter().filter(|word| !word.is_empty());
+            self.error(Some(format!("{}: {wanted}", kind.collect::<Vec<_>>().join(" "))));
+        }
+    }
+
+    fn error(&mut self, kind: Option<String>) {
+        if let Some(kind) = kind {
+            *self.errors.entry(kind).or_default() += 1;
+        }
+    }
+
+    /// A request carries this message for the first time, or again.
+    fn send(&mut self, run: &Address, m: u32) {
+        let Some(message) = self.unsent.remove(&(run.clone(), m)) else { return };
+        // What the model wrote itself is no data that it was shown.
+        if message.source == Source::Reply {
+            return;
+        }
+        for part in &message.parts {
+            match part {
+                MessagePart::Text { text, untrusted: true, .. } => self.ledger.sent_text(text),
+                MessagePart::Result { result, .. } => match json::parse(result) {
+                    Ok(result) => self.ledger.sent_json(&result),
+                    Err(_) => self.ledger.sent_text(result),
+                },
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What a run and the agents below it cost. (Agents nest a few levels deep.)
+fn cost(step: &Step) -> Option<f64> {
+    step.children.iter().map(cost).try_fold(step.usage.cost?, |sum, below| Some(sum + below?))
+}
+
+/// The path with `*` in place of numbers, so that equal mistakes in a list are one kind.
+fn any_index(path: &str) -> String {
+    let is_index = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    path.split('.').map(|part| if is_index(part) { "*" } else { part }).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Measures of hand-made events: what is time, what is waiting, what is an error, what was shown.
+
+use super::*;
+use crate::event::{Class, ErrorRecord, IssueRecord, RequestMade, RunEnd, RunStart, UsageRecord};
+
+/// Reads events as they stand in a session: time, address, kind, data.
+fn measured(lines: &[(i64, &str, &str, &str)]) -> Measures {
+    let mut meter = Meter::default();
+    for (seq, (at_ms, address, kind, data)) in lines.iter().enumerate() {
+        let line = format!(r#"{{"s":{seq},"t":{at_ms},"r":"{address}","k":"{kind}","d":{data}}}"#);
+        let envelope = Envelope::from_line(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(!matches!(envelope.event, Event::Unknown(_)), "{line}");
+        meter.apply(&envelope);
+    }
+    meter.measures()
+}
+
+fn data<T: serde::Serialize>(of: &T) -> String {
+    serde_json::to_string(of).unwrap()
+}
+
+fn start() -> String {
+    let agent = crate::event::AgentRecord { toml: "prompt = \"p\"".to_owned(), ..Default::default() };
+    let context = serde_json::from_str(r#"{"rows":[294,157,431]}"#).unwrap();
+    data(&RunStart { agent, context, ..RunStart::default() })
+}
+
+fn request(last: u32) -> String {
+    let made = RequestMade {
+        messages: vec![(0, last)],
+        want: "json".to_owned(),
+        schema: None,
+        tools: Vec::new(),
+        tool_names: Vec::new(),
+        options: Default::default(),
+        cache: false,
+    };
+    data(&made)
+}
+
+fn end() -> String {
+    data(&RunEnd { usage: UsageRecord::default(), ..RunEnd::default() })
+}
+
+#[test]
+fn waiting_for_the_gate_and_for_a_429_is_no_latency() {
+    let (start, request, end) = (start(), request(0), end());
+    let measures = measured(&[
+        (1_000, "r0", "run.start", &start),
+        (1_000, "r0/t1", "request", &request),
+        // Queued 300, failed after 50, told to wait 400, queued 100 again, answered after 200.
+        (1_350, "r0/t1", "reply.end", r#"{"attempt":1,"status":"discarded","queued_ms":300}"#),
+        (1_350, "r0/t1", "retry.wait", r#"{"attempt":1,"wait_ms":400,"class":"rate_limit","message":"busy"}"#),
+        (2_050, "r0/t1", "reply.end", r#"{"attempt":2,"status":"ok","queued_ms":100,"first_ms":120}"#),
+        (2_060, "r0", "run.end", &end),
+    ]);
+    assert_eq!((measures.waited_ms, measures.time_ms), (300 + 400 + 100, 50 + 200 + 10));
+    assert_eq!((measures.retries, measures.first_ms), (1, Some(120)));
+}
+
+#[test]
+fn waiting_after_another_failure_is_latency() {
+    let (start, request, end) = (start(), request(0), end());
+    let measures = measured(&[
+        (0, "r0", "run.start", &start),
+        (0, "r0/t1", "request", &request),
+        (50, "r0/t1", "reply.end", r#"{"attempt":1,"status":"discarded","queued_ms":0}"#),
+        (50, "r0/t1", "retry.wait", r#"{"attempt":1,"wait_ms":400,"class":"server_error","message":"down"}"#),
+        (500, "r0/t1", "reply.end", r#"{"attempt":2,"status":"ok","queued_ms":20,"first_ms":5}"#),
+        (500, "r0", "run.end", &end),
+    ]);
+    assert_eq!((measures.waited_ms, measures.time_ms, measures.retries), (20, 480, 1));
+}
+
+#[test]
+fn waits_of_branches_count_once() {
+    let (start, request, end) = (start(), request(0), end());
+    let measures = measured(&[
+        (0, "r0", "run.start", &start),
+        (10, "r0/t1/p1.0/c0/t1", "request", &request),
+        (20, "r0/t1/p1.1/c0/t1", "request", &request),
+        (60, "r0/t1/p1.0/c0/t1", "reply.end", r#"{"attempt":1,"status":"ok","queued_ms":40}"#),
+        (80, "r0/t1/p1.1/c0/t1", "reply.end", r#"{"attempt":1,"status":"ok","queued_ms":40}"#),
+        (100, "r0", "run.end", &end),
+    ]);
+    assert_eq!((measures.waited_ms, measures.time_ms), (50, 50));
+}
+
+#[test]
+fn errors_are_grouped_by_kind_and_path() {
+    let issue = |path: &str, severity: &str| IssueRecord {
+        path: path.to_owned(),
+        severity: severity.to_owned(),
+        expected: "int".to_owned(),
+        got: "string".to_owned(),
+        message: "expected int, got string".to_owned(),
+    };
+    let issues =
+        vec![issue("items.0.n", "error"), issue("items.12.n", "error"), issue("n", "warning"), issue("", "error")];
+    let check = data(&Check { layer: "return".to_owned(), ok: false, issues });
+    let error = ErrorRecord { reason: "type_error".to_owned(), ..ErrorRecord::default() };
+    let program =
+        data(&crate::event::ProgramEnd { status: "error".to_owned(), error: Some(error), ..Default::default() });
+    let extract = r#"{"kind":"json","candidates":0,"sha":"","error":{"reason":"json_parse_error","message":"m"}}"#;
+    let (start, end) = (start(), end());
+    let measures = measured(&[
+        (0, "r0", "run.start", &start),
+        (0, "r0/t1", "extract", extract),
+        (0, "r0/t2", "program.end", &program),
+        (0, "r0/t3", "check", &check),
+        (0, "r0", "run.end", &end),
+    ]);
+    let told: Vec<_> = measures.errors.iter().map(|(kind, times)| (kind.as_str(), *times)).collect();
+    assert_eq!(
+        told,
+        [
+            ("json_parse_error", 1),
+            ("return items.*.n: expected int, got string", 2),
+            ("return: expected int, got string", 1),
+            ("type_error", 1),
+        ]
+    );
+}
+
+#[test]
+fn data_counts_when_a_request_carried_it() {
+    let text = |m: u32, source: &str, text: &str, untrusted: bool| {
+        let parts = format!(r#"[{{"section":"s","text":{text:?},"untrusted":{untrusted}}}]"#);
+        format!(r#"{{"m":{m},"role":"user","source":"{source}","parts":{parts}}}"#)
+    };
+    let (start, end) = (start(), end());
+    let (first, trusted) = (text(0, "prompt", "294", true), text(1, "prompt", "157", false));
+    let (said, never) = (text(2, "reply", "157 431 900", true), text(3, "feedback", "431", true));
+    let (one, two) = (request(1), request(2));
+    let measures = measured(&[
+        (0, "r0", "run.start", &start),
+        (0, "r0/t1", "message", &first),
+        (0, "r0/t1", "message", &trusted),
+        (0, "r0/t1", "request", &one),
+        (0, "r0/t1/c0", "tool.call", r#"{"name":"t","kind":"table","args":{}}"#),
+        (0, "r0/t1/c0", "tool.end", r#"{"status":"ok","result":[900,1000],"ms":0}"#),
+        (0, "r0/t1/c1", "tool.call", r#"{"name":"a","kind":"agent","args":{}}"#),
+        (0, "r0/t1/c1", "tool.end", r#"{"status":"ok","result":"an answer","ms":0}"#),
+        (0, "r0/t1", "message", &said),
+        (0, "r0/t1", "message", &never),
+        (0, "r0/t2", "request", &two),
+        (0, "r0", "run.end", &end),
+    ]);
+    // Of 294 157 431 900 1000 only 294 was shown: the instruction, the model's own words and the message that was never sent do not count.
+    assert_eq!((measures.data_bytes, measures.kept_out_bytes), (16, 13));
+}
+
+#[test]
+fn a_derived_event_never_decides_about_time() {
+    // The waits are taken from inputs and notes, which replay does not make again.
+    let classes = ["reply.end", "retry.wait"]
+        .map(|kind| crate::event::KINDS.iter().find(|(name, ..)| *name == kind).map(|(_, class, _)| *class));
+    assert_eq!(classes, [Some(Class::Input), Some(Class::Note)]);
+}

@@ -1,0 +1,30 @@
+//! The matrix: one agent or several, in every mode, with every model, on every case, several times.
+//!
+//! In: a [`MatrixSpec`]. Out: a file of finished trials beside the sessions, each trial a session of its own; a [`MatrixState`] that
+//! screens and the command line read; a [`CellReport`] per cell; what got better or worse than in a [`Baseline`].
+//! Trials share nothing but the gates of providers: whatever runs beside a trial, its session is the same.
+
+mod answers;
+mod baseline;
+mod cell;
+mod chance;
+mod file;
+mod interval;
+mod ledger;
+mod meter;
+mod plan;
+mod report;
+mod run;
+mod state;
+
+pub use answers::{AnswerGroup, canonical};
+pub use baseline::{Baseline, BaselineCell, BaselineError, Change, ChangeKind, compare_with};
+pub use cell::Cell;
+pub use chance::{pass_hat, wilson};
+pub use file::{MATRIX_FOLDER, MatrixFile};
+pub use ledger::Ledger;
+pub use meter::{Measures, Meter};
+pub use plan::{MatrixAgent, MatrixPlan, MatrixSpec};
+pub use report::{CellReport, Mean, TrialRef, report, totals};
+pub use run::{MatrixError, Watch};
+pub use state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};

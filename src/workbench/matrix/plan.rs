@@ -1,0 +1,233 @@
+//! The plan of a matrix: which cells there are, which of them an agent cannot run in, and the seed of every trial.
+//!
+//! In: a [`MatrixSpec`]. Out: a [`MatrixPlan`] that holds everything a later resume needs; the agents' files are not read again.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::cell::Cell;
+use super::run::MatrixError;
+use super::state::TrialKey;
+use crate::agent::{Agent, Case, Diagnostic, Mode, Plan};
+use crate::config::ModelChoice;
+use crate::workbench::Workbench;
+
+/// What is to be compared.
+#[derive(Debug, Clone)]
+pub struct MatrixSpec {
+    /// The agents, each with what it was called.
+    pub agents: Vec<(String, Agent)>,
+    /// The modes; all when empty.
+    pub modes: Vec<Mode>,
+    /// The models; each agent's own when empty.
+    pub models: Vec<String>,
+    /// Trials of each cell.
+    pub trials: u32,
+    /// What the seeds of the trials come from.
+    pub seed: u64,
+}
+
+/// An agent of a matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatrixAgent {
+    /// What it was called.
+    pub name: String,
+    /// Its definition when the matrix was planned.
+    pub toml: String,
+}
+
+/// What a matrix consists of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatrixPlan {
+    /// The agents.
+    pub agents: Vec<MatrixAgent>,
+    /// Trials of each cell, from 1.
+    pub trials: u32,
+    /// What the seeds of the trials come from.
+    pub seed: u64,
+    /// The cells: by agent, mode, model, case, in the order in which they were asked for.
+    pub cells: Vec<Cell>,
+}
+
+/// How the model of an agent that is a program is called.
+const PINNED: &str = "pinned";
+
+/// Everything that one trial runs.
+pub(super) struct TrialSpec {
+    /// The agent in its mode.
+    pub(super) agent: Agent,
+    /// The model; `None` for an agent that is a program.
+    pub(super) model: Option<String>,
+    /// The case; a case without expectations when the agent has none.
+    pub(super) case: Case,
+    /// The seed of its run.
+    pub(super) seed: u64,
+}
+
+impl MatrixPlan {
+    /// Every trial, cell by cell.
+    pub fn trials(&self) -> impl Iterator<Item = TrialKey> {
+        let fit = self.cells.iter().enumerate().filter(|(_, cell)| cell.unfit.is_none());
+        fit.flat_map(|(cell, _)| (1..=self.trials).map(move |trial| TrialKey { cell, trial }))
+    }
+
+    /// Is this one of its trials?
+    pub fn has(&self, key: TrialKey) -> bool {
+        let cell = self.cells.get(key.cell);
+        cell.is_some_and(|cell| cell.unfit.is_none()) && (1..=self.trials).contains(&key.trial)
+    }
+
+    /// The seed of a trial: from the matrix's seed, the cell's name and the trial's number, so that a cell has the same seeds in every
+    /// matrix. 53 bits, which every JSON reader keeps.
+    pub fn seed_of(&self, key: TrialKey) -> u64 {
+        let cell = self.cells.get(key.cell).map(Cell::name).unwrap_or_default();
+        let hash = Sha256::digest(format!("{}\n{cell}\n{}", self.seed, key.trial));
+        let bytes = hash.first_chunk::<8>().copied().unwrap_or_default();
+        u64::from_be_bytes(bytes) >> 11
+    }
+
+    /// What a trial runs. Errors: a plan that was changed by hand.
+    pub(super) fn trial(&self, key: TrialKey) -> Result<TrialSpec, MatrixError> {
+        let wrong = |what: &str| MatrixError(format!("the plan of the matrix cannot be used: {what}"));
+        let cell = self.cells.get(key.cell).ok_or_else(|| wrong("there is no such cell"))?;
+        let agent = self.agents.iter().find(|agent| agent.name == cell.agent);
+        let agent = agent.ok_or_else(|| wrong("there is no such agent"))?;
+        let agent = Agent::from_toml(&agent.toml, &agent.name).map_err(|error| wrong(&error.to_string()))?;
+        let mode = Mode::from_name(&cell.mode).ok_or_else(|| wrong("there is no such mode"))?;
+        let cases = agent.cases().map_err(|found| wrong(&found.message))?;
+        let case = match &cell.case {
+            Some(name) => {
+                cases.into_iter().find(|case| case.name == *name).ok_or_else(|| wrong("there is no such case"))?
+            }
+            None => without_expectations(),
+        };
+        let agent = agent.for_mode(mode).map_err(|found| wrong(&said(&found)))?;
+        // A repeat must not be cheaper or faster because of the one before it.
+        let agent = Agent { cache: agent.cache && self.trials == 1, ..agent };
+        let model = (agent.program().is_none() || cell.model != PINNED).then(|| cell.model.clone());
+        Ok(TrialSpec { agent, model, case, seed: self.seed_of(key) })
+    }
+}
+
+impl Workbench {
+    /// Plans a matrix: nothing is run, no key is read. Errors: names of models that mean nothing, cases that cannot be used, no cell in
+    /// which an agent could run.
+    pub fn plan_matrix(&self, spec: &MatrixSpec) -> Result<MatrixPlan, MatrixError> {
+        if spec.trials == 0 {
+            return Err(MatrixError("a matrix needs at least one trial (--trials)".to_owned()));
+        }
+        let mut plan = MatrixPlan { agents: Vec::new(), trials: spec.trials, seed: spec.seed, cells: Vec::new() };
+        for (name, agent) in &spec.agents {
+            if plan.agents.iter().any(|known| known.name == *name) {
+                return Err(MatrixError(format!("`{name}` is named twice")));
+            }
+            plan.agents.push(MatrixAgent { name: name.clone(), toml: agent.to_toml() });
+            let cases = agent.cases().map_err(|found| MatrixError(format!("{name}: {}", found.message)))?;
+            for mode in if spec.modes.is_empty() { &Mode::ALL[..] } else { &spec.modes } {
+                for model in self.models_of(spec, agent)? {
+                    let cell = Cell {
+                        agent: name.clone(),
+                        mode: mode.name().to_owned(),
+                        model,
+                        case: None,
+                        unfit: unfit(agent, *mode),
+                    };
+                    plan.cells.extend(of_cases(&cell, &cases));
+                }
+            }
+        }
+        if plan.trials().next().is_none() {
+            let reasons =
+                plan.cells.iter().filter_map(|cell| Some(format!("{}: {}", cell.name(), cell.unfit.as_ref()?)));
+            return Err(MatrixError(format!("nothing can be run\n  {}", reasons.collect::<Vec<_>>().join("\n  "))));
+        }
+        Ok(plan)
+    }
+
+    fn models_of(&self, spec: &MatrixSpec, agent: &Agent) -> Result<Vec<String>, MatrixError> {
+        if spec.models.is_empty() && agent.program().is_some() {
+            return Ok(vec![PINNED.to_owned()]);
+        }
+        let own = || vec![self.model_name(None, agent)];
+        let models = if spec.models.is_empty() { own() } else { spec.models.clone() };
+        for model in &models {
+            if self.choose(model)? == ModelChoice::Human {
+                return Err(MatrixError(
+                    "the model `human` cannot be compared: nobody is asked while a matrix runs".to_owned(),
+                ));
+            }
+            if models.iter().filter(|other| *other == model).count() > 1 {
+                return Err(MatrixError(format!("the model `{model}` is named twice")));
+            }
+        }
+        Ok(models)
+    }
+}
+
+/// The cell once per case. A cell in which the agent cannot run stands for all.
+fn of_cases(cell: &Cell, cases: &[Case]) -> Vec<Cell> {
+    if cell.unfit.is_some() || cases.is_empty() {
+        return vec![cell.clone()];
+    }
+    let recording = "the case is a recording: `ptc-workbench test` replays it, and no model is asked";
+    let of = |case: &Case| Cell {
+        case: Some(case.name.clone()),
+        unfit: case.cassette.as_ref().map(|_| recording.to_owned()),
+        ..cell.clone()
+    };
+    cases.iter().map(of).collect()
+}
+
+/// Why an agent cannot run in a mode.
+fn unfit(agent: &Agent, mode: Mode) -> Option<String> {
+    let found = agent.for_mode(mode).and_then(|agent| Plan::new(&agent).map(|_| ()));
+    found.err().map(|findings| said(&findings))
+}
+
+fn said(findings: &[Diagnostic]) -> String {
+    let errors = findings.iter().filter(|finding| finding.is_error()).map(|finding| finding.message.as_str());
+    errors.collect::<Vec<_>>().join("; ")
+}
+
+/// What counts for an agent without cases: it returns.
+fn without_expectations() -> Case {
+    Case { name: String::new(), context: None, expect: None, cassette: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(seed: u64) -> MatrixPlan {
+        let cell = |mode: &str, unfit: Option<&str>| Cell {
+            agent: "a".to_owned(),
+            mode: mode.to_owned(),
+            model: "demo".to_owned(),
+            case: None,
+            unfit: unfit.map(ToOwned::to_owned),
+        };
+        let cells = vec![cell("json", None), cell("text", Some("no")), cell("ptc_lisp", None)];
+        MatrixPlan { agents: Vec::new(), trials: 2, seed, cells }
+    }
+
+    #[test]
+    fn cells_that_do_not_fit_have_no_trials() {
+        let keys: Vec<_> = plan(0).trials().map(|key| (key.cell, key.trial)).collect();
+        assert_eq!(keys, [(0, 1), (0, 2), (2, 1), (2, 2)]);
+        assert!(!plan(0).has(TrialKey { cell: 1, trial: 1 }) && !plan(0).has(TrialKey { cell: 0, trial: 3 }));
+        assert!(plan(0).has(TrialKey { cell: 2, trial: 2 }));
+    }
+
+    #[test]
+    fn every_trial_has_a_seed_of_its_own_that_depends_on_nothing_else() {
+        let seeds = |plan: &MatrixPlan| plan.trials().map(|key| plan.seed_of(key)).collect::<Vec<_>>();
+        let one = seeds(&plan(1));
+        assert_eq!(one.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+        assert!(one.iter().all(|seed| *seed < 1 << 53));
+        assert_eq!(one, seeds(&plan(1)));
+        assert!(seeds(&plan(2)).iter().all(|seed| !one.contains(seed)));
+        let mut fewer = plan(1);
+        fewer.cells.remove(0);
+        assert_eq!(seeds(&fewer), one[2..]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Running a matrix: trials side by side, each a session of its own, each written down when it has ended.
+//!
+//! In: a plan or the file of a matrix, how many trials may run at once, a stop. Out: events while it runs, and the final state.
+//! A trial that was stopped or could not be tried leaves no line: a resume runs it again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use ptc_core::reasons::Reason;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::answers::canonical;
+use super::file::MatrixFile;
+use super::meter::Meter;
+use super::plan::MatrixPlan;
+use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
+use crate::agent::{Context, Step, Verdict};
+use crate::event::{Event, Kept};
+use crate::port::{Human, Question, Stop, SystemClock};
+use crate::session::Group;
+use crate::workbench::run::chance;
+use crate::workbench::{RunSpec, Running, StartError, Workbench};
+
+/// Why a matrix cannot be planned, opened or gone on with; the text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatrixError(pub String);
+
+impl std::fmt::Display for MatrixError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for MatrixError {}
+
+impl From<StartError> for MatrixError {
+    fn from(error: StartError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Nobody is asked while a matrix runs.
+struct Absent;
+
+impl Human for Absent {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}
+
+/// Takes what happens, with the state after it.
+pub type Watch<'a> = &'a mut (dyn FnMut(&MatrixEvent, &MatrixState) + Send);
+
+impl Workbench {
+    /// Begins a matrix: its file is made, nothing is run yet. Errors also name models that cannot be used now, a missing key say.
+    pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
+        self.check_models(&plan)?;
+        let file = MatrixFile::create(&self.folders.sessions_dir, &plan, SystemClock.now(), chance())?;
+        Ok((file, MatrixState::new(plan, [])))
+    }
+
+    /// Opens a matrix to go on with it: by id, by a beginning that only one id has, or `last`.
+    pub fn open_matrix(&self, name: &str) -> Result<(MatrixFile, MatrixState), MatrixError> {
+        let (file, state) = MatrixFile::open(&self.folders.sessions_dir, name)?;
+        if !state.is_complete() {
+            self.check_models(&state.plan)?;
+        }
+        Ok((file, state))
+    }
+
+    /// Does the name mean a matrix?
+    pub fn is_matrix(name: &str) -> bool {
+        super::file::is_matrix_name(name) && !Path::new(name).exists()
+    }
+
+    /// Runs what is missing, at most `jobs` trials at once. When it is stopped, the trials that run are ended and count as not run.
+    ///
+    /// Errors: the matrix's file cannot be written; trials that have ended by then are in it.
+    pub async fn run_matrix(
+        &self,
+        file: &mut MatrixFile,
+        state: &mut MatrixState,
+        jobs: usize,
+        stop: &Stop,
+        watch: Watch<'_>,
+    ) -> Result<(), MatrixError> {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let (plan, id) = (Arc::new(state.plan.clone()), file.id.clone());
+        let halt = stop.below();
+        let mut missing = state.missing().into_iter();
+        let mut open = FuturesUnordered::new();
+        let mut failed = None;
+        loop {
+            while open.len() < jobs.max(1) && halt.reason().is_none() {
+                let Some(key) = missing.next() else { break };
+                open.push(self.trial(&id, Arc::clone(&plan), key, halt.below(), tell.clone()));
+            }
+            if open.is_empty() {
+                break;
+            }
+            let event = tokio::select! {
+                biased;
+                Some(event) = told.recv() => event,
+                Some(event) = open.next() => {
+                    // What this trial told before its end was said while it was asked for its end.
+                    while let Ok(event) = told.try_recv() {
+                        state.apply(&event);
+                        watch(&event, state);
+                    }
+                    event
+                }
+            };
+            if let (MatrixEvent::Finished(trial), None) = (&event, &failed) {
+                failed = file.add(trial).err();
+            }
+            if failed.is_some() {
+                halt.now(Reason::WriteFailed.name(), "limit");
+                continue;
+            }
+            state.apply(&event);
+            watch(&event, state);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn check_models(&self, plan: &MatrixPlan) -> Result<(), MatrixError> {
+        let mut checked: Vec<&str> = Vec::new();
+        for key in plan.trials().filter(|key| key.trial == 1) {
+            let spec = plan.trial(key)?;
+            let Some(cell) = plan.cells.get(key.cell) else { continue };
+            if spec.model.is_some() && !checked.contains(&cell.model.as_str()) {
+                self.build_model(self.choose(&cell.model)?, Arc::new(Absent))?;
+                checked.push(&cell.model);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one trial to its end.
+    async fn trial(
+        &self,
+        matrix: &str,
+        plan: Arc<MatrixPlan>,
+        key: TrialKey,
+        stop: Stop,
+        tell: mpsc::UnboundedSender<MatrixEvent>,
+    ) -> MatrixEvent {
+        let untried = |why: String| MatrixEvent::Untried { key, why };
+        let spec = match plan.trial(key) {
+            Ok(spec) => spec,
+            Err(error) => return untried(error.to_string()),
+        };
+        let cell = plan.cells.get(key.cell).map(super::cell::Cell::name).unwrap_or_default();
+        let run = RunSpec {
+            context: Some(Context::from(spec.case.inputs(&spec.agent))),
+            agent: spec.agent,
+            model: spec.model,
+            person: Arc::new(Absent),
+            save: true,
+            seed: spec.seed,
+        };
+        let running = match self.start_in(run, Some(Group { id: matrix.to_owned(), cell }), stop.clone()) {
+            Ok(running) => running,
+            Err(error) => return untried(error.to_string()),
+        };
+        let session = running.session.clone().unwrap_or_default();
+        // The receiver lives as long as the trials do.
+        _ = tell.send(MatrixEvent::Started { key, session: session.clone() });
+        let (step, meter) = match watched(running, key, &tell).await {
+            Ok(ended) => ended,
+            Err(error) => return untried(format!("{} ({session})", error.0)),
+        };
+        let is_cancelled = step.fail.as_ref().is_some_and(|fail| fail.reason == Reason::Cancelled.name());
+        if is_cancelled && stop.reason().is_some() {
+            return MatrixEvent::Stopped(key);
+        }
+        let outcome = match (&step.answer, &step.fail) {
+            (_, Some(fail)) => Outcome::Fail(fail.reason.clone()),
+            (answer, None) => Outcome::Answer(Kept::of(canonical(&answer.clone().unwrap_or_default()))),
+        };
+        let case = spec.case;
+        // A predicate is a program: it may take its time.
+        let judged = tokio::task::spawn_blocking(move || case.judge(&step)).await;
+        let verdict = judged.unwrap_or_else(|error| Verdict::Error(format!("{}: {error}", Reason::InternalError)));
+        if let Verdict::Error(why) = &verdict {
+            return untried(format!("{why} ({session})"));
+        }
+        let why = (!verdict.is_pass()).then(|| verdict.lines().join("\n"));
+        let measures = meter.measures();
+        let (cell, trial) = (key.cell, key.trial);
+        MatrixEvent::Finished(Box::new(Trial {
+            cell,
+            trial,
+            session,
+            passed: verdict.is_pass(),
+            why,
+            outcome,
+            measures,
+        }))
+    }
+}
+
+/// Measures a run until it has ended.
+async fn watched(
+    running: Running,
+    key: TrialKey,
+    tell: &mpsc::UnboundedSender<MatrixEvent>,
+) -> Result<(Step, Meter), MatrixError> {
+    let Running { feed, mut task, .. } = running;
+    let mut meter = Meter::default();
+    let take = |meter: &mut Meter| {
+        for envelope in feed.drain() {
+            meter.apply(&envelope);
+            let turn = envelope.address.turn_number();
+            if let (Event::TurnStart(_), Some(turn), false) = (&envelope.event, turn, envelope.run().is_call()) {
+                _ = tell.send(MatrixEvent::Turn { key, turn });
+            }
+        }
+    };
+    let step = loop {
+        tokio::select! {
+            biased;
+            () = feed.changed() => take(&mut meter),
+            step = &mut task => break step,
+        }
+    };
+    take(&mut meter);
+    Ok((step.map_err(|error| MatrixError(format!("{}: {error}", Reason::InternalError)))?, meter))
+}

@@ -1,0 +1,105 @@
+//! The steps of a pipeline in a row: from definitions, or from what a session says is to follow, to runs one after the other.
+//!
+//! In: agents, models, the Step before. Out: the Step of the last agent that ran. It must never start an agent on the Step of one
+//! that did not return.
+
+use std::sync::Arc;
+
+use super::run::{refuse_closures, with_options};
+use super::{StartError, Workbench};
+use crate::agent::{Agent, Context, Plan, Step};
+use crate::engine::{self, Input, Ports};
+use crate::event::{Address, ErrorRecord, Event, LaterStep, Notice, PipelineRecord, RunStart};
+use crate::model::Model;
+use crate::port::Human;
+use crate::replay::Recording;
+
+/// One step, ready to run.
+pub(super) struct Stage {
+    pub(super) plan: Plan,
+    pub(super) model: Arc<dyn Model>,
+    /// The model's name as the developer wrote it.
+    name: String,
+}
+
+impl Stage {
+    /// What a session keeps of a step that is to follow.
+    pub(super) fn record(&self) -> LaterStep {
+        LaterStep { agent: self.plan.agent.record(), model: self.name.clone() }
+    }
+}
+
+impl Workbench {
+    /// A step of a pipeline. `said`: the model that the user named for all steps.
+    pub(super) fn stage(&self, plan: Plan, said: Option<&str>, person: &Arc<dyn Human>) -> Result<Stage, StartError> {
+        let name = self.model_name(said, &plan.agent);
+        let choice = self.choose(&name)?;
+        let agent = with_options(plan.agent.clone(), &choice);
+        let plan = Plan { warnings: plan.warnings, ..Plan::new(&agent).map_err(StartError::Agent)? };
+        refuse_closures(&plan)?;
+        let model = self.model_for(&agent, said, choice, Arc::clone(person))?;
+        Ok(Stage { plan, model, name })
+    }
+
+    /// The steps that a session says are to follow a run.
+    pub(super) fn later_stages(
+        &self,
+        later: &[LaterStep],
+        said: Option<&str>,
+        person: &Arc<dyn Human>,
+    ) -> Result<Vec<Stage>, StartError> {
+        let stage = |step: &LaterStep| {
+            let agent = Agent::from_toml(&step.agent.toml, "the recorded agent").map_err(super::resume::unusable)?;
+            let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+            // A pinned program stands in the place of the model that is written down.
+            let named = said.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
+            self.stage(plan, named, person)
+        };
+        later.iter().map(stage).collect()
+    }
+}
+
+/// The steps that are to follow a root run, as its session says; none for a run outside a pipeline.
+pub(super) fn later_steps<'a>(recording: &'a Recording, run: &Address) -> &'a [LaterStep] {
+    let runs = recording.runs();
+    let Some(place) = runs.iter().position(|known| known == run) else { return &[] };
+    let start = |at: usize| -> Option<&'a RunStart> { recording.run_start(&runs[at]) };
+    // A run that continues a conversation is no step, and what went before it is over.
+    if start(place).is_none_or(|start| start.continues.is_some()) {
+        return &[];
+    }
+    let begun: Option<(usize, &PipelineRecord)> =
+        (0..=place).rev().find_map(|at| Some((at, start(at)?.pipeline.as_ref()?)));
+    begun.and_then(|(first, pipeline)| pipeline.then.get(place - first..)).unwrap_or_default()
+}
+
+/// Runs steps on what the step before them returned. `first` is the place of the first of them among the session's root runs; their
+/// models are their own, the other ports are these.
+pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: &Ports<'_>) -> Step {
+    let mut last = before;
+    for (at, stage) in stages.iter().enumerate() {
+        if last.fail.is_some() {
+            return last;
+        }
+        let context = match Context::chained(&last, &stage.plan.signature) {
+            Ok(context) => context,
+            Err(record) => {
+                tell_end(&record, first + at, ports).await;
+                return Step { fail: Some(record), answer: None, ..last };
+            }
+        };
+        let ports = Ports { model: &*stage.model, ..ports.clone() };
+        let input = Input { descriptions: context.descriptions, ..Input::at(Address::run(first + at), context.json) };
+        last = engine::run(&stage.plan, input, &ports).await;
+    }
+    last
+}
+
+/// The file says why a pipeline ended between two steps.
+async fn tell_end(record: &ErrorRecord, next: usize, ports: &Ports<'_>) {
+    let text = format!("the pipeline ends here: {}", record.message);
+    let notice: Event = Notice { level: "warning".to_owned(), text }.into();
+    if let Err(error) = ports.events.emit(Address::run(next.saturating_sub(1)), notice).await {
+        tracing::debug!(?error, "the end of a pipeline was not told");
+    }
+}
