@@ -40,7 +40,10 @@ fn main() -> Result<()> {
         ["large", file, megabytes] => make_large(Path::new(file), megabytes.parse()?, 50_000),
         [] => figures(10_000),
         [count] => figures(count.parse()?),
-        _ => Err("usage: sessions [COUNT] | make DIR COUNT | large FILE MB | open FILE | list DIR | search DIR QUERY".into()),
+        _ => {
+            Err("usage: sessions [COUNT] | make DIR COUNT | large FILE MB | open FILE | list DIR | search DIR QUERY"
+                .into())
+        }
     }
 }
 
@@ -109,7 +112,12 @@ fn open(file: &Path) -> Result<()> {
         read += 1;
     }
     let rows = transcript.rows().count();
-    println!("{:>6} {:>9} {:>9}   ({rows} rows, {read} turns read)", started.elapsed().as_millis(), peak_mb(), bytes / 1_000_000);
+    println!(
+        "{:>6} {:>9} {:>9}   ({rows} rows, {read} turns read)",
+        started.elapsed().as_millis(),
+        peak_mb(),
+        bytes / 1_000_000
+    );
     Ok(())
 }
 
@@ -145,7 +153,11 @@ fn replayed(what: &str, turns: u32, mode: &str, reply: String) -> Result<()> {
     let recording = Arc::new(Recording::of(&Session::open(&path)?)?);
     let report = runtime.block_on(replay(&recording, None))?;
     assert_eq!(report.outcome, Outcome::Identical);
-    println!("  {what:<32}{:>6}   (file {} KB)", started.elapsed().as_millis(), std::fs::metadata(&path)?.len() / 1_000);
+    println!(
+        "  {what:<32}{:>6}   (file {} KB)",
+        started.elapsed().as_millis(),
+        std::fs::metadata(&path)?.len() / 1_000
+    );
     Ok(())
 }
 
@@ -171,9 +183,13 @@ fn make_many(dir: &Path, count: u32) -> Result<()> {
                 random ^= random << 17;
                 _ = write!(said, " w{:x}", random % 50_000);
             }
-            let own = ["\"section\":\"task\",\"text\":\"", "\"section\":\"context\",\"text\":\"", "\"kind\":\"text\",\"text\":\""]
-                .iter()
-                .fold(line.clone(), |line, start| line.replace(start, &format!("{start}{said} ")));
+            let own = [
+                "\"section\":\"task\",\"text\":\"",
+                "\"section\":\"context\",\"text\":\"",
+                "\"kind\":\"text\",\"text\":\"",
+            ]
+            .iter()
+            .fold(line.clone(), |line, start| line.replace(start, &format!("{start}{said} ")));
             writeln!(file, "{own}")?;
         }
     }
@@ -185,9 +201,13 @@ fn make_large(path: &Path, megabytes: u64, turn_bytes: usize) -> Result<()> {
     let id = SessionId::new(1_760_000_000_000, 1);
     let mut out = Out { file: BufWriter::new(File::create(path)?), at: 0, seq: 0, last_turn_end: None };
     out.text(&serde_json::to_string(&Header::new(id, 1_760_000_000_000))?)?;
-    out.event("r0", "run.start", &json!({"agent": {"name": "large", "toml": "prompt = \"go\"", "sha": ""}, "mode": "ptc_lisp",
+    out.event(
+        "r0",
+        "run.start",
+        &json!({"agent": {"name": "large", "toml": "prompt = \"go\"", "sha": ""}, "mode": "ptc_lisp",
         "model": {"alias": "sample", "provider": "sample", "id": "sample"}, "limits": [["max_turns", 10_000]],
-        "context": {}, "seed": 0}))?;
+        "context": {}, "seed": 0}),
+    )?;
     let part = "(def total (reduce + (map :price rows))) ; what the model said, with a \\\"quote\\\"\n".repeat(200);
     let mut turn = 0;
     while out.at < megabytes * 1_000_000 {
@@ -195,20 +215,40 @@ fn make_large(path: &Path, megabytes: u64, turn_bytes: usize) -> Result<()> {
         let at = format!("r0/t{turn}");
         out.event(&at, "turn.start", &json!({"now": 0, "left": {"turns": 10}}))?;
         let said = format!("What turn {turn} is about. ");
-        out.event(&at, "message", &json!({"m": turn - 1, "role": "user", "source": "prompt",
-            "parts": [{"section": "task", "text": said}]}))?;
-        out.event(&at, "request", &json!({"messages": [[(turn - 1_i32).max(4) - 4, turn - 1]], "want": "program", "options": {}}))?;
+        out.event(
+            &at,
+            "message",
+            &json!({"m": turn - 1, "role": "user", "source": "prompt",
+            "parts": [{"section": "task", "text": said}]}),
+        )?;
+        out.event(
+            &at,
+            "request",
+            &json!({"messages": [[(turn - 1_i32).max(4) - 4, turn - 1]], "want": "program", "options": {}}),
+        )?;
         let mut left = turn_bytes;
         while left > 0 {
             let text = &part[..left.min(part.len())];
-            out.event(&at, "reply.part", &json!({"attempt": 1, "kind": "text", "text": text, "lens": [text.len()], "ms": [5]}))?;
+            out.event(
+                &at,
+                "reply.part",
+                &json!({"attempt": 1, "kind": "text", "text": text, "lens": [text.len()], "ms": [5]}),
+            )?;
             left -= text.len();
         }
         out.event(&at, "reply.end", &json!({"attempt": 1, "status": "ok", "usage": {"input": 100, "output": 50}}))?;
-        out.event(&at, "program.end", &json!({"status": "value", "value": "nil", "prints": ["a line that was printed"]}))?;
+        out.event(
+            &at,
+            "program.end",
+            &json!({"status": "value", "value": "nil", "prints": ["a line that was printed"]}),
+        )?;
         out.event(&at, "turn.end", &json!({"success": true, "totals": {"turns": turn, "requests": turn}}))?;
     }
-    out.event("r0", "run.end", &json!({"return": 1, "usage": {"turns": turn, "requests": turn, "schema_used": false}}))?;
+    out.event(
+        "r0",
+        "run.end",
+        &json!({"return": 1, "usage": {"turns": turn, "requests": turn, "schema_used": false}}),
+    )?;
     Ok(out.file.flush()?)
 }
 
@@ -232,7 +272,10 @@ impl Out {
             self.last_turn_end = Some(self.at);
         }
         let seq = self.seq;
-        self.text(&format!("{{\"s\":{seq},\"t\":1760000000000,\"r\":\"{at}\",\"k\":\"{kind}\",\"d\":{data}{}}}", back.unwrap_or_default()))
+        self.text(&format!(
+            "{{\"s\":{seq},\"t\":1760000000000,\"r\":\"{at}\",\"k\":\"{kind}\",\"d\":{data}{}}}",
+            back.unwrap_or_default()
+        ))
     }
 }
 

@@ -82,12 +82,7 @@ enum Verdict {
 }
 
 impl<'a> Comparer<'a> {
-    pub(super) fn new(
-        recording: &'a Recording,
-        run: &Address,
-        rules: &'a Rules,
-        watch: Option<&'a dyn Sink>,
-    ) -> Self {
+    pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<&'a dyn Sink>) -> Self {
         let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
         let state = State { recorded, ended: None, found: Found::default(), seq: 0 };
         Self { state: Mutex::new(state), is_complete: recording.is_complete(run), rules, watch, recording }

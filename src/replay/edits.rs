@@ -40,8 +40,7 @@ impl RecordedEdits {
         };
         // An edit stands before the start of its turn: the last one may not have started.
         let turns = (1..=recording.turns(run).saturating_add(1)).map(|number| run.turn(number));
-        let edited: Vec<_> =
-            turns.map(|at| (of_the_turn(&at), at)).filter(|(edits, _)| !edits.is_empty()).collect();
+        let edited: Vec<_> = turns.map(|at| (of_the_turn(&at), at)).filter(|(edits, _)| !edits.is_empty()).collect();
         if edited.is_empty() {
             return Ok(());
         }

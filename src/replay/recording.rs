@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus, RunStart,
-    SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus,
+    RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 

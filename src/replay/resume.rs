@@ -52,7 +52,16 @@ impl<'a> Resumed<'a> {
 
     /// The ports of the run.
     pub fn ports<'s>(&'s self, events: &'s dyn Sink, stop: Stop) -> Ports<'s> {
-        Ports { model: self, models: self, tools: self, person: self, edits: self.live.edits, clock: self, events, stop }
+        Ports {
+            model: self,
+            models: self,
+            tools: self,
+            person: self,
+            edits: self.live.edits,
+            clock: self,
+            events,
+            stop,
+        }
     }
 }
 

@@ -111,8 +111,10 @@ fn ids(dir: &Path) -> Vec<SessionId> {
 /// [`Catalogue`](super::index::Catalogue) gives the same without reading what it knows.
 pub fn list(dir: &Path) -> Vec<Summary> {
     let all = ids(dir).into_iter().rev().map(|id| (dir.join(id.file_name()), id));
-    all.map(|(path, id)| Session::open(&path).map_or_else(|error| unreadable(&id, &error), |session| summarize(&session)))
-        .collect()
+    all.map(|(path, id)| {
+        Session::open(&path).map_or_else(|error| unreadable(&id, &error), |session| summarize(&session))
+    })
+    .collect()
 }
 
 /// The list line of a file that is no session.

@@ -111,8 +111,7 @@ struct Count {
 impl Session {
     /// Reads a file: its header, and the place of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let fail =
-            |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
+        let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
         let file = File::open(path).map_err(fail)?;
         let reader = BufReader::with_capacity(CHUNK_BYTES, file.try_clone().map_err(fail)?);
         Self::index(path, reader, Source::File(file))
@@ -251,9 +250,8 @@ impl Session {
     /// Where the last `turn.end` stands, in bytes from the start of the file.
     pub(super) fn last_turn_end(&self) -> Option<u64> {
         let ends_turn = |place: &usize| {
-            self.line(*place).is_some_and(|text| {
-                serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end")
-            })
+            self.line(*place)
+                .is_some_and(|text| serde_json::from_str::<Line<'_>>(&text).is_ok_and(|line| line.k == "turn.end"))
         };
         (0..self.len()).rev().find(ends_turn).and_then(|place| Some(self.lines.get(place)?.start))
     }

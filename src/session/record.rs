@@ -145,11 +145,8 @@ impl Recorder {
         let path = session.path.clone();
         let last = (0..session.len()).rev().find_map(|place| session.event(place)).map_or(0, |last| last.seq);
         let newer = || std::io::Error::other(format!("{} wrote it and goes on with it", session.header.program));
-        let file = if session.header.is_of_later_version() {
-            Err(newer())
-        } else {
-            journal::reopen(&path, session.end)
-        };
+        let file =
+            if session.header.is_of_later_version() { Err(newer()) } else { journal::reopen(&path, session.end) };
         let file = file.map_err(|error| RecorderError { path: path.clone(), error })?;
         let journal = Journal::new(Box::new(file), path.clone(), session.end, session.last_turn_end());
         Self::on(journal, path, last + 1, clock)

@@ -91,7 +91,8 @@ fn check_place(session: &Session, at: &Address) -> Result<(), OpenError> {
     if skeleton.run(at).is_some() || skeleton.turn(at).is_some() {
         return Ok(());
     }
-    let turns = |run: &crate::session::RunEntry| run.turns.iter().map(|turn| turn.address.to_string()).collect::<Vec<_>>();
+    let turns =
+        |run: &crate::session::RunEntry| run.turns.iter().map(|turn| turn.address.to_string()).collect::<Vec<_>>();
     let known: Vec<String> =
         skeleton.runs.iter().flat_map(|run| [vec![run.address.to_string()], turns(run)].concat()).collect();
     let near = ptc_core::text::nearest(at.as_str(), known.iter().map(String::as_str));

@@ -19,7 +19,10 @@ impl Workbench {
                 return Err(OpenError(format!("{}: another program is writing it now", path.display())));
             }
             Ok(session) if session.damage.is_empty() => {
-                return Err(OpenError(format!("{}: all of it can be read; there is nothing to recover", path.display())));
+                return Err(OpenError(format!(
+                    "{}: all of it can be read; there is nothing to recover",
+                    path.display()
+                )));
             }
             Ok(_) => {}
             Err(error) if error.is_newer => return Err(OpenError(error.to_string())),

@@ -235,7 +235,10 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     assert!(done["lost"][0].as_str().unwrap().starts_with(&format!("line {}: it is not an event", sent + 1)));
     let path = program.dir().join(done["path"].as_str().unwrap());
     let session = ptc_workbench::session::Session::open(&path).unwrap();
-    assert_eq!((session.damage_report(), session.header.parent.as_ref().map(|p| p.kind.as_str())), (None, Some("recover")));
+    assert_eq!(
+        (session.damage_report(), session.header.parent.as_ref().map(|p| p.kind.as_str())),
+        (None, Some("recover"))
+    );
     assert!(session.events().map(|envelope| envelope.seq).eq(1..=session.len() as u64));
     let shown = program.run(["sessions", "show", done["session"].as_str().unwrap()]);
     assert!(shown.exits(0).stdout.contains("recovered from damaged.jsonl"), "{}", shown.stdout);

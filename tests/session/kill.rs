@@ -96,7 +96,8 @@ fn kill_at(bytes: u64, mode: &str, server: &Server) {
     // What was asked is told, and everything before the last question is there to its end.
     let turns = count(|event| matches!(event, Event::TurnStart(_)));
     assert!(turns >= asked, "{mode} at {bytes}: {turns} turns, {asked} requests");
-    for whole in [count(|event| matches!(event, Event::ReplyEnd(_))), count(|event| matches!(event, Event::TurnEnd(_)))] {
+    for whole in [count(|event| matches!(event, Event::ReplyEnd(_))), count(|event| matches!(event, Event::TurnEnd(_)))]
+    {
         assert!(whole + 1 >= asked, "{mode} at {bytes}: {whole} whole, {asked} requests");
     }
     let file = program.session_file();

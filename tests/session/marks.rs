@@ -44,7 +44,10 @@ fn tags_notes_and_marks_are_shown_and_searched() {
 #[test]
 fn what_cannot_be_marked_is_refused() {
     let program = program();
-    program.run(["sessions", "tag", "last@r0/t9", "+x"]).exits(2).tells("has no run or turn r0/t9 (did you mean r0/t1?)");
+    program
+        .run(["sessions", "tag", "last@r0/t9", "+x"])
+        .exits(2)
+        .tells("has no run or turn r0/t9 (did you mean r0/t1?)");
     program.run(["sessions", "tag", "last", "x"]).exits(2).tells("write +x to give the tag");
     program.run(["sessions", "tag", "last", "+a b"]).exits(2).tells("\"a b\" is no tag");
     program.run(["sessions", "tag", "nothing", "+x"]).exits(2).tells("no session \"nothing\"");

@@ -26,7 +26,10 @@ fn words_are_taken_as_they_are_written() {
     assert_eq!(terms(r#""connection refused""#), one("connection refused"));
     assert_eq!(terms(r"/time\s?out/"), one(r"time\s?out"));
     assert_eq!(terms("a -b -\"c d\""), [("a".into(), false), ("b".into(), true), ("c d".into(), true)]);
-    assert_eq!(terms("https://x.y/z std::fs 10:30 - a/b"), [r"https://x\.y/z", "std::fs", "10:30", "-", "a/b"].map(|t| (regex_of(t), false)));
+    assert_eq!(
+        terms("https://x.y/z std::fs 10:30 - a/b"),
+        [r"https://x\.y/z", "std::fs", "10:30", "-", "a/b"].map(|t| (regex_of(t), false))
+    );
     let query = Query::parse("a.c", Reading::Patterns, NOW).unwrap();
     assert!(query.terms[0].pattern.is_match("xABCx"));
     assert!(parse("").is_empty() && !parse("mode:json").is_empty());

@@ -185,7 +185,10 @@ fn a_session_that_cannot_be_written_asks_for_another_folder() {
     use ptc_workbench::tui::backend::Happening;
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);
-    let unwritten = || Happening::Unwritten { told: "disk full; 9 events are only in memory.".to_owned(), suggested: "/spare".into() };
+    let unwritten = || Happening::Unwritten {
+        told: "disk full; 9 events are only in memory.".to_owned(),
+        suggested: "/spare".into(),
+    };
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
     let seen = shown(&mut model);
     assert!(seen.contains("Save the session elsewhere") && seen.contains("9 events are only in memory"), "{seen}");

@@ -47,7 +47,8 @@ pub(super) fn mark(flags: &MarkFlags, workbench: &Workbench) -> Result<u8, Usage
 fn told(place: &MarkPlace, mark: &Mark, as_json: bool) -> Result<u8, UsageError> {
     if as_json {
         let at = place.at.as_ref().map_or_else(Json::default, |at| Json::str(at.as_str()));
-        let members = [("session", Json::str(place.session.as_str())), ("address", at)].into_iter().chain(members(mark));
+        let members =
+            [("session", Json::str(place.session.as_str())), ("address", at)].into_iter().chain(members(mark));
         out(&json::printable(&Json::object(members.collect::<Vec<_>>())));
     } else {
         out(&format!("{}  {}", safe_line(&place.to_string()), words(mark)));

@@ -208,7 +208,8 @@ impl Work {
 
 /// `[memory]` of the agent file: expressions that are evaluated in order, each sees those before it.
 pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
-    defined(plan, Memory::new(), &plan.settings.memory).map_err(|message| format!("[memory] cannot be evaluated: {message}"))
+    defined(plan, Memory::new(), &plan.settings.memory)
+        .map_err(|message| format!("[memory] cannot be evaluated: {message}"))
 }
 
 /// These definitions over what is known.

@@ -120,7 +120,8 @@ impl Catalogue {
 
     /// Reads the entries of every index file; what is none goes.
     fn load(&mut self) {
-        let files = std::fs::read_dir(self.index_dir()).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let files =
+            std::fs::read_dir(self.index_dir()).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
         let mut files: Vec<PathBuf> = files.filter(|path| is_own(path)).collect();
         files.sort();
         for path in files {

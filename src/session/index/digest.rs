@@ -17,7 +17,16 @@ const RESULT_CHARS: usize = 1_000;
 
 /// Kinds of events that hold text to be searched.
 const KINDS: &[&str] = &[
-    "run.end", "turn.end", "message", "reply.part", "reply.end", "extract", "check", "program.end", "tool.call", "tool.end",
+    "run.end",
+    "turn.end",
+    "message",
+    "reply.part",
+    "reply.end",
+    "extract",
+    "check",
+    "program.end",
+    "tool.call",
+    "tool.end",
 ];
 
 /// Where a text stands in a session.
@@ -43,16 +52,8 @@ pub enum Field {
 
 impl Field {
     /// Every field.
-    pub const ALL: &[Self] = &[
-        Self::Prompt,
-        Self::Reply,
-        Self::Program,
-        Self::Args,
-        Self::Result,
-        Self::Error,
-        Self::Feedback,
-        Self::Note,
-    ];
+    pub const ALL: &[Self] =
+        &[Self::Prompt, Self::Reply, Self::Program, Self::Args, Self::Result, Self::Error, Self::Feedback, Self::Note];
 
     /// The name in queries and in JSON.
     pub fn name(self) -> &'static str {

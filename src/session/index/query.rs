@@ -143,7 +143,10 @@ impl Query {
             "is" => {
                 need_colon(op, key, item)?;
                 Filter::Is(Flag::of(value).ok_or_else(|| {
-                    wrong(format!("`{value}` is nothing a session is: {}", Flag::NAMES.join(", ")), nearest(value, Flag::NAMES.iter().copied()))
+                    wrong(
+                        format!("`{value}` is nothing a session is: {}", Flag::NAMES.join(", ")),
+                        nearest(value, Flag::NAMES.iter().copied()),
+                    )
                 })?)
             }
             "in" => {
@@ -155,7 +158,10 @@ impl Query {
                     let field = Field::ALL.iter().find(|field| field.name() == name).copied();
                     self.fields.push(field.ok_or_else(|| {
                         let names: Vec<&str> = Field::ALL.iter().map(|field| field.name()).collect();
-                        wrong(format!("`{name}` is no place: {}", names.join(", ")), nearest(name, names.iter().copied()))
+                        wrong(
+                            format!("`{name}` is no place: {}", names.join(", ")),
+                            nearest(name, names.iter().copied()),
+                        )
                     })?);
                 }
                 return Ok(());

@@ -50,7 +50,9 @@ impl End {
 /// Brings the session of a finished run to a place that takes it, as a person says.
 async fn settled(saving: Saving, end: &End, places: &mut mpsc::UnboundedReceiver<Option<PathBuf>>) -> Ended {
     let tried = saving.clone();
-    let Ok(Some(unwritten)) = tokio::task::spawn_blocking(move || tried.keeping.retry()).await else { return Ended::Run };
+    let Ok(Some(unwritten)) = tokio::task::spawn_blocking(move || tried.keeping.retry()).await else {
+        return Ended::Run;
+    };
     let mut told = format!("{unwritten}. Which folder shall take the session?");
     loop {
         end.tell(Happening::Unwritten { told, suggested: saving.spare_dir.clone() });
@@ -61,7 +63,9 @@ async fn settled(saving: Saving, end: &End, places: &mut mpsc::UnboundedReceiver
         });
         match moved.await {
             Ok(Ok(told)) => return Ended::Elsewhere(told),
-            Ok(Err(error)) => told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error),
+            Ok(Err(error)) => {
+                told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error)
+            }
             Err(error) => return Ended::Elsewhere(error.to_string()),
         }
     }
