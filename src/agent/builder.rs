@@ -30,8 +30,10 @@ impl fmt::Debug for Builder {
 }
 
 impl From<Agent> for Builder {
+    /// The agent as it is in its own mode.
     fn from(agent: Agent) -> Self {
-        Self { agent, ..Self::default() }
+        let mode = agent.mode;
+        Self { agent, ..Self::default() }.mode(mode)
     }
 }
 
@@ -91,10 +93,16 @@ impl Builder {
         self
     }
 
-    /// Output mode.
+    /// Output mode. The agent's section for that mode, if it has one, replaces what was there.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.agent.mode = mode;
+        if self.agent.modes.iter().any(|(other, _)| *other == mode) {
+            match self.agent.for_mode(mode) {
+                Ok(agent) => self.agent = agent,
+                Err(found) => self.wrong.extend(found),
+            }
+        }
         self
     }
 

@@ -12,7 +12,7 @@ use super::checks::{Checked, check};
 use std::sync::Arc;
 
 use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
-use crate::tool::{Tool, provider_name};
+use crate::tool::{Kind, Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
 /// A checked agent.
@@ -128,6 +128,19 @@ impl Plan {
     /// The agent behind a tool.
     pub fn child(&self, tool: &str) -> Option<&Arc<Self>> {
         self.children.iter().find(|(name, _)| name == tool).map(|(_, plan)| plan)
+    }
+
+    /// Are names that start with `_` kept from the model? Where an agent below keeps its own from models, they stay so here.
+    pub fn hides(&self) -> bool {
+        self.settings.firewall || self.children.iter().any(|(_, child)| child.hides())
+    }
+
+    /// Does the agent behind a tool keep names that start with `_` from models?
+    pub fn hides_results_of(&self, tool: &Tool) -> bool {
+        match tool.kind {
+            Kind::Itself => self.hides(),
+            _ => self.child(&tool.name).is_some_and(|child| child.hides()),
+        }
     }
 
     /// What stands around an answer so that the schema sent is an object.

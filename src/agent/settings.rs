@@ -2,6 +2,7 @@
 //!
 //! In: an [`Agent`] with options as written. Out: [`Settings`], or findings that say what cannot be.
 
+mod retry;
 mod table;
 
 use ptc_core::limits;
@@ -178,10 +179,14 @@ pub struct Settings {
     pub cost_limit: Option<f64>,
     /// `on_budget_exceeded = "return_partial"`
     pub return_partial: bool,
+    /// `[retry]`
+    pub retry: crate::model::Retry,
     /// `compaction` or `compression`
     pub compaction: Option<Compaction>,
     /// `plan`: id and description of each item.
     pub plan: Vec<(String, String)>,
+    /// `progress`: an expression that takes the place of the checklist.
+    pub progress: Option<String>,
     /// `prompt_limit.max_chars`
     pub prompt_chars: Option<usize>,
     /// `format_options`
@@ -249,8 +254,10 @@ impl Settings {
                 .unwrap_or(FLOAT_PRECISION),
             cost_limit: agent.option("cost_limit").and_then(amount),
             return_partial: word("on_budget_exceeded") == "return_partial",
+            retry: retry::of(agent, findings),
             compaction: compaction(agent, findings),
             plan: plan(agent, findings),
+            progress: agent.option("progress").and_then(Json::as_str).map(str::to_owned),
             prompt_chars: prompt_chars(agent, findings),
             format: format(agent, findings),
             refs: refs(agent, findings),
@@ -281,24 +288,27 @@ fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
 
 /// What a member of an option's table must be.
 #[derive(Debug, Clone, Copy)]
-enum Member {
+enum Member<'m> {
     Count,
     Flag,
     Table,
-    Word(&'static [&'static str]),
+    List,
+    Word(&'m [&'static str]),
 }
 
-impl Member {
+impl Member<'_> {
     /// What is wrong with a value; `None` when it fits.
     fn wrong(self, value: &Json) -> Option<String> {
         let must_be = match self {
             Self::Count if count(value).is_some() => return None,
             Self::Flag if matches!(value.node, Node::Bool(_)) => return None,
             Self::Table if value.members().is_some() => return None,
+            Self::List if value.items().is_some() => return None,
             Self::Word(words) if value.as_str().is_some_and(|word| words.contains(&word)) => return None,
             Self::Count => "a whole number that is not negative".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Table => "a table".to_owned(),
+            Self::List => "a list".to_owned(),
             Self::Word(words) => {
                 let near = advice(value.as_str().unwrap_or_default(), words);
                 return Some(format!("cannot be {}{near}", value.to_text()));
@@ -309,7 +319,7 @@ impl Member {
 }
 
 /// Notes the members of a table that are unknown or have the wrong kind of value.
-fn check_members(table: &Json, key: &str, members: &[(&str, Member)], findings: &mut Vec<Diagnostic>) {
+fn check_members(table: &Json, key: &str, members: &[(&str, Member<'_>)], findings: &mut Vec<Diagnostic>) {
     for member in table.members().unwrap_or_default() {
         let place = format!("{key}.{}", member.key);
         if let Some((_, kind)) = members.iter().find(|(name, _)| *name == member.key) {
@@ -324,16 +334,16 @@ fn check_members(table: &Json, key: &str, members: &[(&str, Member)], findings: 
 }
 
 fn compaction(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Compaction> {
-    const STRATEGY: (&str, Member) = ("strategy", Member::Word(&["trim", "coalesce"]));
-    const TRIM: &[(&str, Member)] = &[
+    const STRATEGY: (&str, Member<'_>) = ("strategy", Member::Word(&["trim", "coalesce"]));
+    const TRIM: &[(&str, Member<'_>)] = &[
         STRATEGY,
         ("trigger", Member::Table),
         ("keep_recent_turns", Member::Count),
         ("keep_initial_user", Member::Flag),
     ];
-    const COALESCE: &[(&str, Member)] =
+    const COALESCE: &[(&str, Member<'_>)] =
         &[STRATEGY, ("println_limit", Member::Count), ("tool_call_limit", Member::Count)];
-    const TRIGGER: &[(&str, Member)] = &[("turns", Member::Count), ("tokens", Member::Count)];
+    const TRIGGER: &[(&str, Member<'_>)] = &[("turns", Member::Count), ("tokens", Member::Count)];
     let (key, table) = match (agent.option("compaction"), agent.option("compression")) {
         (Some(table), _) if agent.asks("compaction") => ("compaction", table),
         (_, Some(table)) if agent.asks("compression") => ("compression", table),
@@ -399,7 +409,7 @@ fn plan(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> 
 }
 
 fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
-    const MEMBERS: &[(&str, Member)] = &[
+    const MEMBERS: &[(&str, Member<'_>)] = &[
         ("feedback_max_chars", Member::Count),
         ("preview_max_chars", Member::Count),
         ("history_max_bytes", Member::Count),

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use ptc_core::limits::MAX_TURNS;
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
 use super::file::from_table;
-use super::{Agent, Diagnostic, Mode, Place, Plan};
-use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool};
+use super::{Agent, Diagnostic, Mode, Place, Plan, Tool as Declared};
+use crate::tool::{Builtin, DELEGATE, Kind, LLM_QUERY, Returns, Tool, answered_by};
 
 type Children = Vec<(String, Arc<Plan>)>;
 
@@ -138,7 +139,7 @@ fn check_names(agent: &Agent, tools: &[Tool], findings: &mut Vec<Diagnostic>) {
 /// The plan of the agent behind a tool.
 fn child(agent: &Agent, tool: &Tool, findings: &mut Vec<Diagnostic>) -> Option<Arc<Plan>> {
     let definition = match &tool.kind {
-        Kind::Agent(table) => from_table(table),
+        Kind::Agent(table) => from_table(table).and_then(|agent| agent.for_mode(agent.mode)),
         Kind::Llm(table) => Ok(asked(agent, tool, table)),
         _ => return None,
     };
@@ -156,16 +157,24 @@ fn child(agent: &Agent, tool: &Tool, findings: &mut Vec<Diagnostic>) -> Option<A
 /// A question to a model as an agent of one turn in mode `text`.
 fn asked(agent: &Agent, tool: &Tool, table: &Json) -> Agent {
     let text = |key: &str| table.get(key).and_then(Json::as_str).map(str::to_owned);
+    let tools = table.get("tools").and_then(Json::members).unwrap_or_default().iter();
+    let tools: Vec<_> = tools.map(|tool| Declared { name: tool.key.clone(), definition: tool.value.clone() }).collect();
+    // One answer, unless it may call tools before.
+    let usual = if tools.is_empty() { 1 } else { MAX_TURNS.usual() };
+    let max_turns = table.get("max_turns").and_then(|turns| turns.to_text().parse().ok()).unwrap_or(usual);
     Agent {
         name: tool.name.clone(),
         description: tool.description.clone(),
         mode: text("mode").and_then(|name| Mode::from_name(&name)).unwrap_or(Mode::Text),
         model: text("model").filter(|model| model != "caller"),
         prompt: text("prompt").unwrap_or_default(),
-        signature: tool.signature_text.clone(),
+        // What was wrong with it was said when the tool was read.
+        signature: answered_by(tool.signature_text.as_deref(), text("json_signature").as_deref()).unwrap_or_default(),
         field_descriptions: descriptions(table),
-        max_turns: 1,
+        max_turns,
+        tools,
         model_options: agent.model_options.clone(),
+        options: agent.inherited(),
         ..Agent::default()
     }
 }

@@ -8,20 +8,27 @@ use ptc_core::text::width;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::arguments::SessionsCommand;
+use super::arguments::{CaseFlags, SessionsCommand};
 use super::printer::Printer;
-use super::{UsageError, exit, json, out, safe_line, tell};
+use super::screenshot::Drawing;
+use super::{UsageError, exit, export, json, out, safe_line, tell};
 use crate::agent::Step;
 use crate::agent::StepFold;
-use crate::event::Event;
+use crate::event::{Address, Event};
 use crate::session::{Marks, RunState, Session, Summary, summarize};
-use crate::workbench::Workbench;
+use crate::workbench::{CaseSpec, Workbench};
 
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
 
-pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) fn sessions(
+    command: &SessionsCommand,
+    plain: bool,
+    workbench: &Workbench,
+    drawing: Drawing<'_>,
+) -> Result<u8, UsageError> {
     match command {
+        SessionsCommand::Case(flags) => case(flags, workbench)?,
         SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json),
         SessionsCommand::Show { session, json } => {
             show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
@@ -31,8 +38,29 @@ pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workb
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
         SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
+        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing),
+        SessionsCommand::Import(flags) => return export::import(flags, workbench),
     }
     Ok(exit::OK)
+}
+
+fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let spec = CaseSpec {
+        run: flags.run.as_deref().map(Address::from),
+        name: flags.name.clone(),
+        file: flags.agent.clone(),
+        cassette: flags.cassette,
+    };
+    let made = workbench.make_case(&session, &spec)?;
+    let file = made.file.display().to_string();
+    let new = if made.is_new_file { "new file " } else { "" };
+    tell(&safe_line(&format!("case `{}` added to {new}{file}", made.name)));
+    if let Some(cassette) = &made.cassette {
+        tell(&safe_line(&format!("cassette {}", cassette.display())));
+    }
+    tell(&safe_line(&format!("run it with: ptc-workbench test {file}")));
+    Ok(())
 }
 
 fn list(sessions: &[Summary], marks: &Marks, as_json: bool) {

@@ -14,7 +14,7 @@ use super::{Halt, edit};
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade,
 };
-use crate::model::{Call, Content, ErrorClass, Finish, ModelError, ModelEvent, Reply};
+use crate::model::{Call, Content, ErrorClass, Finish, ModelError, ModelEvent, Reply, typed};
 use crate::port::SinkError;
 use crate::prompt::{self, Asked};
 
@@ -112,6 +112,8 @@ impl Cycle<'_> {
         };
         let mut parts = Parts::new();
         let mut grace: Option<Instant> = None;
+        let tree = self.tree.clone();
+        let wait = model.is_person().then(|| tree.waiting());
         let result = loop {
             let far = Instant::now() + FAR;
             let due = self.due().filter(|_| stop.reason().is_none());
@@ -130,6 +132,19 @@ impl Cycle<'_> {
             }
         };
         drop(answer);
+        drop(wait);
+        let result = match result {
+            Err(error) if error.class == ErrorClass::Waiting => {
+                while let Ok(event) = events.try_recv() {
+                    self.hear(at, event, &mut parts).await?;
+                }
+                let reply = typed(&request, self.ask_for_reply(at, &request).await?);
+                call.text(error.attempt, reply.text.clone()).await;
+                call.calls(error.attempt, &reply.calls).await;
+                Ok(Reply { attempt: error.attempt, ..reply })
+            }
+            other => other,
+        };
         let is_cancelled = matches!(&result, Err(error) if error.class == ErrorClass::Cancelled);
         if is_cancelled
             && grace.is_none()

@@ -17,8 +17,10 @@ use ptc_core::value::{Json, Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
+use super::child::shaped;
 use super::cycle::Cycle;
 use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, QuestionAsked, ToolCall, ToolEnd};
+use crate::model::{Request, everything};
 use crate::port::Question;
 use crate::tool::{Builtin, Failure, Invocation, Kind, Tool};
 
@@ -94,7 +96,13 @@ impl Cycle<'_> {
     async fn answered(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
         match &tool.kind {
             Kind::Agent(_) | Kind::Llm(_) => match self.plan.child(&tool.name) {
-                Some(plan) => self.run_child(at, tool, plan, args).await,
+                Some(plan) => {
+                    let given = self.run_child(at, tool, plan, args).await?;
+                    match &tool.kind {
+                        Kind::Llm(table) => Ok(shaped(tool, table, given).await),
+                        _ => Ok(given),
+                    }
+                }
                 None => Ok(Err(ErrorRecord::new(Reason::ToolError, format!("the agent `{}` is missing", tool.name)))),
             },
             Kind::Itself => self.run_child(at, tool, self.plan, args).await,
@@ -148,10 +156,26 @@ impl Cycle<'_> {
             options => format!("{text}\n({})", options.join(" | ")),
         };
         self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
+        self.answer_of_person(at, asked, shown).await
+    }
+
+    /// Asks for the reply of a model that is a person and was not there: the answer when it is given later.
+    pub(super) async fn ask_for_reply(&self, at: &Address, request: &Request) -> Result<String, Halt> {
+        let asked = at.question(self.questions_at(at));
+        let text = format!("What does the model reply to the request of {at}?");
+        let kind = QuestionAsked::REPLY.to_owned();
+        self.emit(&asked, QuestionAsked { kind, text, options: Vec::new() }).await?;
+        if !self.ports.person.was_asked(&asked) {
+            return Err(Halt::Wait(asked));
+        }
+        self.answer_of_person(at, asked, everything(request)).await
+    }
+
+    async fn answer_of_person(&self, at: &Address, asked: Address, shown: String) -> Result<String, Halt> {
         let question = Question { address: asked.clone(), text: shown };
-        self.tree.wait();
+        let wait = self.tree.waiting();
         let answer = self.ports.person.ask(&question, self.ports.stop.token()).await;
-        self.tree.go_on();
+        drop(wait);
         if answer.is_none() {
             self.ports.tools.stop_as_recorded(&at.turn_part(), &self.ports.stop);
         }

@@ -3,6 +3,7 @@
 //! In: the call's address, the child's plan and the arguments. Out: what the child returned, or a failure in words.
 
 use ptc_core::reasons::Reason;
+use ptc_core::signature;
 use ptc_core::value::{Json, Value};
 
 use super::call::{Given, plain};
@@ -10,7 +11,25 @@ use super::cycle::Cycle;
 use super::{Halt, Input, Ports};
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{Address, ErrorRecord};
-use crate::tool::{Returns, Tool};
+use crate::tool::{Returns, SHAPING_KEYS, Shaping, Tool, answered_by};
+
+/// What is made of the answer of a question to a model.
+pub(super) async fn shaped(tool: &Tool, table: &Json, given: Given) -> Given {
+    let text = |key: &str| table.get(key).and_then(Json::as_str);
+    let shaping = Shaping::read(text("response_template"), text("validator"));
+    let shaping = shaping.map_err(|(key, message)| ErrorRecord::new(Reason::ToolError, format!("{key}: {message}")))?;
+    let result = shaping.apply(given?).await?;
+    let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref());
+    let is_told = text("response_template").is_some() && text("signature").is_some();
+    let issues = output.filter(|_| is_told).map(|ty| signature::check(ty, &result));
+    match issues.unwrap_or_default().iter().find(|issue| issue.is_error()) {
+        Some(issue) => {
+            let message = format!("response_template gives what does not fit the signature: {issue}");
+            Err(ErrorRecord::new(Reason::ToolError, message))
+        }
+        None => Ok(result),
+    }
+}
 
 impl Cycle<'_> {
     /// Runs the agent behind a tool.
@@ -79,18 +98,31 @@ impl Cycle<'_> {
     /// A question to a model, as an agent of one turn in mode `text`. Other keys than the known ones fill the template.
     pub(super) async fn query_model(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
         let text = |key: &str| args.lookup(key).filter(|value| !value.is_nil()).map(plain);
+        let [template, json_signature, validator] = SHAPING_KEYS.map(text);
+        let own = text("signature").unwrap_or_else(|| ":string".to_owned());
+        let read = Shaping::read(template.as_deref(), validator.as_deref());
+        let read = read.map_err(|(key, message)| format!("{key}: {message}"));
+        let read = read.and_then(|shaping| Ok((shaping, answered_by(Some(&own), json_signature.as_deref())?)));
+        let (shaping, signature) = match read {
+            Ok(read) => read,
+            Err(message) => return Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {message}", tool.name)))),
+        };
         let agent = Agent {
             name: tool.name.clone(),
             mode: Mode::Text,
             model: text("llm"),
             prompt: text("prompt").unwrap_or_default(),
-            signature: text("signature").or_else(|| Some(":string".to_owned())),
+            signature,
             max_turns: 1,
             model_options: self.plan.agent.model_options.clone(),
+            options: self.plan.agent.inherited(),
             ..Agent::default()
         };
         match Plan::new(&agent) {
-            Ok(plan) => self.run_child(at, tool, &plan, args).await,
+            Ok(plan) => match self.run_child(at, tool, &plan, args).await? {
+                Ok(answer) => Ok(shaping.apply(answer).await),
+                failed => Ok(failed),
+            },
             Err(findings) => {
                 let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
                 Ok(Err(ErrorRecord::new(Reason::ToolError, format!("{}: {}", tool.name, said.join("; ")))))

@@ -91,8 +91,10 @@ impl Combined {
                 (Some(record(error)), parts)
             }
             Ok((signal, value)) => {
+                let seen = feedback::seen(cycle.plan, &outcome.memory, value, &before);
                 let dropped = self.work.accept(cycle, at, &outcome).await?.map(|_| too_large(cycle.plan));
                 self.work.remember(cycle, value);
+                self.work.seen = Some(seen);
                 let failure = dropped.or_else(|| (*signal == Signal::Fail).then(|| failed(value)));
                 (failure, feedback::success(cycle.plan, &outcome, shown(*signal, value), &before))
             }

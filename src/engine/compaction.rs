@@ -4,8 +4,9 @@
 //! message that tells what was done.
 
 use ptc_core::lisp::Outcome;
+use ptc_core::lisp::firewall::visible;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::{Json, json::Node};
+use ptc_core::value::{Json, Value};
 
 use super::Halt;
 use super::conversation::ranges as ranges_of;
@@ -30,12 +31,14 @@ pub(super) struct Digest {
     last_prints: Vec<String>,
     /// Characters of printed lines that feedback shows.
     feedback_chars: usize,
+    /// Names that start with `_` are kept from the model.
+    hides: bool,
 }
 
 impl Digest {
     /// Of a run whose feedback shows so many characters of printed lines.
-    pub(super) fn showing(feedback_chars: usize) -> Self {
-        Self { feedback_chars, ..Self::default() }
+    pub(super) fn showing(feedback_chars: usize, hides: bool) -> Self {
+        Self { feedback_chars, hides, ..Self::default() }
     }
 
     /// Takes what a program did.
@@ -43,7 +46,8 @@ impl Digest {
         self.last_prints.clone_from(&outcome.prints);
         match &outcome.result {
             Ok(_) => {
-                self.calls.extend(outcome.calls.iter().map(|call| (call.tool.clone(), call.args.to_string())));
+                let shown = |args: &Value| if self.hides { visible(args).to_string() } else { args.to_string() };
+                self.calls.extend(outcome.calls.iter().map(|call| (call.tool.clone(), shown(&call.args))));
                 self.prints.extend(outcome.prints.iter().cloned());
                 self.last = Some((program.to_owned(), None));
             }
@@ -54,14 +58,11 @@ impl Digest {
         }
     }
 
-    /// Members of a native call's result: what the last program printed.
-    pub(super) fn last(&self, failed: bool) -> Vec<(String, Json)> {
-        if failed && self.last_prints.is_empty() {
-            return Vec::new();
-        }
+    /// What the last program printed, and whether feedback shows a part of it only.
+    pub(super) fn last_prints(&self) -> (Json, bool) {
         let cut = self.last_prints.join("\n").chars().count() > self.feedback_chars;
         let prints = self.last_prints.iter().map(|line| Json::str(line.as_str()));
-        vec![("prints".to_owned(), Json::list(prints)), ("truncated".to_owned(), Node::Bool(cut).into())]
+        (Json::list(prints), cut)
     }
 }
 
@@ -91,16 +92,19 @@ pub(super) async fn trimmed(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked) 
     if ranges == whole {
         return cycle.ask(at, asked).await;
     }
+    let tokens_after = tokens(cycle, &ranges);
+    let over = most.is_some_and(|most| tokens_after >= most);
     let done = CompactionDone {
         strategy: "trim".to_owned(),
         reason: if by_turns { "turn_pressure" } else { "token_pressure" }.to_owned(),
         messages_before: count(&whole),
         messages_after: count(&ranges),
         tokens_before: before,
-        tokens_after: tokens(cycle, &ranges),
+        tokens_after,
         counts: vec![
             ("kept_recent_turns".to_owned(), keep_turns.into()),
             ("kept_initial_user".to_owned(), u64::from(keep_first)),
+            ("over_budget".to_owned(), u64::from(over)),
         ],
     };
     cycle.emit(at, done).await?;
@@ -143,6 +147,7 @@ pub(super) async fn coalesced(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked
         failed: digest.last.as_ref().and_then(|(program, wrong)| Some((program.as_str(), wrong.as_deref()?))),
         memory: &work.memory,
         summaries: &work.summaries,
+        progress: work.progress.text.as_deref(),
     };
     let parts = texts::coalesced(cycle.plan, &cycle.opening, &shown, super::ptc_lisp::standing(cycle));
     cycle.say(at, Role::User, crate::event::Source::Feedback, parts).await?;
@@ -152,8 +157,10 @@ pub(super) async fn coalesced(cycle: &mut Cycle<'_>, at: &Address, asked: &Asked
         ("turns_compressed".to_owned(), u64::from(turns)),
         ("tool_calls_total".to_owned(), digest.calls.len() as u64),
         ("tool_calls_shown".to_owned(), shown_count(digest.calls.len(), calls)),
+        ("tool_calls_dropped".to_owned(), digest.calls.len() as u64 - shown_count(digest.calls.len(), calls)),
         ("printlns_total".to_owned(), digest.prints.len() as u64),
         ("printlns_shown".to_owned(), shown_count(digest.prints.len(), prints)),
+        ("printlns_dropped".to_owned(), digest.prints.len() as u64 - shown_count(digest.prints.len(), prints)),
         ("error_turns_collapsed".to_owned(), u64::from(digest.failed)),
     ];
     let done = CompactionDone {

@@ -61,13 +61,19 @@ impl Tree {
     }
 
     /// Somebody waits for a person from now on.
-    pub(super) fn wait(&self) {
+    fn wait(&self) {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.now = Some(waits.now.map_or((1, Instant::now()), |(count, since)| (count + 1, since)));
     }
 
+    /// The same until what is given back is dropped.
+    pub(super) fn waiting(&self) -> Waiting<'_> {
+        self.wait();
+        Waiting(self)
+    }
+
     /// Somebody does not wait any more.
-    pub(super) fn go_on(&self) {
+    fn go_on(&self) {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         match waits.now {
             Some((1, since)) => {
@@ -77,6 +83,15 @@ impl Tree {
             Some((count, since)) => waits.now = Some((count - 1, since)),
             None => {}
         }
+    }
+}
+
+/// A wait for a person; over when it is dropped.
+pub(super) struct Waiting<'t>(&'t Tree);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.go_on();
     }
 }
 
@@ -352,12 +367,6 @@ impl<'a> Cycle<'a> {
         Halt::fail(Reason::MissionTimeout, message)
     }
 
-    fn spent(&self) -> u64 {
-        let below = self.below().and_then(|below| below.totals.tokens);
-        let own = self.totals.tokens.map_or(0, |tokens| tokens.total());
-        own.saturating_add(below.map_or(0, |tokens| tokens.total()))
-    }
-
     /// Adds a message and tells it. What was told counts: a lenient replay keeps the recorded message.
     pub(super) async fn say(
         &mut self,
@@ -394,30 +403,6 @@ impl<'a> Cycle<'a> {
         let end =
             TurnEnd { success: reason.is_none(), reason: reason.map(ToOwned::to_owned), usage, totals: self.totals };
         self.emit(at, end).await
-    }
-
-    /// Fails when tokens or costs are more than the run may spend; agents below count.
-    pub(super) fn check_budget(&self) -> Result<(), Halt> {
-        self.check_tokens()?;
-        let Some(limit) = self.plan.settings.cost_limit else { return Ok(()) };
-        let own =
-            self.totals.tokens.zip(self.ports.model.info().price).map_or(0.0, |(tokens, price)| price.cost(&tokens));
-        let cost = own + self.below().map_or(0.0, |below| below.cost);
-        if cost <= limit {
-            return Ok(());
-        }
-        Err(Halt::fail(Reason::CostExceeded, format!("the run cost {cost:.6}, cost_limit is {limit}")))
-    }
-
-    /// Fails when the tokens spent so far are more than the run may spend.
-    pub(super) fn check_tokens(&self) -> Result<(), Halt> {
-        match self.plan.agent.token_limit {
-            Some(limit) if self.spent() > limit => Err(Halt::fail(
-                Reason::TokenLimitExceeded,
-                format!("{} tokens were used, token_limit is {limit}", self.spent()),
-            )),
-            _ => Ok(()),
-        }
     }
 
     /// `run.end`, and the Step.

@@ -89,7 +89,7 @@ pub(super) async fn settle(
         cycle.say(at, Role::User, Source::Feedback, parts).await?;
     }
     cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
-    cycle.check_budget()?;
+    cycle.check_budget(None)?;
     if is_over { Err(Halt::Fail(record)) } else { Ok(None) }
 }
 

@@ -89,6 +89,7 @@ async fn turn(
     let said = texts::said(thought.as_deref(), &action);
     match action {
         Action::Call { name, args } => {
+            cycle.within_budget(at, reply).await?;
             if !recovered {
                 course.note(cycle, at, reply, &name, &args).await?;
             }
@@ -146,7 +147,7 @@ async fn go_on(
 ) -> Result<Option<Answered>, Halt> {
     cycle.say(at, Role::User, source, parts).await?;
     cycle.end_turn(at, reply.usage, None).await?;
-    cycle.check_budget()?;
+    cycle.check_budget(None)?;
     let turns = cycle.totals.turns;
     if turns < cycle.plan.agent.max_turns {
         return Ok(None);
@@ -172,7 +173,7 @@ async fn go_back(
         cycle.say(at, Role::User, Source::Feedback, feedback).await?;
     }
     cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
-    cycle.check_budget()?;
+    cycle.check_budget(None)?;
     if is_last { Err(Halt::Fail(record)) } else { Ok(None) }
 }
 
@@ -295,6 +296,7 @@ async fn called_natively(
         let text = "the model called a tool natively instead of in the control object; the call was made";
         cycle.notice(at, text).await?;
     }
+    cycle.within_budget(at, reply).await?;
     let mut results = Vec::new();
     for (place, (name, args)) in (0_u32..).zip(&calls) {
         course.note(cycle, at, reply, name, args).await?;

@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod budget;
 mod call;
 mod child;
 mod combined;
@@ -18,6 +19,7 @@ mod json_loop;
 mod ports;
 mod preview;
 mod program;
+mod progress;
 mod ptc_lisp;
 mod refs;
 mod text;

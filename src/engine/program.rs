@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{self, CallAddress, Dialect, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage};
+use ptc_core::lisp::{self, CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage};
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_core::value::{Bounds, Json, Map, Value};
@@ -46,6 +46,8 @@ pub(super) struct World {
     pub(super) tools: Vec<ToolInfo>,
     /// Why tools are refused in this turn, if they are.
     pub(super) closed: Option<String>,
+    /// What is printed leaves out names that start with `_`.
+    pub(super) firewall: bool,
 }
 
 /// A call that waits for its answer.
@@ -114,12 +116,14 @@ impl Cycle<'_> {
     async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
+        // What a recording says to have ended by itself is not ended from outside.
+        let timed = !self.ports.clock.is_over(at);
         let job = Job {
             source: source.to_owned(),
             world: world.clone(),
             settings: self.plan.settings.clone(),
             now_ms: self.now_ms,
-            timed: !self.ports.clock.is_over(at),
+            timed,
             stop: Arc::clone(&stop_sign),
         };
         // It waits for the program's own thread; a paused clock stands still meanwhile.
@@ -148,7 +152,7 @@ impl Cycle<'_> {
                         (None, Err(_)) => Err(Halt::fail(Reason::InternalError, "the program broke off")),
                     };
                 }
-                () = stop.token().cancelled(), if !stop_sign.load(Ordering::Relaxed) => {
+                () = stop.token().cancelled(), if timed && !stop_sign.load(Ordering::Relaxed) => {
                     stop_sign.store(true, Ordering::Relaxed);
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.stop_when_due(),
@@ -252,7 +256,8 @@ impl Job {
             history: &self.world.history,
             journal: self.world.journal.as_ref(),
             budget: &self.world.budget,
-            dialect: self.dialect(),
+            dialect: self.settings.dialect,
+            firewall: self.world.firewall,
             ..lisp::Input::new(&self.source, &limits)
         };
         let setting = Setting {
@@ -263,10 +268,6 @@ impl Job {
             stop: &self.stop,
         };
         program::run(&input, &setting)
-    }
-
-    fn dialect(&self) -> Dialect {
-        self.settings.dialect
     }
 }
 

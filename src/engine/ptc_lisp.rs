@@ -13,6 +13,7 @@ use ptc_core::value::{Json, Kind, Value};
 use super::cycle::Cycle;
 use super::json::{issue_record, judge, withheld};
 use super::program::{failed, record};
+use super::progress::Progress;
 use super::{Answered, Halt, Input, inputs, refs};
 use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
 use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
@@ -28,10 +29,10 @@ pub(super) use work::Work;
 pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered, Halt> {
     let context = inputs(cycle, input).await?;
     let mut work = Work::begin(cycle, context, input)?;
-    let mut said = opening(cycle, &work, input)?;
+    let mut said = opening(cycle, &mut work, input)?;
     let mut at = begin(cycle).await?;
     if work.take_edits(cycle, &at).await? {
-        said = opening(cycle, &work, input)?;
+        said = opening(cycle, &mut work, input)?;
     }
     cycle.open(&at, input, said).await?;
     loop {
@@ -40,16 +41,24 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
             None => at = begin(cycle).await?,
         }
         if work.take_edits(cycle, &at).await? {
-            cycle.open_anew(&at, opening(cycle, &work, input)?).await?;
+            let said = opening(cycle, &mut work, input)?;
+            cycle.open_anew(&at, said).await?;
         }
     }
 }
 
 /// What the run opens with as things stand.
-fn opening(cycle: &Cycle<'_>, work: &Work, input: &Input) -> Result<Opening, Halt> {
-    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone() };
-    prompt::open(cycle.plan, &work.context, &input.descriptions, &kept)
-        .map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))
+fn opening(cycle: &Cycle<'_>, work: &mut Work, input: &Input) -> Result<Opening, Halt> {
+    let mut warning = None;
+    if cycle.totals.turns == 0 {
+        (work.progress, warning) = Progress::begin(cycle.plan);
+    }
+    let progress = work.progress.text.clone();
+    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone(), progress };
+    let opened = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept);
+    let mut opening = opened.map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
+    opening.warnings.extend(warning);
+    Ok(opening)
 }
 
 /// The next turn. Used-up turns were dealt with when the last one ended.
@@ -64,7 +73,8 @@ pub(super) fn standing(cycle: &Cycle<'_>) -> Standing {
 
 /// What a run of this plan starts with.
 pub(super) fn start(plan: &Plan) -> Kept {
-    Kept { memory: work::initial(plan).unwrap_or_default(), journal: None }
+    let (progress, _) = Progress::begin(plan);
+    Kept { memory: work::initial(plan).unwrap_or_default(), journal: None, progress: progress.text }
 }
 
 /// May the program of the first turn call tools?
@@ -95,6 +105,9 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     if let Some(record) = withheld(&reply) {
         cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
         return Err(Halt::Fail(record));
+    }
+    if let Err(halt) = cycle.within_budget(at, &reply).await {
+        return partial(cycle, work, halt).map(Some);
     }
     let found = turn::find(cycle, at, &reply).await?;
     let (said, verdict) = match found {
@@ -132,16 +145,20 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     cycle.say(at, Role::Assistant, Source::Reply, said).await?;
     let mut parts = parts;
     parts.push(turn::line(feedback::turn_line(cycle.plan, after)));
-    if !cycle.plan.settings.plan.is_empty() || !work.summaries.is_empty() {
-        let list = feedback::checklist(&cycle.plan.settings.plan, &work.summaries);
-        parts.push(turn::checklist(list));
-    }
+    parts.extend(work.tell_progress(cycle, at, used + 1).await?);
     turn::give_back(cycle, at, &reply, work, failure.as_ref(), parts).await?;
     cycle.end_turn(at, reply.usage, failure.as_ref().map(|record| record.reason.as_str())).await?;
-    match cycle.check_budget() {
+    match cycle.check_budget(None) {
         Ok(()) => Ok(None),
-        Err(halt) if cycle.plan.settings.return_partial => work.fallback(cycle).map(Some).ok_or(halt),
-        Err(halt) => Err(halt),
+        Err(halt) => partial(cycle, work, halt).map(Some),
+    }
+}
+
+/// What a run gives whose budget is used up: the latest good value where the agent asks for it, else the failure.
+fn partial(cycle: &Cycle<'_>, work: &Work, halt: Halt) -> Result<Answered, Halt> {
+    match halt {
+        Halt::Fail(_) if cycle.plan.settings.return_partial => work.fallback(cycle).ok_or(halt),
+        halt => Err(halt),
     }
 }
 
@@ -246,6 +263,7 @@ async fn continued(
         let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
         return Ok(if last { Verdict::Over(record) } else { Verdict::Next(Some(record), parts) });
     }
+    work.seen = Some(feedback::seen(cycle.plan, &outcome.memory, &value, &before));
     Ok(Verdict::Next(None, feedback::success(cycle.plan, outcome, &value, &before)))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! In: replies with text and tool calls. Out: the text unchanged, or a JSON value that fits. Tool failures go back to the model.
 
+use ptc_core::lisp::firewall::stripped;
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value, json};
 
@@ -84,6 +85,7 @@ async fn called(
     reply: &Reply,
     combined: Option<&mut Combined>,
 ) -> Result<(), Halt> {
+    cycle.within_budget(at, reply).await?;
     cycle.say(at, Role::Assistant, Source::Reply, vec![MessagePart::Reply { reply: at.clone() }]).await?;
     let computed = match combined {
         Some(combined) => combined.answer(cycle, at, reply).await?,
@@ -100,7 +102,7 @@ async fn called(
     }
     let is_last = cycle.totals.turns + 1 >= cycle.plan.agent.max_turns;
     cycle.end_turn(at, reply.usage, None).await?;
-    cycle.check_budget()?;
+    cycle.check_budget(None)?;
     if is_last {
         let turns = cycle.totals.turns;
         let message = format!("{turns} turns were used and the model still called tools; max_turns is {turns}");
@@ -140,6 +142,9 @@ pub(super) async fn made(cycle: &Cycle<'_>, at: &Address, name: &str, args: &Jso
     match cycle.call_tool(at, name, &args.to_value()).await? {
         Ok(value) if plan.is_combined() && plan.native_tool(name).is_some_and(is_kept_for_programs) => {
             Ok(preview(&value).to_text())
+        }
+        Ok(value) if plan.native_tool(name).is_some_and(|tool| plan.hides_results_of(tool)) => {
+            Ok(Json::from(&stripped(&value)).to_text())
         }
         Ok(value) => Ok(Json::from(&value).to_text()),
         Err(record) => Ok(failed(&record, name, args)),

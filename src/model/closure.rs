@@ -4,7 +4,12 @@ use std::sync::Mutex;
 
 use futures::future::BoxFuture;
 
-use super::{Call, Model, ModelError, Reply, Request};
+use super::gate::Gate;
+use super::outlet::{Failure, Outlet};
+use super::retry::{Attempts, Round};
+use super::secret::Scrub;
+use super::tape::Tape;
+use super::{Call, Model, ModelError, Reply, Request, RetryPolicy};
 use crate::event::ModelRecord;
 
 type Answer = dyn Fn(&Request) -> Result<Reply, ModelError> + Send + Sync;
@@ -53,11 +58,39 @@ impl Model for ClosureModel {
             if call.cancel.is_cancelled() {
                 return Err(ModelError::cancelled());
             }
-            let reply = (self.answer)(request)?;
-            call.text(1, reply.text.clone()).await;
-            call.calls(1, &reply.calls).await;
-            Ok(Reply { attempt: 1, ..reply })
+            let reply = match request.retry.max_attempts {
+                None => Reply { attempt: 1, ..(self.answer)(request)? },
+                Some(_) => self.attempted(request, call).await?,
+            };
+            call.text(reply.attempt, reply.text.clone()).await;
+            call.calls(reply.attempt, &reply.calls).await;
+            Ok(reply)
         })
+    }
+}
+
+impl ClosureModel {
+    /// As often as the agent says.
+    async fn attempted(&self, request: &Request, call: &Call) -> Result<Reply, ModelError> {
+        let (scrub, gate) = (Scrub::new([]), Gate::new(1));
+        let policy = RetryPolicy::default();
+        Round { request, call, scrub: &scrub, gate: &gate, policy }.run(&Asked { model: self, request }).await
+    }
+}
+
+/// A closure that is asked once more.
+struct Asked<'a> {
+    model: &'a ClosureModel,
+    request: &'a Request,
+}
+
+impl Attempts for Asked<'_> {
+    async fn attempt(&self, _: &Outlet<'_>, _: &mut Tape) -> Result<Reply, Failure> {
+        (self.model.answer)(self.request).map_err(Failure::from)
+    }
+
+    fn concede(&self, _: &Failure) -> Option<String> {
+        None
     }
 }
 

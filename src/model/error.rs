@@ -86,9 +86,12 @@ impl ErrorClass {
         ALL.into_iter().find(|class| class.name() == name).unwrap_or(Self::Unknown)
     }
 
+    /// The classes of failures that may pass.
+    pub const RETRYABLE: [Self; 5] = [Self::RateLimit, Self::Timeout, Self::Server, Self::Network, Self::Stream];
+
     /// May the same request succeed when sent again?
     pub fn is_retryable(self) -> bool {
-        matches!(self, Self::RateLimit | Self::Timeout | Self::Server | Self::Network | Self::Stream)
+        Self::RETRYABLE.contains(&self)
     }
 
     /// The reason a run fails with.
@@ -147,6 +150,12 @@ impl ModelError {
             status: self.status,
             details: None,
         }
+    }
+
+    /// The model is a person, and nobody is there.
+    pub fn waiting() -> Self {
+        Self::new(ErrorClass::Waiting, "the model is a person and nobody is there to answer")
+            .hint("run it in a terminal, open the workbench, or give the replies on standard input")
     }
 
     /// The stop by a person.

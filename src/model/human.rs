@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want};
+use super::{Call, Finish, Model, ModelError, Reply, Request, Want};
 use crate::event::{ModelRecord, NativeCall};
 use crate::port::{Human, Question};
 
@@ -38,21 +38,27 @@ impl Model for HumanModel {
             if call.cancel.is_cancelled() {
                 return Err(ModelError::cancelled());
             }
-            let text = answer.ok_or_else(|| {
-                ModelError::new(ErrorClass::Waiting, "the model is a person and nobody is there to answer")
-                    .hint("run it in a terminal, open the workbench, or give the replies on standard input")
-            })?;
-            let (text, calls) = if request.tools.is_empty() { (text, Vec::new()) } else { heard(&text) };
-            call.text(1, text.clone()).await;
-            call.calls(1, &calls).await;
-            let finish = if calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
-            Ok(Reply { finish: Some(finish), calls, ..Reply::from(text) })
+            let reply = typed(request, answer.ok_or_else(ModelError::waiting)?);
+            call.text(1, reply.text.clone()).await;
+            call.calls(1, &reply.calls).await;
+            Ok(reply)
         })
+    }
+
+    fn is_person(&self) -> bool {
+        true
     }
 }
 
+/// What a person typed as a reply to a request.
+pub fn typed(request: &Request, text: String) -> Reply {
+    let (text, calls) = if request.tools.is_empty() { (text, Vec::new()) } else { heard(&text) };
+    let finish = if calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+    Reply { finish: Some(finish), calls, ..Reply::from(text) }
+}
+
 /// The whole request as a person reads it.
-fn everything(request: &Request) -> String {
+pub fn everything(request: &Request) -> String {
     let mut text = String::new();
     if let Some(system) = &request.system {
         _ = writeln!(text, "[system]\n{}", system.trim_end());

@@ -32,14 +32,14 @@ pub use endpoint::{Endpoint, FIRST_BYTE_MS, SILENCE_MS, StructuredOutput, Timeou
 pub use error::{ErrorClass, ModelError};
 pub use gate::Gate;
 pub use http::CONNECT_MS;
-pub use human::{CALL, HumanModel};
+pub use human::{CALL, HumanModel, everything, typed};
 pub use openai::OpenAi;
 pub use pinned::Pinned;
 pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request, Want};
-pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy};
+pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, Retry, RetryPolicy};
 pub use sample::{FAULTS, Fault, Sample};
-pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret};
+pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets};
 pub use tape::unpack;
 
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
@@ -49,6 +49,11 @@ pub trait Model: Send + Sync {
     /// What it is, for the record.
     fn info(&self) -> ModelRecord;
 
+    /// Is it a person? The time of its replies is waiting.
+    fn is_person(&self) -> bool {
+        false
+    }
+
     /// Answers one request. Retries happen inside; each failed attempt that another follows is told as
     /// [`ModelEvent::Discarded`]. Returns [`ErrorClass::Cancelled`] within 100 ms of a cancel.
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>>;
@@ -57,6 +62,10 @@ pub trait Model: Send + Sync {
 impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
     fn info(&self) -> ModelRecord {
         (**self).info()
+    }
+
+    fn is_person(&self) -> bool {
+        (**self).is_person()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {

@@ -2,6 +2,7 @@
 
 use ptc_core::value::Json;
 
+use super::Retry;
 use crate::event::{Address, NativeCall, Options, Role, StructuredBy, Tokens, ToolSchema};
 
 /// What kind of reply a mode wants.
@@ -56,6 +57,8 @@ pub struct Request {
     pub signature: Option<String>,
     /// Options asked for.
     pub options: Options,
+    /// What happens after a failure, where the agent says so.
+    pub retry: Retry,
     /// Hint that the provider should cache the prompt.
     pub cache: bool,
     /// Seed of the run, for models that need chance.

@@ -34,6 +34,40 @@ pub enum Backoff {
     Constant,
 }
 
+impl Backoff {
+    /// All, with the names that they have in agent files.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("exponential", Self::Exponential), ("linear", Self::Linear), ("constant", Self::Constant)];
+}
+
+/// What an agent wants after a failure; what it does not say is as the model's own policy has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Retry {
+    /// Attempts in all.
+    pub max_attempts: Option<u32>,
+    /// How waits grow.
+    pub backoff: Option<Backoff>,
+    /// First wait, in ms.
+    pub base_delay_ms: Option<u64>,
+    /// Failures that are tried again, among those that may pass.
+    pub retryable: Option<Vec<ErrorClass>>,
+}
+
+impl Retry {
+    /// This policy with what the agent says.
+    fn over(&self, policy: RetryPolicy) -> RetryPolicy {
+        RetryPolicy {
+            max_attempts: self.max_attempts.unwrap_or(policy.max_attempts),
+            backoff: self.backoff.unwrap_or(policy.backoff),
+            base_delay_ms: self.base_delay_ms.unwrap_or(policy.base_delay_ms),
+        }
+    }
+
+    fn allows(&self, class: ErrorClass) -> bool {
+        class.is_retryable() && self.retryable.as_ref().is_none_or(|classes| classes.contains(&class))
+    }
+}
+
 /// What happens after a failure that may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -96,8 +130,9 @@ pub(super) struct Round<'a> {
 impl Round<'_> {
     /// Attempts until a reply, a final error or a cancel.
     pub(super) async fn run(&self, adapter: &impl Attempts) -> Result<Reply, ModelError> {
-        let mut attempt = 0;
-        let mut failures = 0;
+        let retry = &self.request.retry;
+        let policy = retry.over(self.policy);
+        let (mut attempt, mut failures) = (0, 0);
         loop {
             attempt += 1;
             let outlet = Outlet::new(self.call, self.scrub, attempt);
@@ -132,10 +167,10 @@ impl Round<'_> {
                 continue;
             }
             failures += 1;
-            if !error.class.is_retryable() {
+            if !retry.allows(error.class) {
                 return Err(error);
             }
-            if failures >= self.policy.max_attempts {
+            if failures >= policy.max_attempts {
                 return Err(exhausted(error, failures));
             }
             if let Some(asked) = retry_after_ms.filter(|asked| *asked > RETRY_AFTER_MAX_MS) {
@@ -157,7 +192,8 @@ impl Round<'_> {
         // The address keeps parallel branches of one run from coming back at the same time.
         let address = self.request.address.as_str().bytes();
         let seed = address.fold(self.request.seed, |seed, byte| mix(seed ^ u64::from(byte)));
-        failure.retry_after_ms.unwrap_or_else(|| self.policy.delay_ms(failures, seed))
+        let policy = self.request.retry.over(self.policy);
+        failure.retry_after_ms.unwrap_or_else(|| policy.delay_ms(failures, seed))
     }
 
     /// After a 429 nobody asks this provider for as long as this run would wait, also when this run gives up. A wait that is

@@ -18,4 +18,10 @@ pub struct Question {
 pub trait Human: Send + Sync {
     /// Shows the question and returns the answer; returns `None` soon after a cancel.
     fn ask<'a>(&'a self, question: &'a Question, cancel: &'a CancellationToken) -> BoxFuture<'a, Option<String>>;
+
+    /// Was this asked before, in the recording that is replayed or goes on?
+    fn was_asked(&self, question: &Address) -> bool {
+        _ = question;
+        false
+    }
 }

@@ -55,6 +55,7 @@ pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Message], a
             .collect(),
         signature: plan.agent.signature.clone(),
         options: plan.agent.model_options.clone(),
+        retry: plan.settings.retry.clone(),
         cache: plan.agent.cache,
         seed,
     }

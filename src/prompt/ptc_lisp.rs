@@ -74,6 +74,8 @@ pub struct Kept {
     pub memory: Memory,
     /// Results of finished tasks.
     pub journal: Option<Map>,
+    /// What stands in the place of the checklist.
+    pub progress: Option<String>,
 }
 
 /// The opening of a run on this context.
@@ -90,7 +92,7 @@ pub fn open(
     let mut inventories = vec![ours("tools", inventory::tools(plan))];
     inventories.extend(inventory::data(plan, context, descriptions));
     inventories.extend(inventory::memory(plan, &kept.memory));
-    let log = mission_log(kept.journal.as_ref());
+    let log = mission_log(plan, kept.journal.as_ref());
     let format = &plan.settings.format;
     let mut user = Vec::new();
     if format.context_in_system {
@@ -111,12 +113,23 @@ pub fn open(
     user.push(ours("task", "\n# Mission\n\n<mission>\n"));
     user.push(ours("task", mission.text));
     user.push(ours("task", "\n</mission>\n"));
-    if !plan.settings.plan.is_empty() {
+    if kept.progress.is_some() {
+        user.extend(progress(plan, &[], kept.progress.as_deref()));
+    } else if !plan.settings.plan.is_empty() {
         user.push(ours("plan", feedback::checklist(&plan.settings.plan, &[])));
     }
     user.push(ours("turns", feedback::first_turn_line(plan)));
     let warnings = mission.warnings.iter().map(|warning| warning.message.clone()).collect();
     Ok(Opening { system: limited(plan, joined(system)), user: joined(user), warnings })
+}
+
+/// How far a run is: the agent's own account, else the checklist.
+pub fn progress(plan: &Plan, summaries: &[(String, String)], told: Option<&str>) -> Option<MessagePart> {
+    if let Some(text) = told {
+        return Some(data("plan", format!("\n{}\n", text.trim_end())));
+    }
+    let is_planned = !plan.settings.plan.is_empty() || !summaries.is_empty();
+    is_planned.then(|| data("plan", feedback::checklist(&plan.settings.plan, summaries)))
 }
 
 /// A variable of the mission as a reference to its input: `~{data/x}`, or a way into it.
@@ -185,13 +198,13 @@ fn limited(plan: &Plan, parts: Vec<MessagePart>) -> Vec<MessagePart> {
 }
 
 /// Finished tasks with their results.
-fn mission_log(journal: Option<&Map>) -> Vec<MessagePart> {
+fn mission_log(plan: &Plan, journal: Option<&Map>) -> Vec<MessagePart> {
     let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Vec::new() };
     let bounds = Bounds { items: Some(3), chars: Some(LOG_CHARS) };
     let mut parts = vec![ours("log", "\nFinished tasks:\n")];
     for (id, value) in journal {
         let id = id.as_str().map_or_else(|| id.to_string(), ToOwned::to_owned);
-        let text = super::cut(&value.print(bounds).text, LOG_CHARS);
+        let text = super::cut(&readable(plan, value, bounds), LOG_CHARS);
         parts.push(data("log", format!("- {id}: {text}\n")));
     }
     parts

@@ -3,6 +3,7 @@
 //! In: a session. Out: whether everything that is computed came out as recorded, or the first difference by layer.
 //! It must never open a socket, start a process or change the recording.
 
+pub mod cassette;
 mod compare;
 mod demo;
 mod difference;

@@ -111,6 +111,10 @@ impl Human for RecordedPorts {
             Some(value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned))
         })
     }
+
+    fn was_asked(&self, question: &Address) -> bool {
+        self.recording.is_asked(question)
+    }
 }
 
 impl Models for RecordedPorts {
@@ -149,8 +153,14 @@ pub(super) enum Telling {
 pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: Telling) -> Result<Reply, ModelError> {
     let mut text = String::new();
     let mut attempt_start = Instant::now();
+    // A person was asked for this reply by a question: the engine makes it from the answer.
+    let asked = how == Telling::Replay && recording.asks_for_reply(at);
     for envelope in recording.at(at) {
         match &envelope.event {
+            Event::ReplyPart(_) if asked => {}
+            Event::ReplyEnd(end) if asked && end.status != ReplyStatus::Discarded => {
+                return Err(ModelError { attempt: end.attempt, ..ModelError::waiting() });
+            }
             Event::Sent(sent) => {
                 attempt_start = Instant::now();
                 if how == Telling::Replay {
@@ -172,6 +182,13 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
             Event::ReplyEnd(end) => return ended(end, text),
             _ => {}
         }
+    }
+    if asked {
+        let broken = recording.broken_attempt(at);
+        if broken > 0 {
+            call.tell(ModelEvent::Discarded(ReplyEnd::new(broken, ReplyStatus::Discarded))).await;
+        }
+        return Err(ModelError { attempt: broken + 1, ..ModelError::waiting() });
     }
     Err(ModelError::new(ErrorClass::Miss, format!("the recording {} has no reply for {at}", recording.id)))
 }

@@ -1,11 +1,11 @@
 //! A recording: the events of a session by address, ready to answer for the ports.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, ReplyStatus,
-    RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, QuestionAsked,
+    ReplyStatus, RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 
@@ -20,11 +20,19 @@ pub struct Recording {
     runs: Vec<Address>,
     all: Vec<Address>,
     messages: HashMap<Address, MessageLog>,
+    /// Turns whose reply a person was asked for by a question.
+    asked_replies: HashSet<Address>,
 }
 
 impl Recording {
     /// Reads all events of a session. Damage other than a torn end makes it unusable; the text says what could be read.
     pub fn of(session: &Session) -> Result<Self, String> {
+        if let Some(imported) = &session.header.imported {
+            return Err(format!(
+                "{} was imported from {imported}: it can be looked at and exported, but not replayed, because it does not hold everything that its runs were given",
+                session.header.id
+            ));
+        }
         if session.damage.iter().any(|damage| !damage.torn) {
             let report = session.damage_report().unwrap_or_default();
             return Err(format!("{} is damaged and cannot be replayed: {report}", session.path.display()));
@@ -49,7 +57,7 @@ impl Recording {
 
     fn empty(id: String, path: PathBuf) -> Self {
         let (events, messages) = (HashMap::new(), HashMap::new());
-        Self { id, path, events, runs: Vec::new(), all: Vec::new(), messages }
+        Self { id, path, events, runs: Vec::new(), all: Vec::new(), messages, asked_replies: HashSet::new() }
     }
 
     fn add(&mut self, envelope: Envelope) {
@@ -58,6 +66,9 @@ impl Recording {
             if envelope.address.root() == envelope.address {
                 self.runs.push(envelope.address.clone());
             }
+        }
+        if matches!(&envelope.event, Event::QuestionAsked(asked) if asked.kind == QuestionAsked::REPLY) {
+            self.asked_replies.insert(envelope.address.turn_part());
         }
         self.messages.entry(envelope.run()).or_default().apply(&envelope);
         self.events.entry(envelope.address.clone()).or_default().push(envelope);
@@ -132,6 +143,16 @@ impl Recording {
             Event::AnswerGiven(answer) => Some(answer),
             _ => None,
         })
+    }
+
+    /// Was a person asked for the reply of this turn by a question?
+    pub(super) fn asks_for_reply(&self, turn: &Address) -> bool {
+        self.asked_replies.contains(turn)
+    }
+
+    /// Is a question recorded at this address?
+    pub(super) fn is_asked(&self, question: &Address) -> bool {
+        self.at(question).iter().any(|envelope| matches!(envelope.event, Event::QuestionAsked(_)))
     }
 
     /// The edits, by the turn or call that meets them.
@@ -221,6 +242,13 @@ impl Recording {
             _ => None,
         });
         let mut waits: Vec<(i64, i64)> = since.collect();
+        // A run that waited, was looked at and waited again has waited all that time.
+        let suspended = all().filter(|envelope| matches!(envelope.event, Event::RunWait(_)));
+        if let Some(until) = suspended.map(|envelope| envelope.at_ms).max() {
+            let open = self.open_questions();
+            let asked = open.iter().filter_map(|question| Some(self.at(question).first()?.at_ms));
+            waits.extend(asked.filter(|from| *from < until).map(|from| (from, until)));
+        }
         waits.sort_unstable();
         // Waits at the same time count once.
         let mut counted_to = i64::MIN;

@@ -83,7 +83,13 @@ impl Clock for Resumed<'_> {
     }
 
     fn is_over(&self, turn: &Address) -> bool {
-        self.recording.at(turn).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+        // A program whose end is recorded ends so again; what is left of its turn waits for nothing.
+        let is_end = |event: &Event| match event {
+            Event::TurnEnd(_) => true,
+            Event::ProgramEnd(end) => !end.interrupted,
+            _ => false,
+        };
+        self.recording.at(turn).iter().any(|envelope| is_end(&envelope.event))
     }
 
     fn waited_ms(&self, at: &Address, counted: u64) -> u64 {
@@ -94,6 +100,10 @@ impl Clock for Resumed<'_> {
 impl Model for Resumed<'_> {
     fn info(&self) -> ModelRecord {
         self.recorded.info()
+    }
+
+    fn is_person(&self) -> bool {
+        self.live.model.is_person()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
@@ -113,6 +123,10 @@ impl Model for Unended {
         if self.recording.run_start(self.recorded.run()).is_some() { self.recorded.info() } else { self.live.info() }
     }
 
+    fn is_person(&self) -> bool {
+        self.live.is_person()
+    }
+
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         answer(&self.recording, &self.recorded, &*self.live, request, call)
     }
@@ -127,7 +141,9 @@ fn answer<'a>(
     call: &'a Call,
 ) -> BoxFuture<'a, Result<Reply, ModelError>> {
     match recording.broken_attempt(&request.address) {
-        _ if has_reply(recording, &request.address) => recorded.answer(request, call),
+        _ if has_reply(recording, &request.address) || recording.asks_for_reply(&request.address) => {
+            recorded.answer(request, call)
+        }
         0 => live.answer(request, call),
         broken => Box::pin(anew(live, request, call, broken)),
     }
@@ -243,6 +259,11 @@ impl Human for Resumed<'_> {
             Some(answer) => Box::pin(async move { Some(answer) }),
             None => self.live.person.ask(question, cancel),
         }
+    }
+
+    fn was_asked(&self, question: &Address) -> bool {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.recorded.was_asked(question) || !answers.in_order.is_empty()
     }
 }
 

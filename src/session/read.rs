@@ -311,6 +311,12 @@ impl Session {
         (0..self.len()).filter_map(|place| self.event(place))
     }
 
+    /// The bytes of the file up to the end of its last whole line.
+    pub fn whole_lines(&self) -> std::io::Result<Vec<u8>> {
+        let length = usize::try_from(self.end).map_err(std::io::Error::other)?;
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).line(0, length)
+    }
+
     /// What could be read and what not, in one line; `None` when everything could.
     pub fn damage_report(&self) -> Option<String> {
         let first = self.damage.first()?;

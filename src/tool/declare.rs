@@ -7,7 +7,7 @@ use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
-use super::{Builtin, Expose, Kind, Returns, Table, Tool};
+use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by};
 use crate::config::document::{advice, out_of_range};
 
 /// The kinds of tools that this build runs, and those that come with real models.
@@ -50,7 +50,17 @@ impl Tool {
             "table" => &["rows", "default", "delay_ms"],
             "snippet" => &["code"],
             "agent" => &["file", "agent", "returns"],
-            "llm" => &["prompt", "model", "mode", "field_descriptions"],
+            "llm" => &[
+                "prompt",
+                "model",
+                "mode",
+                "field_descriptions",
+                "tools",
+                "max_turns",
+                "response_template",
+                "json_signature",
+                "validator",
+            ],
             "builtin" => &["name"],
             _ => &[],
         };
@@ -143,7 +153,16 @@ fn made(name: &str, kind: &str, table: &Json) -> Result<Kind, Wrong> {
                 ),
             )),
         },
-        "llm" => needs("prompt", "the template of the question").map(|_| Kind::Llm(table.clone())),
+        "llm" => {
+            needs("prompt", "the template of the question")?;
+            let text = |key: &str| table.get(key).and_then(Json::as_str);
+            let of_tool = |message: String| format!("the tool `{name}`: {message}");
+            Shaping::read(text("response_template"), text("validator"))
+                .map_err(|(key, message)| (key.to_owned(), of_tool(message)))?;
+            answered_by(None, text("json_signature"))
+                .map_err(|message| ("json_signature".to_owned(), of_tool(message)))?;
+            Ok(Kind::Llm(table.clone()))
+        }
         "builtin" => {
             let known = table.get("name").and_then(Json::as_str).unwrap_or(name);
             Builtin::named(known).map(Kind::Builtin).ok_or_else(|| {

@@ -8,6 +8,7 @@ mod builtin;
 mod declare;
 mod live;
 mod search;
+mod shaping;
 mod snippet;
 mod table;
 
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 pub use builtin::{Builtin, LLM_QUERY};
 pub use declare::{KINDS, SELF, Wrong};
 pub use live::LiveTools;
+pub use shaping::{SHAPING_KEYS, Shaping, answered_by};
 pub use table::{Row, Table};
 
 use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};

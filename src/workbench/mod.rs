@@ -3,13 +3,17 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod below;
+mod case;
 pub mod comparison;
 mod desk;
 mod doctor;
 mod examples;
+mod export;
 mod feed;
+pub mod files;
 pub mod format;
 mod gates;
+mod import;
 mod keys;
 mod marks;
 pub mod matrix;
@@ -24,16 +28,20 @@ mod saving;
 mod search;
 mod sessions;
 mod stages;
+pub mod suite;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use case::{CaseError, CaseSpec, MadeCase};
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
+pub use export::{ExportError, Prepared, Secrets, write_export};
 pub use feed::Feed;
+pub use import::{ImportError, ImportReport};
 pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState};
 pub use pipeline::{Pipeline, PipelineSpec};

@@ -56,6 +56,11 @@ fn changed(options: &str) -> String {
 fn each_option_changes_its_own_setting() {
     let cases = [
         ("retry_turns = 2", "retry_turns: 2"),
+        ("progress = '(str input)'", "progress: Some( \"(str input)\" )"),
+        (
+            "retry = { max_attempts = 4, backoff = 'linear', base_delay_ms = 50, retryable = ['timeout'] }",
+            "retry: Retry { max_attempts: Some( 4 ) backoff: Some( Linear ) base_delay_ms: Some( 50 ) retryable: Some( [ Timeout ] ) }",
+        ),
         ("completion = 'explicit'", "completion: Explicit"),
         ("completion = 'answer_without_code'", "completion: AnswerWithoutCode"),
         ("transport = 'tool_call'", "transport: ToolCall"),

@@ -37,8 +37,16 @@ fn without_anybody_to_answer_the_run_waits() {
     let done = program.run(["run", "sentiment", "--model", "human", "--json"]);
     let step = done.exits(4).json();
     assert_eq!(step["fail"]["reason"], "suspended");
-    done.tells("run it in a terminal, open the workbench, or give the replies on standard input");
+    done.tells("answer with: ptc-workbench resume ");
     program.run(["replay", "last", "--check"]).exits(0);
+    // The reply may come later; what was sent before is not sent again.
+    let session = step["session"].as_str().unwrap();
+    let wrong = program.run(["resume", session, "--answer", "no JSON", "--json"]).exits(4).json();
+    assert_eq!(wrong["turns"].as_array().unwrap().len(), 2);
+    let reply = r#"{"sentiment": "positive", "score": 1}"#;
+    let step = program.run(["resume", session, "--answer", reply, "--json"]).exits(0).json();
+    assert_eq!(step["return"], json!({"sentiment": "positive", "score": 1}));
+    program.run(["replay", session, "--check"]).exits(0);
     // One reply of two: the second question finds nobody.
     let done = program.fed(["run", "sentiment", "--model", "human", "--json"], "{}\n.\n");
     assert_eq!(done.exits(4).json()["turns"].as_array().unwrap().len(), 2);

@@ -120,3 +120,89 @@ async fn agents_may_call_each_other_only_so_deep() {
     assert_eq!((requests.lock().unwrap().len(), ran.step.children.len()), (2, 0), "the agent below was not asked");
     replays(&ran.events).await;
 }
+
+/// A model whose replies cost so many tokens each.
+fn costing(replies: &[(u64, &str)]) -> ClosureModel {
+    let replies = replies.iter().map(|(cost, text)| {
+        let usage = Some(Tokens { input: *cost, ..Tokens::default() });
+        Reply { usage, ..Reply::from(*text) }
+    });
+    ptc_workbench::model::script(replies.collect::<Vec<_>>())
+}
+
+#[tokio::test]
+async fn a_budget_that_a_reply_exceeds_ends_the_run_before_its_program() {
+    let agent = super::ptc::agent("max_turns = 5\ntoken_limit = 50\n[tools.t]\nkind = \"table\"\ndefault = 1\n");
+    let ran =
+        run(&agent, "{}", &costing(&[(40, &super::ptc::p("1")), (40, &super::ptc::p("(return (tool/t))"))])).await;
+    replays(&ran.events).await;
+    assert_eq!(
+        (ran.outcome(), ran.turns()),
+        ("budget_callback_exceeded".into(), vec!["ok".into(), "budget_callback_exceeded".into()])
+    );
+    assert_eq!((ran.step.calls.len(), ran.step.usage.turns), (0, 2));
+    assert!(ran.step.fail.unwrap().message.contains("80 tokens were used, token_limit is 50"));
+}
+
+#[tokio::test]
+async fn the_calls_of_a_reply_that_exceeds_the_budget_are_not_made() {
+    let tool = "max_turns = 5\ntoken_limit = 50\n[tools.t]\nkind = 'table'\ndefault = 1\n";
+    let usage = Some(Tokens { input: 80, ..Tokens::default() });
+    let object = r#"{"thought":"t","tool_call":{"name":"t","arguments":{}}}"#;
+    for (mode, reply) in [
+        ("text", Reply::calling([("t", "{}")])),
+        ("json_loop", Reply::from(object)),
+        ("json_loop", Reply::calling([("t", "{}")])),
+    ] {
+        let agent = Agent::from_toml(&format!("mode = '{mode}'\nprompt = 'go'\n{tool}"), "test.toml").unwrap();
+        let ran = run(&agent, "{}", &ptc_workbench::model::script([Reply { usage, ..reply }])).await;
+        replays(&ran.events).await;
+        assert_eq!((ran.outcome(), ran.step.calls.len()), ("budget_callback_exceeded".into(), 0), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_already_there_is_taken() {
+    let mut limited = agent("go", "{a :int}");
+    limited.token_limit = Some(50);
+    assert_eq!(run(&limited, "{}", &costing(&[(80, r#"{"a":1}"#)])).await.outcome(), r#"{"a":1}"#);
+}
+
+const PARTIAL: &str =
+    "signature = \"{r :int}\"\nmax_turns = 5\ntoken_limit = 100\non_budget_exceeded = \"return_partial\"";
+
+#[tokio::test]
+async fn return_partial_gives_the_latest_value_that_fits_and_says_its_turn() {
+    let replies =
+        [(30, "{:r 7}"), (30, "(foo)"), (60, "(return {:r 9})")].map(|(cost, text)| (cost, super::ptc::p(text)));
+    let replies: Vec<(u64, &str)> = replies.iter().map(|(cost, text)| (*cost, text.as_str())).collect();
+    let ran = run(&super::ptc::agent(PARTIAL), "{}", &costing(&replies)).await;
+    replays(&ran.events).await;
+    assert_eq!((ran.outcome(), ran.step.from_turn), (r#"{"r":7}"#.to_owned(), Some(1)));
+    assert_eq!(ran.turns(), ["ok", "unbound_var", "budget_callback_exceeded"]);
+    let fails = run(&super::ptc::agent(&PARTIAL.replace("return_partial", "fail")), "{}", &costing(&replies)).await;
+    assert_eq!(fails.outcome(), "budget_callback_exceeded");
+}
+
+#[tokio::test]
+async fn return_partial_without_a_value_that_fits_fails_for_the_budget() {
+    for first in ["(foo)", "{:r \"no number\"}", "nil"] {
+        let ran = run(&super::ptc::agent(PARTIAL), "{}", &costing(&[(200, &super::ptc::p(first))])).await;
+        replays(&ran.events).await;
+        assert_eq!(ran.outcome(), "budget_callback_exceeded", "{first}");
+    }
+    let ran =
+        run(&super::ptc::agent(PARTIAL), "{}", &costing(&[(60, &super::ptc::p("{:r \"x\"}")), (60, "prose")])).await;
+    assert_eq!((ran.outcome(), ran.step.from_turn), ("budget_callback_exceeded".to_owned(), None));
+}
+
+#[tokio::test]
+async fn return_partial_holds_for_costs_as_well() {
+    let toml = PARTIAL.replace("token_limit = 100", "cost_limit = 1.5");
+    let tokens = Tokens { input: 1_000_000, ..Tokens::default() };
+    let model =
+        Priced(ClosureModel::new(move |_: &Request| Reply { usage: Some(tokens), ..super::ptc::p("{:r 7}").into() }));
+    let ran = run(&super::ptc::agent(&toml), "{}", &model).await;
+    assert_eq!((ran.outcome(), ran.step.from_turn), (r#"{"r":7}"#.to_owned(), Some(1)));
+    assert_eq!(ran.turns(), ["ok", "cost_exceeded"]);
+}

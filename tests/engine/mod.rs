@@ -2,12 +2,16 @@
 
 mod budget;
 mod chaos;
+mod compaction;
 mod context;
 mod correction;
+mod firewall;
 mod json_loop;
+mod native;
 mod piping;
 mod property;
 mod ptc;
+mod questions;
 mod record;
 mod sample;
 mod shape;

@@ -144,6 +144,27 @@ async fn scenario_15_a_plan_is_ticked() {
 }
 
 #[tokio::test]
+async fn an_agent_may_tell_its_progress_itself() {
+    let toml = "max_turns = 4\nplan = [\"gather\"]\nprogress = '[(str (get input \"phase\") \" \" (get input \"turn\") \": \" \
+                (count (get input \"summaries\")) \" of \" (count (get input \"plan\")) \" after \" (or state 0)) (inc (or state 0))]'";
+    let replies = [p("(step-done \"1\" \"got it\") nil"), p("(foo)"), p("(return 1)")];
+    let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
+    let (told, texts) = ran(toml, "{}", &replies).await;
+    assert_eq!(told.outcome(), "1");
+    let said = ["initial 1: 0 of 1 after 0", "continuation 2: 1 of 1 after 1", "continuation 3: 1 of 1 after 2"];
+    for (text, said) in texts.iter().zip(said) {
+        assert!(text.contains(said) && !text.contains("# Plan"), "{text}");
+    }
+    assert_eq!(told.step.summaries.len(), 1);
+    // What cannot be used is told, and the checklist stands there.
+    let (broken, texts) =
+        ran("max_turns = 2\nplan = [\"gather\"]\nprogress = '(foo)'", "{}", &[&p("1"), &p("(return 1)")]).await;
+    assert!(texts.iter().all(|text| text.contains("- [ ] 1. gather")), "{texts:?}");
+    let warned = |envelope: &&ptc_workbench::event::Envelope| matches!(&envelope.event, Event::Notice(notice) if notice.text.contains("`progress`"));
+    assert_eq!(broken.events.iter().filter(warned).count(), 2);
+}
+
+#[tokio::test]
 async fn notes_of_a_program_that_broke_do_not_tick_the_plan() {
     let toml = "max_turns = 3\nplan = [\"gather\"]";
     let (ran, texts) = ran(toml, "{}", &[&p("(step-done \"1\" \"got it\") (/ 1 0)"), &p("(return 1)")]).await;
@@ -355,6 +376,7 @@ async fn the_preview_is_the_first_request() {
         "max_turns = 1\nsignature = \"(x :int) -> {r :int}\"".to_owned(),
         format!("plan = [\"look\"]\njournaling = true\nmemory = {{ a = \"[1 2]\" }}\n{SEARCH}"),
         "transport = \"tool_call\"\nmax_turns = 2\nllm_query = true".to_owned(),
+        "plan = [\"a\"]\nprogress = '(str \"at \" (get input \"turn\"))'".to_owned(),
         "completion = \"answer_without_code\"\nthinking = true\nreference = \"none\"".to_owned(),
         "format_options = { context_in_system = true }\nprompt_limit = { max_chars = 300 }\nretry_turns = 1".to_owned(),
     ];

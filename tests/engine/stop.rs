@@ -44,3 +44,57 @@ async fn a_model_that_takes_longer_than_the_mission_is_ended() {
     let ran = run_with(&limited, "{}", &Deaf, &Ticks(0), Stop::default()).await;
     assert_eq!(ran.outcome(), "mission_timeout");
 }
+
+/// The time of the paused clock.
+struct Paused(tokio::time::Instant);
+
+impl Clock for Paused {
+    fn now_ms(&self, _: &Address) -> i64 {
+        1_000 + i64::try_from(self.0.elapsed().as_millis()).unwrap()
+    }
+}
+
+const SLOW: &str = "[tools.slow]\nkind = 'table'\ndefault = 1\ndelay_ms = 600000\ntimeout_ms = 900000\n";
+
+#[tokio::test(start_paused = true)]
+async fn a_mission_that_is_over_while_a_tool_runs_ends_the_tool_and_the_run() {
+    let object = r#"{"thought":"t","tool_call":{"name":"slow","arguments":{}}}"#;
+    for (mode, reply) in [("text", Reply::calling([("slow", "{}")])), ("json_loop", object.into())] {
+        let toml = format!("mode = '{mode}'\nprompt = 'go'\nmission_timeout_ms = 200\n{SLOW}");
+        let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+        let (model, requests) = recorded_replies(vec![reply]);
+        let ran = run_with(&agent, "{}", &model, &Ticks(0), Stop::default()).await;
+        replays(&ran.events).await;
+        assert_eq!(ran.outcome(), "mission_timeout", "{mode}: {:?}", ran.step.fail);
+        assert_eq!(ran.step.calls[0].status, Some(ptc_workbench::event::CallStatus::Cancelled), "{mode}");
+        assert_eq!(requests.lock().unwrap().len(), 1);
+        assert!(ran.step.fail.unwrap().message.contains("mission_timeout_ms = 200"));
+    }
+}
+
+/// The clock of a program stands still meanwhile; that of the mission does not.
+#[tokio::test]
+async fn a_mission_that_is_over_while_a_program_waits_for_a_tool_ends_both() {
+    let toml = format!("mission_timeout_ms = 50\nprogram_timeout_ms = 60000\nmax_turns = 3\n{SLOW}");
+    for program in ["(tool/slow)", "(pmap (fn [x] (tool/slow)) [1 2])"] {
+        let (ran, _) = ptc::ran(&toml, "{}", &[&ptc::p(program)]).await;
+        assert_eq!(ran.outcome(), "mission_timeout", "{program}: {:?}", ran.step.fail);
+        assert!(ran.step.calls.iter().all(|call| call.status == Some(ptc_workbench::event::CallStatus::Cancelled)));
+    }
+}
+
+/// What is left goes down with a call: the agent below ends with the mission of the one above.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_the_mission_holds_for_the_tools_of_agents_below() {
+    let toml = format!(
+        "mode = 'text'\nprompt = 'go'\nmission_timeout_ms = 200\n[tools.below]\nkind = 'agent'\ndescription = 'Below'\n\
+         [tools.below.agent]\nmode = 'text'\nprompt = 'go'\n{}",
+        SLOW.replace("[tools.slow]", "[tools.below.agent.tools.slow]")
+    );
+    let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+    let (model, _) = recorded_replies(vec![Reply::calling([("below", "{}")]), Reply::calling([("slow", "{}")])]);
+    let ran = run_with(&agent, "{}", &model, &Paused(tokio::time::Instant::now()), Stop::default()).await;
+    replays(&ran.events).await;
+    assert_eq!(ran.outcome(), "mission_timeout", "{:?}", ran.step.fail);
+    assert_eq!(ran.step.children[0].fail.as_ref().unwrap().reason, "mission_timeout");
+}

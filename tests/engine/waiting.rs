@@ -81,3 +81,125 @@ async fn a_question_asked_by_a_tool_of_text_mode_goes_on_with_its_answer() {
     assert_eq!(step.calls[0].result.as_ref().unwrap().as_str(), "\"blue\"");
     replays(&events).await;
 }
+
+/// A person who needs this long for an answer.
+struct Slow(std::time::Duration);
+
+impl ptc_workbench::port::Human for Slow {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ptc_workbench::port::Question,
+        _: &'a tokio_util::sync::CancellationToken,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            tokio::time::sleep(self.0).await;
+            Some("blue".to_owned())
+        })
+    }
+}
+
+const BRANCHES: &str = "mode = 'ptc_lisp'\nprompt = 'go'\nmax_turns = 1\npmap_timeout_ms = 300\nprogram_timeout_ms = 300\n\
+                        builtin_tools = ['ask_user']\n";
+const ASK_ALL: &str = "```clojure\n(return (pmap (fn [x] (str x (tool/ask_user {:question \"Which?\"}))) [1 2]))\n```";
+
+/// Waiting for a person counts neither for the program nor for its parallel branches.
+#[tokio::test]
+async fn branches_may_wait_for_a_person_longer_than_pmap_timeout() {
+    let plan = Plan::new(&Agent::from_toml(BRANCHES, "test.toml").unwrap()).unwrap();
+    let (model, _) = recorded_script(&[ASK_ALL]);
+    let (sink, person) = (Memory::default(), Slow(std::time::Duration::from_millis(600)));
+    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+    assert_eq!(step.answer.map(|answer| answer.to_text()).as_deref(), Some(r#"["1blue","2blue"]"#), "{:?}", step.fail);
+    replays(&sink.events()).await;
+}
+
+/// Without a person the run waits for the first branch; its clocks start anew with the answer.
+#[tokio::test]
+async fn a_question_in_a_branch_suspends_the_run() {
+    let one = BRANCHES.to_owned();
+    let program = "```clojure\n(return (pmap (fn [x] (str x (tool/ask_user {:question \"Which?\"}))) [1]))\n```";
+    let (events, step) = resumed(&one, vec![program.into()], "blue", vec!["unused".into()]).await;
+    assert_eq!(step.answer.map(|answer| answer.to_text()).as_deref(), Some(r#"["1blue"]"#), "{:?}", step.fail);
+    replays(&events).await;
+}
+
+/// A person as the model, who may be away.
+struct Away;
+
+impl ptc_workbench::port::Human for Away {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ptc_workbench::port::Question,
+        _: &'a tokio_util::sync::CancellationToken,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}
+
+/// One moment, in ms.
+struct At(i64);
+
+impl Clock for At {
+    fn now_ms(&self, _: &Address) -> i64 {
+        self.0
+    }
+}
+
+/// Goes on with a run of a model that is a person and away, with this answer; all events, and the Step.
+async fn replied(plan: &Plan, events: Vec<Envelope>, clock: &At, answer: Option<&str>) -> (Vec<Envelope>, Step) {
+    let recording = recorded(&events);
+    let model = ptc_workbench::model::HumanModel::new(Arc::new(Away));
+    let new = Arc::new(Memory::default());
+    let sink = Appending::new(Arc::clone(&recording), Box::new(Shared(Arc::clone(&new))));
+    let stop = Stop::default();
+    let live = Ports::new(&model, clock, &sink, stop.clone());
+    let in_order = answer.map(ToOwned::to_owned).into_iter().collect();
+    let answers = ptc_workbench::replay::Answers { in_order, ..ptc_workbench::replay::Answers::default() };
+    let ports = Resumed::new(recording, Address::run(0), live, answers);
+    let step = engine::run(plan, Input::new(parsed("{}")), &ports.ports(&sink, stop)).await;
+    let mut all = events;
+    for envelope in new.events() {
+        let seq = all.len() as u64 + 1;
+        all.push(Envelope { seq, at_ms: clock.0, ..envelope });
+    }
+    (all, step)
+}
+
+/// A model that is a person who is away: the run waits, however long, and goes on with the reply.
+#[tokio::test]
+async fn a_model_that_is_a_person_is_waited_for() {
+    let toml = "mode = 'json'\nprompt = 'go'\nsignature = '{a :int}'\nmax_turns = 3\nmission_timeout_ms = 1000\n";
+    let agent = Agent::from_toml(toml, "test.toml").unwrap();
+    let plan = Plan::new(&agent).unwrap();
+    let first = run(&agent, "{}", &ptc_workbench::model::HumanModel::new(Arc::new(Away))).await;
+    assert_eq!(first.outcome(), "suspended");
+    assert_eq!(first.step.waits_for, Some(Address::from("r0/t1/q0")));
+    assert!(!first.events.iter().any(|envelope| matches!(envelope.event, Event::RunEnd(_) | Event::TurnEnd(_))));
+    // Still away: nothing changes but that it was waited for again.
+    let (events, step) = replied(&plan, first.events, &At(5_000), None).await;
+    assert_eq!(step.waits_for, Some(Address::from("r0/t1/q0")), "{:?}", step.fail);
+    // Hours later: the first reply does not fit, the second one is waited for again.
+    let (events, step) = replied(&plan, events, &At(9_000_000), Some("no JSON")).await;
+    assert_eq!(step.waits_for, Some(Address::from("r0/t2/q1")), "{:?}", step.fail);
+    let (events, step) = replied(&plan, events, &At(90_000_000), Some(r#"{"a":1}"#)).await;
+    assert_eq!(step.answer.as_ref().map(Json::to_text).as_deref(), Some(r#"{"a":1}"#), "{:?}", step.fail);
+    assert_eq!(step.turns.iter().map(|turn| turn.raw_response.as_str()).collect::<Vec<_>>(), ["no JSON", r#"{"a":1}"#]);
+    assert_eq!(fold(&events).answer, step.answer);
+    replays(&events).await;
+}
+
+/// What the person types may hold native calls.
+#[tokio::test]
+async fn a_person_who_is_waited_for_may_call_tools() {
+    let toml = "mode = 'text'\nprompt = 'go'\n[tools.look]\nkind = 'table'\ndefault = 'seen'\n";
+    let agent = Agent::from_toml(toml, "test.toml").unwrap();
+    let plan = Plan::new(&agent).unwrap();
+    let first = run(&agent, "{}", &ptc_workbench::model::HumanModel::new(Arc::new(Away))).await;
+    let (events, step) = replied(&plan, first.events, &At(5_000), Some("Let me see.\n/call look {}")).await;
+    assert_eq!(step.waits_for, Some(Address::from("r0/t2/q1")), "{:?}", step.fail);
+    let (events, step) = replied(&plan, events, &At(6_000), Some("It was seen.")).await;
+    assert_eq!(step.answer.as_ref().and_then(Json::as_str), Some("It was seen."), "{:?}", step.fail);
+    assert_eq!(step.calls[0].result.as_ref().unwrap().as_str(), "\"seen\"");
+    replays(&events).await;
+}

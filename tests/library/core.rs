@@ -98,6 +98,20 @@ async fn context_last_result_and_memory_by_their_old_names() {
     assert_eq!(done.result.to_text(), "[[1,2],[1,2],2]");
 }
 
+/// The old name gives the whole of a large result, its modern one the start.
+#[tokio::test]
+async fn the_last_result_is_whole_under_its_old_name() {
+    let model = script([p("(vec (range 5000))"), p("[(count ctx/last-result) (< (count *1) 1000)]"), "Done.".into()]);
+    let (whole, events) = kept(run(task("Keep")).model(model));
+    assert_eq!(whole.delegate().await.unwrap().result.to_text(), "[5000,true]");
+    let events = events.lock().unwrap().clone();
+    replays(&events).await;
+    // An input of that name is the input's.
+    let model = script([p("1"), p("(return ctx/last-result)")]);
+    let own = run(task("Keep")).context(json!({"last-result": "mine"})).model(model).await;
+    assert_eq!(super::outcome(&own), r#""mine""#);
+}
+
 /// A worker as a tool: called with a task, it answers result, summary, refs and trace.
 #[tokio::test]
 async fn an_agent_is_a_tool_of_another() {

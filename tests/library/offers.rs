@@ -111,3 +111,91 @@ async fn data_comes_from_the_run_or_from_the_agent() {
     let requests = requests.lock().unwrap();
     assert!(last(&requests[0]).contains("Say own") && last(&requests[1]).contains("Say given"));
 }
+
+/// A finished task is not done again in the run that goes on.
+#[tokio::test]
+async fn a_conversation_keeps_its_journal() {
+    let made = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&made);
+    let counting = Agent::builder()
+        .mode(Mode::PtcLisp)
+        .prompt("You count")
+        .set("journaling", Node::Bool(true).into())
+        .tool_fn("count", "() -> :int", "Counts", move |_| {
+            let mut made = count.lock().unwrap();
+            *made += 1;
+            Ok(ptc_core::value::Value::Int(*made))
+        });
+    let (model, requests) = told([
+        p("(return (task \"first\" (tool/count)))"),
+        p("(return [(task \"first\" (tool/count)) (task \"second\" (tool/count))])"),
+    ]);
+    let (run, events) = kept(run(counting).model(model));
+    let mut chat = Chat::new(run);
+    assert_eq!(outcome(&chat.say("Once").await), "1");
+    assert_eq!(outcome(&chat.say("Again").await), "[1,2]");
+    assert_eq!(*made.lock().unwrap(), 2, "the first task was done once");
+    let log = requests.lock().unwrap()[1].system.clone().unwrap();
+    assert!(log.contains("- first: 1"), "{log}");
+    let events = events.lock().unwrap().clone();
+    replays(&events).await;
+}
+
+/// The section of a mode counts when that mode is chosen, also for the agent's own mode and in whatever order things are said.
+#[tokio::test]
+async fn choosing_a_mode_takes_its_section() {
+    let toml = "mode = 'ptc_lisp'\nprompt = 'Programs about {{x}}'\nsignature = '(x :string) -> {n :int}'\nmax_turns = 4\n\
+                [tools.t]\nkind = 'table'\ndefault = 1\n\
+                [modes.json]\nprompt = 'JSON about {{x}}'\ntools = {}\nmax_turns = 2\n\
+                [modes.ptc_lisp]\nmax_turns = 1\n";
+    let agent = || Agent::from_toml(toml, "test.toml").unwrap();
+    let (model, requests) = told([r#"{"n":1}"#]);
+    let step = run(agent()).mode(Mode::Json).context(json!({"x": "tea"})).model(model).await;
+    assert_eq!(outcome(&step), r#"{"n":1}"#);
+    assert!(last(&requests.lock().unwrap()[0]).contains("JSON about tea"));
+    let failed = run(agent()).mode(Mode::Json).context(json!({"x": "tea"})).model(script(["no"])).await;
+    assert_eq!(failed.usage.turns, 2);
+    let own = run(agent()).context(json!({"x": "tea"})).model(script([p("nil")])).await;
+    assert_eq!((outcome(&own), own.usage.turns), ("max_turns_exceeded".to_owned(), 1));
+    // What is said after the choice wins; a mode without a section keeps what it can.
+    let said = run(agent()).mode(Mode::Json).max_turns(3).context(json!({"x": "tea"})).model(script(["no"])).await;
+    assert_eq!(said.usage.turns, 3);
+    let looping = r#"{"thought":"t","final_answer":{"n":5}}"#;
+    let other = run(agent()).mode(Mode::JsonLoop).context(json!({"x": "tea"})).model(script([looping])).await;
+    assert_eq!(outcome(&other), r#"{"n":5}"#);
+}
+
+/// How often a failing model is asked is the agent's own business.
+#[tokio::test]
+async fn an_agent_says_how_often_its_model_is_tried() {
+    use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError, Request};
+    let failing = |class: ErrorClass| {
+        let asked = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&asked);
+        let model = ClosureModel::new(move |_: &Request| {
+            let mut asked = count.lock().unwrap();
+            *asked += 1;
+            if *asked < 3 { Err(ModelError::new(class, "not now")) } else { Ok("hello".to_owned()) }
+        });
+        (model, asked)
+    };
+    let patient = |retry: &str| {
+        let toml = format!("mode = 'text'\nprompt = 'Say'\nretry = {retry}\n");
+        Agent::from_toml(&toml, "test.toml").unwrap()
+    };
+    let (model, _) = failing(ErrorClass::Server);
+    let (tried, events) = kept(run(patient("{ max_attempts = 3, base_delay_ms = 0 }")).model(model));
+    let step = tried.await;
+    assert_eq!((outcome(&step).as_str(), step.usage.llm_requests, step.usage.turns), (r#""hello""#, 3, 1));
+    let events = events.lock().unwrap().clone();
+    let kinds = events.iter().filter(|envelope| envelope.event.kind() == "retry.wait").count();
+    assert_eq!(kinds, 2);
+    replays(&events).await;
+    let (model, asked) = failing(ErrorClass::Server);
+    let refused = "{ max_attempts = 3, base_delay_ms = 0, retryable = ['timeout'] }";
+    assert_eq!(outcome(&run(patient(refused)).model(model).await), "llm_error");
+    assert_eq!(*asked.lock().unwrap(), 1);
+    let (model, asked) = failing(ErrorClass::Server);
+    assert_eq!(outcome(&run("Say").model(model).await), "llm_error");
+    assert_eq!(*asked.lock().unwrap(), 1, "a closure is asked once where nothing is said");
+}

@@ -22,6 +22,106 @@ async fn ran<R: Into<Reply> + Clone>(toml: &str, replies: &[R]) -> Step {
     run(agent(toml)).model(script(replies)).await
 }
 
+/// The reasons of the contract's table for agents. Those of programs have their scenarios in the language's suite; what the product
+/// does not have (side effects that cannot be undone, preludes, models of the wrong kind, which types exclude) has no reason.
+const CONTRACT: [&str; 42] = [
+    "failed",
+    "no_code_found",
+    "multiple_code_blocks",
+    "return_validation_failed",
+    "validation_error",
+    "json_parse_error",
+    "empty_response",
+    "max_turns_exceeded",
+    "budget_exhausted",
+    "must_return_missing",
+    "turn_budget_exhausted",
+    "max_depth_exceeded",
+    "mission_timeout",
+    "budget_callback_exceeded",
+    "cost_exceeded",
+    "memory_limit_exceeded",
+    "llm_error",
+    "llm_required",
+    "llm_not_found",
+    "llm_registry_required",
+    "chain_error",
+    "chained_failure",
+    "template_error",
+    "signature_error",
+    "invalid_agent",
+    "invalid_context",
+    "unknown_tool",
+    "multiple_tool_calls",
+    "mixed_with_lisp_eval",
+    "args_error",
+    "invalid_tool_args",
+    "tool_error",
+    "tool_call_limit_exceeded",
+    "missing_refs",
+    "protocol_error",
+    "loop_detected",
+    "cancelled",
+    "suspended",
+    "reply_truncated",
+    "content_filtered",
+    "refused",
+    "recorder_failed",
+];
+
+/// Each is a reason of ours, and a test of this file ends a run, a turn or a call with it.
+#[test]
+fn each_reason_of_the_contract_has_a_scenario() {
+    let (_, tests) = include_str!("reasons.rs").split_once("/// Each is a reason of ours").unwrap();
+    let missing: Vec<_> = CONTRACT
+        .iter()
+        .filter(|name| ptc_core::reasons::Reason::from_name(name).is_none() || !tests.contains(&format!("\"{name}\"")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Calls of tools: what is wrong with them stands in their record.
+#[tokio::test]
+async fn calls_fail_for_their_reasons() {
+    let typed =
+        "[tools.t]\nkind = 'table'\nrows = [{ args = { n = 1 }, result = 1 }]\nsignature = '(n :int) -> :int'\n";
+    let rows = [
+        ("invalid_tool_args", "(tool/t {:n \"x\"})"),
+        ("tool_error", "(tool/t {:n 2})"),
+        ("tool_call_limit_exceeded", "[(tool/t {:n 1}) (tool/t {:n 1})]"),
+    ];
+    for (reason, program) in rows {
+        let toml = format!("mode = 'ptc_lisp'\nmax_turns = 1\nmax_tool_calls = 1\n{typed}");
+        let step = ran(&toml, &[p(program)]).await;
+        assert_eq!(step.turns[0].reason.as_deref(), Some(reason), "{:?}", step.fail);
+        assert_eq!(step.calls.last().unwrap().error.as_ref().unwrap().reason, reason);
+    }
+}
+
+/// A sink that takes so many events and no more.
+struct Full(std::sync::atomic::AtomicU32, ptc_workbench::port::Unsaved);
+
+impl ptc_workbench::port::Sink for Full {
+    fn emit(
+        &self,
+        address: ptc_workbench::event::Address,
+        event: ptc_workbench::event::Event,
+    ) -> futures::future::BoxFuture<'_, Result<ptc_workbench::event::Envelope, ptc_workbench::port::SinkError>> {
+        if self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 6 {
+            return self.1.emit(address, event);
+        }
+        Box::pin(async { Err(ptc_workbench::port::SinkError::Storage("the disk is full".to_owned())) })
+    }
+}
+
+/// The record cannot be written.
+#[tokio::test]
+async fn a_record_that_cannot_be_written_ends_the_run() {
+    let full = Full(0.into(), ptc_workbench::port::Unsaved::default());
+    let step = run(agent("mode = 'text'")).model(script(["x"])).record(full).await;
+    assert_eq!(outcome(&step), "recorder_failed");
+}
+
 /// Programs: how runs in `ptc_lisp` end.
 #[tokio::test]
 async fn programs_end_for_their_reasons() {
@@ -91,6 +191,16 @@ async fn replies_that_were_cut_or_withheld() {
 async fn native_calls_that_cannot_be_made_fail_their_turn() {
     let toml = "mode = 'ptc_lisp'\ntransport = 'tool_call'\nmax_turns = 2";
     let program = r#"{"program":"(return 1)"}"#;
+    // A final answer in words that does not fit.
+    let signed = format!("{toml}\nsignature = '{{n :int}}'");
+    let step = ran(&signed, &[Reply::from(r#"{"n":"x"}"#), Reply::from(r#"{"n":1}"#)]).await;
+    assert_eq!((step.turns[0].reason.as_deref(), outcome(&step).as_str()), (Some("validation_error"), r#"{"n":1}"#));
+    // Next to native tools a program comes alone; the call that does not is answered with the reason.
+    let combined = format!("mode = 'text'\ntransport = 'tool_call'\nmax_turns = 2\n{TOOL}");
+    let mixed = Reply::calling([("lisp_eval", program), ("t", "{}")]);
+    let step = ran(&combined, &[mixed, "done".into()]).await;
+    let told = step.messages.iter().find(|message| message.role == ptc_workbench::event::Role::Tool).unwrap().text();
+    assert!(told.contains(r#""reason":"mixed_with_lisp_eval""#), "{told}");
     let rows = [
         ("multiple_tool_calls", Reply::calling([("lisp_eval", program), ("lisp_eval", program)])),
         ("unknown_tool", Reply::calling([("search", "{}")])),
@@ -138,7 +248,7 @@ async fn budgets_end_runs() {
     let dear = agent(&format!("{SIGNED}max_turns = 3\ncost_limit = 0.5"));
     assert_eq!(outcome(&run(dear).model(Priced(script([counted()]))).await), "cost_exceeded");
     let partial = format!("{SIGNED}max_turns = 3\ntoken_limit = 5\non_budget_exceeded = 'return_partial'");
-    assert_eq!(outcome(&ran(&partial, &[counted()]).await), r#"{"r":1}"#);
+    assert_eq!(outcome(&ran(&partial, &[p("{:r 1}"), counted()]).await), r#"{"r":1}"#);
     let slow = ClosureModel::new(|_: &Request| {
         std::thread::sleep(std::time::Duration::from_millis(30));
         p("{:r 1}")

@@ -1,4 +1,4 @@
-//! The testing strategies of the five source documents, test by test: what each lists, and which test of ours shows it.
+//! The testing strategies of the five source documents and the scenarios of the agent contract, test by test: what each lists, and which test of ours shows it.
 //!
 //! A row is a document, what it wants tested (in our words), a file of ours and a test in it. The test below fails when a row names a
 //! test that is not there.
@@ -216,6 +216,73 @@ const ROWS: &[Row] = &[
         "a_growing_object_shows_its_parts_as_they_come",
     ),
     ("json loop", "no endless loop", "tests/engine/json_loop.rs", "five_identical_calls_in_a_row_are_a_loop"),
+    // The contract of agents: its scripted scenarios by number, and the rules that have none.
+    ("agents", "1–5, 7–13", "tests/engine/ptc.rs", "scenarios"),
+    ("agents", "6", "tests/engine/ptc.rs", "a_model_error_ends_the_run"),
+    ("agents", "14", "tests/engine/ptc.rs", "scenario_14_tools_errors_prose_and_a_bad_return"),
+    ("agents", "15", "tests/engine/ptc.rs", "scenario_15_a_plan_is_ticked"),
+    ("agents", "16, 17, 19–22", "tests/engine/text.rs", "scenarios_without_tools"),
+    ("agents", "18", "tests/engine/text.rs", "scenario_18_all_problems_of_an_answer_are_joined"),
+    ("agents", "23", "tests/engine/text.rs", "scenario_23_several_calls_are_answered_in_order_failures_included"),
+    ("agents", "24", "tests/engine/text.rs", "scenario_24_calls_beyond_the_limit_are_refused_and_told"),
+    ("agents", "25", "tests/engine/text.rs", "scenario_25_tools_then_a_typed_answer_with_correction"),
+    ("agents", "26", "tests/engine/text.rs", "scenario_26_calls_without_end_use_up_the_turns"),
+    ("agents", "27", "tests/engine/text.rs", "scenario_27_empty_replies_get_feedback_and_end_as_such"),
+    ("agents", "28", "tests/engine/ptc.rs", "scenario_28_an_agent_below"),
+    ("agents", "29", "tests/library/offers.rs", "a_chain_breaks_before_a_request_is_made"),
+    ("agents", "30", "tests/library/offers.rs", "models_are_found_by_name"),
+    ("agents", "each reason", "tests/library/reasons.rs", "each_reason_of_the_contract_has_a_scenario"),
+    (
+        "agents",
+        "a partial result of a used-up budget",
+        "tests/engine/budget.rs",
+        "return_partial_gives_the_latest_value_that_fits_and_says_its_turn",
+    ),
+    (
+        "agents",
+        "budgets before programs",
+        "tests/engine/budget.rs",
+        "a_budget_that_a_reply_exceeds_ends_the_run_before_its_program",
+    ),
+    ("agents", "the journal goes on", "tests/library/offers.rs", "a_conversation_keeps_its_journal"),
+    (
+        "agents",
+        "statistics of compaction",
+        "tests/engine/compaction.rs",
+        "trimming_tells_why_and_how_much_was_left_out",
+    ),
+    (
+        "agents",
+        "statistics of compression",
+        "tests/engine/compaction.rs",
+        "coalescing_counts_calls_prints_and_failed_turns",
+    ),
+    (
+        "agents",
+        "the firewall of agents below",
+        "tests/engine/firewall.rs",
+        "a_parent_works_with_what_its_model_does_not_see",
+    ),
+    (
+        "agents",
+        "mission time while a tool runs",
+        "tests/engine/stop.rs",
+        "a_mission_that_is_over_while_a_tool_runs_ends_the_tool_and_the_run",
+    ),
+    (
+        "agents",
+        "branches that wait for a person",
+        "tests/engine/waiting.rs",
+        "branches_may_wait_for_a_person_longer_than_pmap_timeout",
+    ),
+    ("agents", "results of native programs", "tests/engine/native.rs", "a_result_says_value_prints_and_definitions"),
+    (
+        "agents",
+        "templates of answers",
+        "tests/engine/questions.rs",
+        "the_model_answers_by_one_signature_and_the_tool_by_another",
+    ),
+    ("agents", "retry per agent", "tests/library/offers.rs", "an_agent_says_how_often_its_model_is_tried"),
 ];
 
 #[test]

@@ -117,6 +117,7 @@ fn request(text: &str) -> Request {
         tools: Vec::new(),
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
+        retry: ptc_workbench::model::Retry::default(),
         signature: None,
         options: Options::default(),
         cache: false,

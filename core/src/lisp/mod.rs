@@ -15,6 +15,7 @@ pub mod builtins;
 pub mod case;
 pub(crate) mod compile;
 mod error;
+pub mod firewall;
 mod form;
 pub mod format;
 pub(crate) mod function;

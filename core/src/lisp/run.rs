@@ -61,6 +61,8 @@ pub struct Input<'a> {
     pub dialect: Dialect,
     /// What `data/key` gives when the key is absent.
     pub absent_data: AbsentData,
+    /// Printed values leave out what [`firewall`](super::firewall) hides.
+    pub firewall: bool,
 }
 
 static NOTHING: Value = Value::Nil;
@@ -80,6 +82,7 @@ impl<'a> Input<'a> {
             limits,
             dialect: Dialect::default(),
             absent_data: AbsentData::default(),
+            firewall: false,
         }
     }
 }
@@ -299,6 +302,7 @@ impl Prepared {
             tools: input.tools,
             context: input.context,
             absent_data: input.absent_data,
+            firewall: input.firewall,
             history: input.history,
             budget: input.budget,
             memory: input.memory,

@@ -100,7 +100,9 @@ rows! {
     "compaction" Kind::FlagOrTable;
     "compression" Kind::FlagOrTable;
     "plan" Kind::List;
+    "progress" Kind::Text;
     "cases" Kind::Cases;
+    "retry" Kind::Table;
     "prompt_limit" Kind::Table;
     "format_options" Kind::Table;
     "refs" Kind::Table;
@@ -172,6 +174,11 @@ impl Agent {
             self.set_option(row, value);
         }
         self
+    }
+
+    /// The options of an agent that is only a question of this one to a model.
+    pub(crate) fn inherited(&self) -> Vec<(String, Json)> {
+        self.options.iter().filter(|(name, _)| name == "retry").cloned().collect()
     }
 
     /// The pinned program that answers in the place of a model.

@@ -3,6 +3,7 @@
 use ptc_core::reasons::Reason;
 use ptc_core::reply::program::{self as extract, NoProgram, Program};
 use ptc_core::reply::{Finish as Ending, Recovery};
+use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
 use super::{is_native, work::Work};
@@ -167,11 +168,6 @@ pub(super) fn line(text: String) -> MessagePart {
     MessagePart::Text { section: "turns".to_owned(), text, untrusted: false }
 }
 
-/// The checklist.
-pub(super) fn checklist(text: String) -> MessagePart {
-    MessagePart::Text { section: "plan".to_owned(), text, untrusted: true }
-}
-
 /// Sends back what the turn gave: a user message, or the result of each native call.
 pub(super) async fn give_back(
     cycle: &mut Cycle<'_>,
@@ -209,18 +205,40 @@ pub(in crate::engine) fn call_result(work: &Work, failure: Option<&ErrorRecord>,
         members.push(("reason".to_owned(), Json::str(named(&record.reason))));
         members.push(("message".to_owned(), Json::str(record.message.as_str())));
     }
+    let ran = !failure.is_some_and(|record| is_refusal(&record.reason));
+    let seen = work.seen.as_ref().filter(|_| failure.is_none_or(|record| record.reason == Reason::Failed.name()));
+    members.extend(seen.and_then(|seen| Some(("result".to_owned(), Json::str(seen.result.as_deref()?)))));
+    let (prints, cut) = work.digest.last_prints();
+    if ran && (failure.is_none() || prints.items().is_some_and(|lines| !lines.is_empty())) {
+        members.push(("prints".to_owned(), prints));
+    }
     members.push(("feedback".to_owned(), Json::str(feedback)));
-    members.extend(work.digest.last(failure.is_some()));
+    members.push(("truncated".to_owned(), Node::Bool(ran && cut).into()));
+    if let (None, Some(seen)) = (failure, seen) {
+        let changed = seen.changed.iter().map(|(name, text)| (name.as_str(), Json::str(text.as_str())));
+        let memory = Json::object([
+            ("changed", Json::object(changed)),
+            ("stored_keys", Json::list(seen.stored.iter().map(|name| Json::str(name.as_str())))),
+            ("truncated", Node::Bool(seen.cut).into()),
+        ]);
+        members.push(("memory".to_owned(), memory));
+    }
     Json::object(members).to_text()
+}
+
+/// Was the call not made?
+fn is_refusal(reason: &str) -> bool {
+    matches!(reason, "args_error" | "unknown_tool" | "multiple_tool_calls" | "mixed_with_lisp_eval")
 }
 
 /// The reasons that the transport knows.
 fn named(reason: &str) -> &str {
     match reason {
+        "failed" => "fail",
         "timeout" | "compile_timeout" => "timeout",
         "memory_exceeded" | "memory_limit_exceeded" | "compile_memory_exceeded" => "memory_limit",
         "return_validation_failed" => "validation_error",
-        "args_error" | "unknown_tool" | "multiple_tool_calls" | "mixed_with_lisp_eval" => reason,
+        _ if is_refusal(reason) => reason,
         "parse_error" | "invalid_form" | "unbound_var" | "program_too_large" => "parse_error",
         _ => "runtime_error",
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ptc_core::lisp::legacy::LAST_RESULT;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Input as Program, Memory, Outcome, Signal};
 use ptc_core::reasons::Reason;
@@ -13,11 +14,13 @@ use crate::engine::compaction::{self, Digest};
 use crate::engine::cycle::Cycle;
 use crate::engine::edit::Edited;
 use crate::engine::program::World;
+use crate::engine::progress::{Done, Progress};
 use crate::engine::{Answered, Halt, Input, checked_context};
-use crate::event::{Address, ErrorRecord};
+use crate::event::{Address, ErrorRecord, MessagePart};
 use crate::model::Reply;
-use crate::prompt::Asked;
-use crate::prompt::ptc_lisp::{Kept, feedback::TurnKind};
+use crate::prompt::ptc_lisp::Kept;
+use crate::prompt::ptc_lisp::feedback::{Seen, TurnKind};
+use crate::prompt::{self, Asked};
 
 /// Results that programs can name: `*1`, `*2`, `*3`.
 const HISTORY: usize = 3;
@@ -28,14 +31,20 @@ pub(in crate::engine) struct Work {
     pub(in crate::engine) memory: Memory,
     pub(super) journal: Option<Map>,
     pub(super) history: Vec<Value>,
+    /// The whole last value, which `*1` may hold the start of.
+    last_value: Option<Value>,
     pub(in crate::engine) summaries: Vec<(String, String)>,
     pub(super) last_fail: Option<ErrorRecord>,
     /// The latest value of a program that ended well, and its turn.
     pub(super) latest: Option<(u32, Value)>,
+    /// The agent's own account of its progress.
+    pub(in crate::engine) progress: Progress,
     /// Messages about missing refs that may still be sent.
     pub(super) ref_retries: u32,
     /// What a coalesced history shows.
     pub(in crate::engine) digest: Digest,
+    /// What the model sees of what the last program gave.
+    pub(in crate::engine) seen: Option<Seen>,
 }
 
 impl Work {
@@ -54,11 +63,14 @@ impl Work {
             memory,
             journal,
             history: Vec::new(),
+            last_value: None,
+            seen: None,
             summaries: Vec::new(),
             last_fail: None,
             latest: None,
+            progress: Progress::default(),
             ref_retries: cycle.plan.settings.ref_retries,
-            digest: Digest::showing(cycle.plan.settings.format.feedback_chars),
+            digest: Digest::showing(cycle.plan.settings.format.feedback_chars, cycle.plan.hides()),
         })
     }
 
@@ -82,7 +94,7 @@ impl Work {
             return Err(Halt::Fail(too_large(cycle.plan)));
         }
         self.memory = memory;
-        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone() };
+        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone(), ..Kept::default() };
         Ok(())
     }
 
@@ -108,19 +120,27 @@ impl Work {
             budget: Self::budget(cycle),
             tools: tools.map(crate::tool::Tool::info).collect(),
             closed: closed.then(why),
+            firewall: cycle.plan.hides(),
         }
     }
 
-    /// The context, with the failure of the turn before as `data/fail`.
+    /// The context, with the failure of the turn before as `data/fail` and the whole value behind `*1` for older programs.
     fn data(&self) -> Value {
-        let (Some(record), Value::Map(map)) = (&self.last_fail, &self.context) else { return self.context.clone() };
+        let Value::Map(map) = &self.context else { return self.context.clone() };
+        let last = self.last_value.clone().filter(|_| self.context.lookup(LAST_RESULT).is_none());
+        if self.last_fail.is_none() && last.is_none() {
+            return self.context.clone();
+        }
         let mut entries: Vec<(Value, Value)> = map.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let mut fail = vec![
-            (Value::str("reason"), Value::str(record.reason.as_str())),
-            (Value::str("message"), Value::str(record.message.as_str())),
-        ];
-        fail.extend(record.details.as_ref().map(|details| (Value::str("details"), details.value())));
-        entries.push((Value::str("fail"), Value::map(fail)));
+        entries.extend(last.map(|value| (Value::str(LAST_RESULT), value)));
+        if let Some(record) = &self.last_fail {
+            let mut fail = vec![
+                (Value::str("reason"), Value::str(record.reason.as_str())),
+                (Value::str("message"), Value::str(record.message.as_str())),
+            ];
+            fail.extend(record.details.as_ref().map(|details| (Value::str("details"), details.value())));
+            entries.push((Value::str("fail"), Value::map(fail)));
+        }
         Value::map(entries)
     }
 
@@ -155,6 +175,7 @@ impl Work {
     /// What a program did goes into the digest of the run, also when it broke.
     pub(in crate::engine) fn note(&mut self, program: &str, outcome: &Outcome) {
         self.digest.note(program, outcome);
+        self.seen = None;
     }
 
     /// Takes what a program that ended well has kept. `Some` when it is too large: what happens then.
@@ -169,7 +190,7 @@ impl Work {
         }
         self.memory.clone_from(&outcome.memory);
         self.journal.clone_from(&outcome.journal);
-        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone() };
+        cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone(), ..Kept::default() };
         for (id, text) in &outcome.summaries {
             self.summaries.retain(|(known, _)| known != id);
             self.summaries.push((id.clone(), text.clone()));
@@ -190,8 +211,23 @@ impl Work {
         Ok(())
     }
 
+    /// The part of a message that says how far the run is, when `turn` is the next one.
+    pub(super) async fn tell_progress(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        at: &Address,
+        turn: u32,
+    ) -> Result<Option<MessagePart>, Halt> {
+        let done = Done { turn, summaries: &self.summaries, calls: &self.digest.calls };
+        if let Some(warning) = self.progress.tell(cycle.plan, &done) {
+            cycle.notice(at, warning).await?;
+        }
+        Ok(prompt::ptc_lisp::progress(cycle.plan, &self.summaries, self.progress.text.as_deref()))
+    }
+
     /// The value becomes `*1`.
     pub(in crate::engine) fn remember(&mut self, cycle: &Cycle<'_>, value: &Value) {
+        self.last_value = Some(value.clone());
         self.history.push(shortened(value, cycle.plan.settings.format.history_bytes));
         if self.history.len() > HISTORY {
             self.history.remove(0);

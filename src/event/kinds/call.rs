@@ -146,13 +146,18 @@ pub struct MemoryChange {
 /// `question`: something a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionAsked {
-    /// ask, consent
+    /// ask, reply (of a model that is a person), consent
     pub kind: String,
     /// The question.
     pub text: String,
     /// Answers to choose from, when there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+}
+
+impl QuestionAsked {
+    /// The kind of a question for the reply of a model that is a person.
+    pub const REPLY: &str = "reply";
 }
 
 /// `answer`

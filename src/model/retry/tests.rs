@@ -52,6 +52,7 @@ fn request() -> Request {
         tools: Vec::new(),
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
+        retry: Retry::default(),
         signature: None,
         options: Options::default(),
         cache: false,

@@ -39,6 +39,7 @@ fn request(want: Want, signature: &str) -> Request {
         tools: Vec::new(),
         tool_names: Vec::new(),
         tool_signatures: Vec::new(),
+        retry: crate::model::Retry::default(),
         signature: Some(signature.into()),
         options: Options::default(),
         cache: false,

@@ -2,7 +2,7 @@
 
 use ptc_core::lisp::Memory;
 
-use super::feedback::{Standing, checklist, turn_line};
+use super::feedback::{Standing, turn_line};
 use super::inventory;
 use crate::agent::Plan;
 use crate::event::MessagePart;
@@ -21,6 +21,8 @@ pub struct Shown<'a> {
     pub memory: &'a Memory,
     /// Finished items of the plan.
     pub summaries: &'a [(String, String)],
+    /// The agent's own account of its progress.
+    pub progress: Option<&'a str>,
 }
 
 /// The message. `opening`: the parts of the first user message.
@@ -45,9 +47,7 @@ pub fn coalesced(plan: &Plan, opening: &[MessagePart], shown: &Shown<'_>, standi
         parts.push(data("error", format!("```clojure\n{program}\n```\n")));
         parts.push(data("error", tagged("error", wrong)));
     }
-    if !plan.settings.plan.is_empty() || !shown.summaries.is_empty() {
-        parts.push(data("plan", checklist(&plan.settings.plan, shown.summaries)));
-    }
+    parts.extend(super::progress(plan, shown.summaries, shown.progress));
     parts.push(ours("turns", turn_line(plan, standing)));
     parts
 }

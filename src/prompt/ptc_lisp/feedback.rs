@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use ptc_core::limits::FEEDBACK_ISSUES;
+use ptc_core::lisp::firewall::is_hidden;
 use ptc_core::lisp::{Memory, Outcome};
 use ptc_core::signature::{self, Issue};
 use ptc_core::text::Span;
@@ -130,12 +131,10 @@ pub fn checklist(plan: &[(String, String)], done: &[(String, String)]) -> String
 /// What a program that ended well gave: its value unless it printed, what it printed, what it defined.
 pub fn success(plan: &Plan, outcome: &Outcome, value: &Value, before: &Memory) -> Vec<MessagePart> {
     let format = &plan.settings.format;
-    let bounds = Bounds { items: Some(10), chars: Some(format.preview_chars) };
     let mut parts = Vec::new();
-    let is_shown = !matches!(value.kind(), Kind::Nil | Kind::Var);
-    if outcome.prints.is_empty() && is_shown {
-        let text = cut(&inventory::readable(plan, value, bounds), format.preview_chars);
-        parts.push(data("result", tagged("result", &format!("user=> {text}"))));
+    let seen = seen(plan, &outcome.memory, value, before);
+    if let (true, Some(text)) = (outcome.prints.is_empty(), &seen.result) {
+        parts.push(data("result", tagged("result", text)));
     }
     if !outcome.prints.is_empty() {
         let printed = outcome.prints.join("\n");
@@ -145,7 +144,7 @@ pub fn success(plan: &Plan, outcome: &Outcome, value: &Value, before: &Memory) -
         }
         parts.push(data("println", tagged("println", &text)));
     }
-    parts.extend(definitions(plan, &outcome.memory, before));
+    parts.extend(definitions(&seen));
     if parts.is_empty() {
         parts.push(ours("result", "The program ended without a value to show.\n"));
     } else {
@@ -155,27 +154,44 @@ pub fn success(plan: &Plan, outcome: &Outcome, value: &Value, before: &Memory) -
     parts
 }
 
-/// New and changed definitions, or the names of all that are kept.
-fn definitions(plan: &Plan, memory: &Memory, before: &Memory) -> Vec<MessagePart> {
+/// What the model sees of what a program gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Its value; none for nil and vars.
+    pub result: Option<String>,
+    /// New and changed definitions by name.
+    pub changed: Vec<(String, String)>,
+    /// The names of all definitions.
+    pub stored: Vec<String>,
+    /// Was something of the definitions cut?
+    pub cut: bool,
+}
+
+/// The same for a value and definitions, given those before.
+pub fn seen(plan: &Plan, memory: &Memory, value: &Value, before: &Memory) -> Seen {
     let chars = plan.settings.format.preview_chars;
     let bounds = Bounds { items: Some(10), chars: Some(chars) };
-    let all = inventory::sorted(memory);
-    let mut lines = Vec::new();
-    for (name, binding) in &all {
-        let known = before.iter().any(|(old, kept)| old.name() == name && kept == *binding);
+    let preview = |value: &Value| cut(&inventory::readable(plan, value, bounds), chars);
+    let is_shown = !matches!(value.kind(), Kind::Nil | Kind::Var);
+    let mut seen = Seen { result: is_shown.then(|| format!("user=> {}", preview(value))), ..Seen::default() };
+    for (name, binding) in inventory::sorted(memory) {
+        let known = before.iter().any(|(old, kept)| old.name() == name && kept == binding);
         if !known {
-            let hidden = plan.settings.firewall && inventory::is_hidden(name);
-            let text = if hidden {
-                "[hidden]".to_owned()
-            } else {
-                cut(&inventory::readable(plan, &binding.value, bounds), chars)
-            };
-            lines.push(format!(";; {name} = {text}"));
+            let hidden = plan.hides() && is_hidden(&name);
+            let text = if hidden { "[hidden]".to_owned() } else { preview(&binding.value) };
+            seen.cut |= !hidden && binding.value.print(bounds).cut;
+            seen.changed.push((name.clone(), text));
         }
+        seen.stored.push(name);
     }
-    if lines.is_empty() && !all.is_empty() {
-        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        lines.push(format!(";; kept: {}", names.join(", ")));
+    seen
+}
+
+/// New and changed definitions, or the names of all that are kept.
+fn definitions(seen: &Seen) -> Vec<MessagePart> {
+    let mut lines: Vec<String> = seen.changed.iter().map(|(name, text)| format!(";; {name} = {text}")).collect();
+    if lines.is_empty() && !seen.stored.is_empty() {
+        lines.push(format!(";; kept: {}", seen.stored.join(", ")));
     }
     if lines.is_empty() { Vec::new() } else { vec![data("memory", tagged("memory", &lines.join("\n")))] }
 }

@@ -1,7 +1,8 @@
 //! The inventories of a program's prompt: tools, data, definitions.
 
+use ptc_core::lisp::firewall::{is_hidden, visible};
 use ptc_core::lisp::{Binding, Memory};
-use ptc_core::signature::{self, render_inventory, underscored};
+use ptc_core::signature::{self, Field, Signature, Type, render_inventory, underscored};
 use ptc_core::value::{Bounds, Keyword, Value};
 
 use crate::agent::Plan;
@@ -18,32 +19,11 @@ const SAMPLE_CHARS: usize = 80;
 
 /// The readable form of a value for the model: what the firewall hides is left out.
 pub fn readable(plan: &Plan, value: &Value, bounds: Bounds) -> String {
-    if plan.settings.firewall { visible(value).print(bounds).text } else { value.print(bounds).text }
-}
-
-/// The value without entries whose key starts with `_`. Values that leave a program are at most 512 levels deep.
-fn visible(value: &Value) -> Value {
-    match value {
-        Value::Map(map) => Value::map(
-            map.iter()
-                .filter(|(key, _)| !is_hidden(&plain_name(key)))
-                .map(|(key, item)| (key.clone(), visible(item)))
-                .collect::<Vec<_>>(),
-        ),
-        _ => match value.as_list() {
-            Some(items) => Value::list(items.iter().map(visible).collect::<Vec<_>>()),
-            None => value.clone(),
-        },
-    }
+    if plan.hides() { visible(value).print(bounds).text } else { value.print(bounds).text }
 }
 
 fn plain_name(key: &Value) -> String {
     key.as_str().map_or_else(|| key.to_string().trim_start_matches(':').to_owned(), ToOwned::to_owned)
-}
-
-/// Does the firewall hide this name?
-pub(super) fn is_hidden(name: &str) -> bool {
-    name.starts_with('_')
 }
 
 /// One line per tool, with an example of a call.
@@ -52,10 +32,10 @@ pub(in crate::prompt) fn tools(plan: &Plan) -> String {
     if tools.is_empty() {
         return "# Tools\n\nThere are no tools.\n".to_owned();
     }
-    tools.iter().fold("# Tools\n\n".to_owned(), |text, tool| format!("{text}{}", line(tool)))
+    tools.iter().fold("# Tools\n\n".to_owned(), |text, tool| format!("{text}{}", line(plan, tool)))
 }
 
-fn line(tool: &Tool) -> String {
+fn line(plan: &Plan, tool: &Tool) -> String {
     let about = tool.description.as_deref().map(|text| format!("  ; {}", text.replace('\n', " "))).unwrap_or_default();
     let Some(signature) = &tool.signature else {
         return format!("tool/{}(…){about}\n", tool.name);
@@ -71,7 +51,27 @@ fn line(tool: &Tool) -> String {
         })
         .collect();
     let call = if args.is_empty() { format!("(tool/{name})") } else { format!("(tool/{name} {{{}}})", args.join(" ")) };
-    format!("{}{about}\n  {call}\n", render_inventory(&tool.name, signature))
+    let shown = if plan.hides_results_of(tool) { without_hidden(signature) } else { signature.clone() };
+    format!("{}{about}\n  {call}\n", render_inventory(&tool.name, &shown))
+}
+
+/// The signature without the fields of its output that the firewall of the agent behind it hides.
+fn without_hidden(signature: &Signature) -> Signature {
+    Signature { output: signature.output.as_ref().map(shown_type), ..signature.clone() }
+}
+
+/// The depth of a type is bounded by its reader.
+fn shown_type(ty: &Type) -> Type {
+    match ty {
+        Type::List(item) => Type::List(Box::new(shown_type(item))),
+        Type::Optional(inner) => Type::Optional(Box::new(shown_type(inner))),
+        Type::Record { fields, closed } => {
+            let kept = fields.iter().filter(|field| !is_hidden(&field.name));
+            let fields = kept.map(|field| Field { ty: shown_type(&field.ty), ..field.clone() }).collect();
+            Type::Record { fields, closed: *closed }
+        }
+        other => other.clone(),
+    }
 }
 
 /// A value as a program writes it, with keywords for the keys of maps.
@@ -101,7 +101,7 @@ pub(super) fn data(plan: &Plan, context: &Value, descriptions: &[(String, String
         let declared = plan.signature.param(&name).map(|field| field.ty.render());
         let kind = declared.unwrap_or_else(|| inferred(value));
         parts.push(ours("data", format!("{:<NAME_COLUMNS$} {kind}  ", format!("data/{name}"))));
-        if plan.settings.firewall && is_hidden(&name) {
+        if plan.hides() && is_hidden(&name) {
             parts.push(ours("data", "[hidden]"));
         } else {
             parts.push(untrusted("data", cut(&readable(plan, value, SAMPLE), SAMPLE_CHARS).replace('\n', " ")));
@@ -147,7 +147,7 @@ pub(super) fn memory(plan: &Plan, memory: &Memory) -> Vec<MessagePart> {
 }
 
 fn shown(plan: &Plan, name: &str, binding: &Binding) -> String {
-    if plan.settings.firewall && is_hidden(name) {
+    if plan.hides() && is_hidden(name) {
         return "[hidden]".to_owned();
     }
     cut(&readable(plan, &binding.value, SAMPLE), SAMPLE_CHARS).replace('\n', " ")

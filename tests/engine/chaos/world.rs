@@ -111,6 +111,7 @@ impl Model for Player {
                     call.cancel.cancelled().await;
                     return Err(ModelError::cancelled());
                 }
+                5 => return Err(ModelError::waiting()),
                 _ => {}
             }
             let finish = match act.fault {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::argument::{is_record, no_entries};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
+use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, Halt, R, wrong};
 use crate::reasons::Reason;
@@ -66,6 +67,11 @@ fn apply(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
 }
 
 fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
+    if machine.world.firewall {
+        for value in args.iter_mut() {
+            *value = visible(value);
+        }
+    }
     let mut entry = Entry { text: String::new(), machine, halt: None };
     for (place, value) in args.iter().enumerate() {
         let space = if place > 0 { entry.write_str(" ") } else { Ok(()) };

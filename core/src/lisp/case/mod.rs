@@ -98,6 +98,7 @@ impl Case {
             limits: &self.limits,
             dialect: self.dialect,
             absent_data: self.absent_data,
+            firewall: false,
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Translation {
 
 const MEMORY: &str = "memory/";
 const CONTEXT: &str = "ctx/";
+/// The key of the last program's value: as `ctx/last-result` in older programs, and in the data of an agent's programs.
+pub const LAST_RESULT: &str = "last-result";
 
 /// Does the program use a form that was shipped once and is gone? Bare calls of tools are not among them.
 pub fn uses(forms: &[Form]) -> bool {
@@ -159,12 +161,18 @@ impl Translator<'_> {
     /// The modern name of `ctx/key` where it is not called.
     fn context(&mut self, key: &str, span: Span) -> String {
         let modern = match key {
-            "last-result" => "*1".to_owned(),
+            "last-result" => return self.last_result(span),
             key if self.is_tool(key) && !(self.names.input)(key) => format!("tool/{key}"),
             key => format!("data/{key}"),
         };
         self.hint(span, format!("`ctx/{key}` is written `{modern}` now"));
         modern
+    }
+
+    /// The whole last value where who runs the program gives it; `*1` may be cut.
+    fn last_result(&mut self, span: Span) -> String {
+        self.hint(span, format!("`{CONTEXT}{LAST_RESULT}` is written `*1` now, which holds the start of large values; keep those with `def`"));
+        if (self.names.input)(LAST_RESULT) { format!("data/{LAST_RESULT}") } else { "*1".to_owned() }
     }
 
     /// What is stored under a key, nil when nothing is.
@@ -208,7 +216,7 @@ impl Translator<'_> {
                 }
             }
             name => {
-                if let Some(key) = name.strip_prefix(CONTEXT).filter(|key| *key != "last-result") {
+                if let Some(key) = name.strip_prefix(CONTEXT).filter(|key| *key != LAST_RESULT) {
                     self.hint(span, format!("`(ctx/{key} …)` is written `(tool/{key} …)` now"));
                     parts[0] = symbol(&format!("tool/{key}"), head_span);
                 } else if is_free && self.is_tool(name) {

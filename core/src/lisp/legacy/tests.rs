@@ -56,6 +56,7 @@ fn shipped_forms_become_modern_ones() {
         ("[ctx/query ctx/fail ctx/last-result ctx/missing]", "[data/query data/fail *1 data/missing]"),
         ("(map ctx/search [{}])", "(map tool/search [{}])"),
         ("(count ctx/last-result)", "(count *1)"),
+        ("(ctx/last-result)", "(*1)"),
         ("memory/total", "#'total"),
         ("memory/other", "(or other nil)"),
         ("memory/count", "nil"),

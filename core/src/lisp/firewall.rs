@@ -1,0 +1,79 @@
+//! What a model may see of a value: map entries whose key starts with `_` are left out (agent contract §10).
+//!
+//! In: any value, also one that is deep or holds the same part many times. Out: a copy of bounded size. It decides about pictures of
+//! values only: programs and returned values keep everything.
+
+use crate::value::Value;
+
+/// Levels that are copied; what lies deeper is not shown.
+const LEVELS: usize = 512;
+/// Parts that are copied: far more than any text for a model holds.
+const PARTS: usize = 20_000;
+
+/// Does the firewall hide this name?
+pub fn is_hidden(name: &str) -> bool {
+    name.starts_with('_')
+}
+
+/// The start of a value without entries whose key starts with `_`, on every level: as much as any text for a model shows.
+pub fn visible(value: &Value) -> Value {
+    copy(value, LEVELS, &mut PARTS.clone())
+}
+
+/// The whole of a value that came from JSON, without those entries.
+pub fn stripped(value: &Value) -> Value {
+    copy(value, LEVELS, &mut usize::MAX.clone())
+}
+
+fn copy(value: &Value, levels: usize, parts: &mut usize) -> Value {
+    if levels == 0 || *parts == 0 {
+        return Value::Nil;
+    }
+    *parts -= 1;
+    match value {
+        Value::Map(map) => Value::map(
+            map.iter()
+                .filter(|(key, _)| !is_hidden(&plain(key)))
+                .map(|(key, item)| (key.clone(), copy(item, levels - 1, parts)))
+                .collect::<Vec<_>>(),
+        ),
+        Value::List(items) => Value::list(items.iter().map(|item| copy(item, levels - 1, parts)).collect::<Vec<_>>()),
+        Value::Set(items) => Value::set(items.iter().map(|item| copy(item, levels - 1, parts)).collect::<Vec<_>>()),
+        _ => value.clone(),
+    }
+}
+
+/// A key as a name.
+fn plain(key: &Value) -> String {
+    match key {
+        Value::Str(text) => text.to_string(),
+        Value::Keyword(word) => word.name().to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::json;
+
+    #[test]
+    fn entries_with_hidden_names_are_left_out_on_every_level() {
+        let value = json::parse(r#"{"_id":1,"rows":[{"_key":"x","n":2}],"a_b":3}"#).unwrap().to_value();
+        assert_eq!(visible(&value).to_string(), r#"{"a_b" 3 "rows" [{"n" 2}]}"#);
+    }
+
+    #[test]
+    fn what_is_deep_or_endless_on_paper_stays_small() {
+        let mut value = Value::list(vec![Value::Int(1)]);
+        for _ in 0..100 {
+            value = Value::list(vec![value.clone(), value]);
+        }
+        assert!(visible(&value).as_list().is_some());
+        let mut deep = Value::Nil;
+        for _ in 0..100_000 {
+            deep = Value::list(vec![deep]);
+        }
+        assert!(visible(&deep).as_list().is_some());
+    }
+}

@@ -1,0 +1,75 @@
+//! Shortened histories: what is told about what was left out.
+
+use ptc_workbench::event::CompactionDone;
+
+use super::ptc::{p, ran};
+use super::*;
+
+/// What was told about each shortened request: its turn, strategy and reason, and the counts as `name=number`.
+fn told(ran: &Ran) -> Vec<(String, CompactionDone)> {
+    let done = |envelope: &Envelope| match &envelope.event {
+        Event::CompactionDone(done) => Some((envelope.address.as_str().to_owned(), done.clone())),
+        _ => None,
+    };
+    ran.events.iter().filter_map(done).collect()
+}
+
+fn counts(done: &CompactionDone) -> String {
+    done.counts.iter().map(|(name, count)| format!("{name}={count}")).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn trimming_tells_why_and_how_much_was_left_out() {
+    let toml = "max_turns = 6\ncompaction = { trigger = { turns = 2 }, keep_recent_turns = 1 }";
+    let (ran, _) = ran(toml, "{}", &[&p("1"), &p("2"), &p("3"), &p("(return 4)")]).await;
+    let told = told(&ran);
+    let places: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
+    assert_eq!(places, ["r0/t3", "r0/t4"]);
+    let (_, last) = &told[1];
+    assert_eq!((last.strategy.as_str(), last.reason.as_str()), ("trim", "turn_pressure"));
+    // The system text, the first message, three turns of two messages; of these the system text, the first and the last stay.
+    assert_eq!((last.messages_before, last.messages_after), (8, 3));
+    assert!(last.tokens_after < last.tokens_before, "{last:?}");
+    assert_eq!(counts(last), "kept_recent_turns=1 kept_initial_user=1 over_budget=0");
+    assert_eq!(ran.step.turns[3].compaction.as_ref(), Some(last), "the turn of the Step knows it");
+    assert_eq!(ran.step.messages.len(), 8, "only the request is shortened");
+}
+
+#[tokio::test]
+async fn trimming_by_tokens_says_when_it_is_not_enough() {
+    let toml =
+        "max_turns = 4\ncompaction = { trigger = { tokens = 1 }, keep_recent_turns = 1, keep_initial_user = false }";
+    let (ran, _) = ran(toml, "{}", &[&p("1"), &p("2"), &p("(return 3)")]).await;
+    let (_, last) = told(&ran).pop().unwrap();
+    assert_eq!(last.reason, "token_pressure");
+    assert_eq!(counts(&last), "kept_recent_turns=1 kept_initial_user=0 over_budget=1");
+}
+
+#[tokio::test]
+async fn a_run_that_needs_no_shortening_tells_none() {
+    let (long, _) = ran("max_turns = 9\ncompaction = true", "{}", &[&p("1"), &p("(return 2)")]).await;
+    assert_eq!(told(&long), []);
+    let (single, _) = ran("max_turns = 1\ncompaction = { trigger = { tokens = 1 } }", "{}", &[&p("1")]).await;
+    assert_eq!(told(&single), []);
+}
+
+#[tokio::test]
+async fn coalescing_counts_calls_prints_and_failed_turns() {
+    let toml = "max_turns = 6\ncompression = { println_limit = 2, tool_call_limit = 1 }\n\
+                [tools.t]\nkind = \"table\"\ndefault = 1\nsignature = \"(n :int) -> :int\"\n";
+    let program = p("(println \"one\") (println \"two\") (println \"three\") (tool/t {:n 1}) (tool/t {:n 2})");
+    let (ran, texts) = ran(toml, "{}", &[&program, &p("(foo)"), &p("(return 4)")]).await;
+    let told = told(&ran);
+    let places: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
+    assert_eq!(places, ["r0/t2", "r0/t3"]);
+    let (_, last) = &told[1];
+    assert_eq!((last.strategy.as_str(), last.messages_after), ("coalesce", 2));
+    assert_eq!(
+        counts(last),
+        "turns_compressed=2 tool_calls_total=2 tool_calls_shown=1 tool_calls_dropped=1 printlns_total=3 \
+         printlns_shown=2 printlns_dropped=1 error_turns_collapsed=1"
+    );
+    let shown = &texts[2];
+    assert!(shown.contains("{\"n\" 2}") && !shown.contains("{\"n\" 1}"), "{shown}");
+    assert!(shown.contains("two\nthree") && !shown.contains("one\n"), "{shown}");
+}

@@ -1,0 +1,107 @@
+//! The firewall: names that start with `_` stay usable for programs and unseen by models, also those of agents below.
+
+use ptc_workbench::model::{Reply, Request};
+
+use super::ptc::{p, ran};
+use super::*;
+
+/// Everything that the requests said.
+fn everything(requests: &[Request]) -> String {
+    let said = requests.iter().flat_map(|request| request.messages.iter().map(ptc_workbench::model::Message::joined));
+    let system = requests.iter().filter_map(|request| request.system.clone());
+    said.chain(system).collect::<Vec<_>>().join("\n")
+}
+
+const CHILD: &str = r#"
+[tools.find]
+kind = "agent"
+description = "Finds a person"
+[tools.find.agent]
+mode = "ptc_lisp"
+max_turns = 1
+firewall = true
+prompt = "Find"
+signature = "() -> {name :string, _key :string, rows [{id :int, _note :string}]}"
+"#;
+const FOUND: &str = r#"{:name "Ada" :_key "hush-key" :rows [{:id 1 :_note "hush-note"}]}"#;
+
+/// The parent's program uses what its model does not see; neither the tool's line, nor results, prints, definitions, nor a later
+/// value of the same names shows it.
+#[tokio::test]
+async fn a_parent_works_with_what_its_model_does_not_see() {
+    let toml = format!("max_turns = 4\n{CHILD}");
+    let agent = ptc::agent(&toml);
+    let replies: Vec<Reply> = [
+        p("(def found (tool/find)) (println found) found"),
+        p(FOUND),
+        p("(get found \"rows\")"),
+        p("(return [(get found \"_key\") (get-in found [\"rows\" 0 \"_note\"])])"),
+    ]
+    .into_iter()
+    .map(Into::into)
+    .collect();
+    let (model, requests) = recorded_replies(replies);
+    let ran = run(&agent, "{}", &model).await;
+    replays(&ran.events).await;
+    assert_eq!(ran.outcome(), r#"["hush-key","hush-note"]"#, "{:?}", ran.step.fail);
+    let requests = requests.lock().unwrap();
+    let of_parent: Vec<Request> = requests.iter().filter(|request| request.agent != "find").cloned().collect();
+    assert_eq!(of_parent.len(), 3);
+    let said = everything(&of_parent);
+    assert!(said.contains("tool/find()") && said.contains("\"name\" \"Ada\"") && said.contains("{\"id\" 1}"), "{said}");
+    // The programs are the model's own words; nothing else names what is hidden.
+    let fed_back: String = of_parent.iter().skip(1).map(|request| request.messages.last().unwrap().joined()).collect();
+    assert!(!said.contains("hush"), "{said}");
+    assert!(!of_parent[0].messages[0].joined().contains("_key") && !fed_back.contains("_note"), "{fed_back}");
+}
+
+/// The developer sees everything: the Step and the session hold the whole values.
+#[tokio::test]
+async fn the_step_keeps_what_models_do_not_see() {
+    let toml = format!("max_turns = 2\n{CHILD}");
+    let (ran, _) = ran(&toml, "{}", &[&p("(return (tool/find))"), &p(FOUND)]).await;
+    assert!(ran.outcome().contains("hush-key"), "{}", ran.outcome());
+    assert!(ran.step.calls[0].result.as_ref().unwrap().as_str().contains("hush-note"));
+    assert!(ran.step.children[0].answer.as_ref().unwrap().to_text().contains("hush-key"));
+}
+
+/// A model that calls such an agent itself gets the rest of its answer.
+#[tokio::test]
+async fn native_callers_get_the_rest_of_the_answer() {
+    for mode in ["text", "json_loop"] {
+        let agent = Agent::from_toml(&format!("mode = '{mode}'\nprompt = 'go'\n{CHILD}"), "test.toml").unwrap();
+        let (call, done): (Reply, Reply) = match mode {
+            "text" => (Reply::calling([("find", "{}")]), "done".into()),
+            _ => (
+                r#"{"thought":"t","tool_call":{"name":"find","arguments":{}}}"#.into(),
+                r#"{"thought":"t","final_answer":"done"}"#.into(),
+            ),
+        };
+        let (model, requests) = recorded_replies(vec![call, p(FOUND).into(), done]);
+        let ran = run(&agent, "{}", &model).await;
+        replays(&ran.events).await;
+        assert_eq!(ran.outcome(), r#""done""#, "{mode}: {:?}", ran.step.fail);
+        let last = requests.lock().unwrap()[2].messages.last().unwrap().joined();
+        assert!(last.contains(r#"{"name":"Ada","rows":[{"id":1}]}"#), "{mode}: {last}");
+    }
+}
+
+/// Without the option nothing is hidden: a child's result reaches the model whole.
+#[tokio::test]
+async fn without_a_firewall_the_result_of_a_child_is_shown_whole() {
+    let toml = format!("max_turns = 3\n{}", CHILD.replace("firewall = true", ""));
+    let (_, texts) = ran(&toml, "{}", &[&p("(tool/find)"), &p(FOUND), &p("(return 1)")]).await;
+    assert!(texts[0].contains("_key") && texts[2].contains("hush-key"), "{texts:?}");
+}
+
+#[tokio::test]
+async fn prints_journals_and_coalesced_calls_hide_as_well() {
+    let toml = "firewall = true\njournaling = true\nmax_turns = 4\ncompression = true\n\
+                [tools.t]\nkind = \"table\"\ndefault = 1\n";
+    let program = p("(println \"is\" {:_key data/_key :n 1}) \
+                     (task \"look\" {:_key data/_key :n 2}) (tool/t {:_key data/_key :n 3}) nil");
+    let (ran, texts) = ran(toml, r#"{"_key":["hush"]}"#, &[&program, &p("(return 1)")]).await;
+    assert_eq!(ran.outcome(), "1");
+    assert!(texts[1].contains("is {:n 1}") && texts[1].contains("{\"n\" 3}"), "{}", texts[1]);
+    assert!(!texts[1].contains("hush"), "{}", texts[1]);
+}

@@ -1,0 +1,88 @@
+//! The native transport: what the result of a `lisp_eval` call holds, member by member (agent contract §6).
+
+use ptc_core::value::Json;
+use ptc_workbench::event::Role;
+use ptc_workbench::model::Reply;
+
+use super::*;
+
+fn eval(program: &str) -> Reply {
+    Reply::calling([("lisp_eval", format!("{{\"program\":{program:?}}}"))])
+}
+
+/// The results of the calls of a run.
+async fn results(toml: &str, replies: Vec<Reply>) -> (Ran, Vec<Json>) {
+    let (model, _) = recorded_replies(replies);
+    let agent =
+        Agent::from_toml(&format!("prompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 9\n{toml}"), "native.toml");
+    let ran = run(&agent.unwrap_or_else(|error| panic!("{error}")), "{}", &model).await;
+    replays(&ran.events).await;
+    let of_tools = ran.step.messages.iter().filter(|message| message.role == Role::Tool);
+    let results = of_tools.map(|message| parsed(&message.text())).collect();
+    (ran, results)
+}
+
+fn names(result: &Json) -> Vec<&str> {
+    result.members().unwrap().iter().map(|member| member.key.as_str()).collect()
+}
+
+fn at(result: &Json, path: &str) -> String {
+    result.at(path).map(Json::to_text).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_result_says_value_prints_and_definitions() {
+    for mode in ["mode = \"ptc_lisp\"", "mode = \"text\""] {
+        let long = format!("(def long (apply str (repeat 900 \"x\"))) (def n {})", 8);
+        let done = if mode.contains("text") { Reply::from("done") } else { eval("(return 1)") };
+        let replies = vec![eval("(def a 2) (println \"hello\") (+ a 1)"), eval(&long), eval("nil"), done];
+        let (ran, results) = results(mode, replies).await;
+        assert!(ran.step.fail.is_none(), "{:?}", ran.step.fail);
+        assert_eq!(names(&results[0]), ["status", "result", "prints", "feedback", "truncated", "memory"], "{mode}");
+        assert_eq!(at(&results[0], "status"), "\"ok\"");
+        assert_eq!(at(&results[0], "result"), "\"user=> 3\"");
+        assert_eq!(at(&results[0], "prints"), "[\"hello\"]");
+        assert_eq!(at(&results[0], "memory"), r#"{"changed":{"a":"2"},"stored_keys":["a"],"truncated":false}"#);
+        assert_eq!(at(&results[1], "memory.truncated"), "true");
+        assert_eq!(at(&results[1], "memory.stored_keys"), r#"["a","long","n"]"#);
+        assert_eq!(at(&results[1], "memory.changed.n"), "\"8\"");
+        // A var and nil are no results, and nothing new was defined.
+        assert_eq!(names(&results[1])[..2], ["status", "prints"]);
+        assert_eq!(at(&results[2], "memory.changed"), "{}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_its_reason_and_only_a_failure_has_a_result() {
+    let replies = vec![
+        eval("(println \"before\") (/ 1 0)"),
+        eval("(foo"),
+        eval("(fail {:message \"no\" :code 7})"),
+        Reply::calling([("lisp_eval", "{\"code\":1}")]),
+        Reply::from("done"),
+    ];
+    let (_, results) = results("mode = \"text\"", replies).await;
+    assert_eq!(names(&results[0]), ["status", "reason", "message", "prints", "feedback", "truncated"]);
+    assert_eq!(
+        (at(&results[0], "reason"), at(&results[0], "prints")),
+        ("\"runtime_error\"".into(), "[\"before\"]".into())
+    );
+    assert_eq!(at(&results[1], "reason"), "\"parse_error\"");
+    assert_eq!(names(&results[1]), ["status", "reason", "message", "feedback", "truncated"]);
+    assert_eq!((at(&results[2], "reason"), at(&results[2], "message")), ("\"fail\"".into(), "\"no\"".into()));
+    assert!(at(&results[2], "result").contains("user=> "), "{}", results[2].to_text());
+    assert_eq!(at(&results[3], "reason"), "\"args_error\"");
+    assert_eq!(names(&results[3]), ["status", "reason", "message", "feedback", "truncated"]);
+}
+
+#[tokio::test]
+async fn an_invalid_return_is_a_validation_error() {
+    let (ran, results) = results(
+        "mode = \"ptc_lisp\"\nsignature = \"{n :int}\"",
+        vec![eval("(return {:n \"x\"})"), eval("(return {:n 1})")],
+    )
+    .await;
+    assert_eq!(ran.outcome(), r#"{"n":1}"#);
+    assert_eq!(at(&results[0], "reason"), "\"validation_error\"");
+    assert!(at(&results[0], "feedback").contains("Expected"), "{}", results[0].to_text());
+}
