@@ -130,7 +130,9 @@ impl Recorder {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
         let (mut journal, path) = begin(dir, header)?;
-        events.iter().for_each(|envelope| journal.take(envelope));
+        for envelope in events {
+            journal.take(envelope);
+        }
         if let Some(unwritten) = journal.unwritten() {
             // Half a copy would look like a session; that it cannot be removed changes nothing.
             _ = std::fs::remove_file(&path);

@@ -67,7 +67,7 @@ async fn settled(saving: Saving, end: &End, places: &mut mpsc::UnboundedReceiver
         match moved.await {
             Ok(Ok(told)) => return Ended::Elsewhere(told),
             Ok(Err(error)) => {
-                told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error)
+                told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error);
             }
             Err(error) => return Ended::Elsewhere(error.to_string()),
         }
