@@ -41,6 +41,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod event;
+pub mod export;
 pub mod library;
 pub mod model;
 pub mod port;

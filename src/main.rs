@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use ptc_workbench::agent::BUNDLED;
-use ptc_workbench::cli::{self, Arguments};
+use ptc_workbench::cli::{self, Arguments, Drawing};
 use ptc_workbench::config::{Config, Folders, process_env};
+use ptc_workbench::export::Content;
 use ptc_workbench::session::LAST;
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::{self, Colours, Setup};
@@ -46,8 +47,10 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     let code = match &arguments.command {
         Some(command) => {
-            let draw = |screen: &str, size| draw(&workbench, screen, size);
-            runtime.block_on(cli::run(command, arguments, &workbench, &draw))
+            let screen = |screen: &str, size| draw(&workbench, screen, size);
+            let session = |content: &Content, size| tui::session_screenshot(&content.session, &content.events, size);
+            let drawing = Drawing { screen: &screen, session: &session };
+            runtime.block_on(cli::run(command, arguments, &workbench, drawing))
         }
         None => open(arguments, workbench, &runtime)?,
     };

@@ -8,6 +8,7 @@ use ptc_core::lisp::builtins;
 use ptc_core::reasons::REASONS;
 use ptc_core::reply::FIXES;
 use ptc_workbench::event::KINDS;
+use ptc_workbench::export::{Format, REDACTIONS, SCAN_RULES};
 use ptc_workbench::model::FAULTS;
 use ptc_workbench::tui::actions::{ACTIONS, Context};
 use ptc_workbench::tui::keys::Keymap;
@@ -48,6 +49,21 @@ fn reference() -> String {
     table(&mut page, "Faults of the model `sample`", "src/model/sample.rs", &["fault", "meaning"], |row| {
         for (_, name, meaning) in FAULTS {
             row(&[name, meaning]);
+        }
+    });
+    table(&mut page, "Formats of exports", "src/export/mod.rs", &["format", "file", "what it is"], |row| {
+        for format in Format::ALL {
+            row(&[format.name(), format.ending(), format.meaning()]);
+        }
+    });
+    table(&mut page, "Redactions", "src/export/redact/rules.rs", &["word", "takes out"], |row| {
+        for redaction in REDACTIONS {
+            row(&[redaction.name, redaction.meaning]);
+        }
+    });
+    table(&mut page, "What looks like a secret", "src/export/scan.rs", &["rule", "finds"], |row| {
+        for rule in SCAN_RULES {
+            row(&[rule.name, rule.meaning]);
         }
     });
     page

@@ -18,7 +18,7 @@ const LONGEST: usize = 500;
 const PACKAGE: &[&[&str]] = &[
     &["tui", "cli"],
     &["workbench", "library"],
-    &["replay"],
+    &["replay", "export"],
     &["session", "engine"],
     &["prompt"],
     &["agent"],

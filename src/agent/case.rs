@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference};
 
 use super::{Agent, Diagnostic, RawSchema, Step};
-use crate::config::document::{Entry, Problem};
+use crate::config::document::{self, Entry, Problem};
 use crate::event::ErrorRecord;
 use crate::program::expression;
 
@@ -266,7 +266,7 @@ impl Case {
             return Verdict::Error(format!("the run waits for the answer to {at}; cases cannot ask a person"));
         }
         match (&step.fail, &self.expect) {
-            (Some(fail), _) if is_untried(fail) && !self.expects_fail(fail) => {
+            (Some(fail), _) if Self::is_untried(fail) && !self.expects_fail(fail) => {
                 Verdict::Error(format!("the run could not be tried: {}", said(fail)))
             }
             (Some(fail), Some(Expect::Fail(_))) if self.expects_fail(fail) => Verdict::Pass,
@@ -281,10 +281,6 @@ impl Case {
     fn expects_fail(&self, fail: &ErrorRecord) -> bool {
         matches!(&self.expect, Some(Expect::Fail(reason)) if *reason == fail.reason)
     }
-}
-
-fn is_untried(fail: &ErrorRecord) -> bool {
-    Reason::from_name(&fail.reason).is_some_and(|reason| UNTRIED.contains(&reason))
 }
 
 fn said(fail: &ErrorRecord) -> String {
@@ -322,6 +318,50 @@ fn mismatch(found: &Difference) -> Mismatch {
         (None, None) => String::new(),
     };
     Mismatch { path: found.path.clone(), why }
+}
+
+impl Agent {
+    /// The same agent with one more case, a table as agent files hold it.
+    #[must_use]
+    pub fn with_case(self, case: Json) -> Self {
+        let known = self.option("cases");
+        // The key may hold JSON text.
+        let parsed = known.and_then(Json::as_str).and_then(|text| json::parse(text).ok());
+        let mut all = parsed.as_ref().or(known).and_then(Json::items).map(<[Json]>::to_vec).unwrap_or_default();
+        all.push(case);
+        self.with_option("cases", Json::list(all))
+    }
+}
+
+impl Case {
+    /// What a case has under `context` for these inputs: JSON text when TOML cannot say them.
+    pub fn write_context(inputs: &Json) -> Json {
+        if document::to_inline(inputs).is_some() { inputs.clone() } else { Json::str(inputs.to_text()) }
+    }
+
+    /// Does this failure say nothing about the agent, because it could not be tried?
+    pub fn is_untried(fail: &ErrorRecord) -> bool {
+        Reason::from_name(&fail.reason).is_some_and(|reason| UNTRIED.contains(&reason))
+    }
+}
+
+impl Expect {
+    /// What a case has under `expect` when exactly this answer is expected: as short as it can be read again.
+    pub fn write_value(answer: &Json) -> Json {
+        if document::to_inline(answer).is_none() {
+            return Json::object([("json", Json::str(answer.to_text()))]);
+        }
+        let entry = Entry { path: "expect".to_owned(), ..Entry::root(answer) };
+        match expect(&entry) {
+            Ok(Self::Value(read)) if read == *answer => answer.clone(),
+            _ => Json::object([("value", answer.clone())]),
+        }
+    }
+
+    /// The same for a failure with this reason.
+    pub fn write_fail(reason: &str) -> Json {
+        Json::object([("fail", Json::str(reason))])
+    }
 }
 
 /// Characters of a value in a message.

@@ -1,7 +1,11 @@
 //! The arguments of the program.
 
+mod case;
 mod compare;
+mod export;
 mod replay;
+mod sessions;
+mod test;
 
 use std::path::PathBuf;
 
@@ -10,8 +14,12 @@ use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
 
+pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
+pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
+pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
+pub(super) use test::TestFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -87,6 +95,8 @@ pub enum Command {
     Rerun(RerunFlags),
     /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
     Compare(CompareFlags),
+    /// Run the cases of agents; exit code 1 when one does not pass
+    Test(TestFlags),
     /// List or show sessions
     Sessions {
         /// What to do with them
@@ -257,6 +267,22 @@ pub enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Make a case of a session: its inputs and its answer go into the agent file
+    Case(CaseFlags),
+    /// Find sessions by words and by what they are; `sessions search --help` tells the filters
+    Search(SearchFlags),
+    /// Give tags to a session, run or turn, or take them away; without tags: tell what is written on it
+    Tag(TagFlags),
+    /// Write a note on a session, run or turn
+    Note(NoteFlags),
+    /// Mark a session, run or turn
+    Mark(MarkFlags),
+    /// Write what can be read of a damaged session into a new one; the damaged file stays as it is
+    Recover(RecoverFlags),
+    /// Write a session as a document, as data for other tools, or as a recording of a terminal
+    Export(ExportFlags),
+    /// Make a session to look at from a trace file of `PtcRunner`
+    Import(ImportFlags),
 }
 
 /// What can be done with a signature.

@@ -8,8 +8,9 @@ mod table;
 use super::arguments::CompareFlags;
 use super::json::printable;
 use super::run::stop_on_signal;
-use super::source::{agent_source, mode};
+use super::source::{agent_source, mode_named};
 use super::{UsageError, columns, exit, out, safe, safe_line, tell};
+use crate::model::Sample;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
@@ -27,8 +28,8 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let named = |name: &String| Ok::<_, UsageError>((name.clone(), agent_source(name)?));
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
-        modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
-        models: of_matrix.models.iter().map(|name| name.trim().to_owned()).collect(),
+        modes: of_matrix.modes.iter().map(|name| mode_named(name.trim())).collect::<Result<_, _>>()?,
+        models: models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
     };
@@ -65,6 +66,20 @@ pub(super) async fn resume(
         )));
     }
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
+}
+
+/// The models that words between commas name. The options of `sample` have commas of their own: `sample:slow,seed=7,demo` is two models.
+fn models(words: &[String]) -> Vec<String> {
+    let mut models: Vec<String> = Vec::new();
+    for word in words.iter().map(|word| word.trim()) {
+        match models.last_mut() {
+            Some(last) if last.starts_with("sample:") && Sample::parse(word).is_ok() => {
+                *last = format!("{last},{word}");
+            }
+            _ => models.push(word.to_owned()),
+        }
+    }
+    models
 }
 
 fn check(jobs: Option<usize>) -> Result<(), UsageError> {
@@ -133,7 +148,7 @@ fn told(reports: &[CellReport], all: &[CellReport], changes: Option<&[Change]>, 
     let columns = columns();
     let mut lines = table::table(reports, columns, plain);
     if !all.is_empty() {
-        lines.extend(["".to_owned(), "all cases".to_owned()]);
+        lines.extend([String::new(), "all cases".to_owned()]);
         lines.extend(table::table(all, columns, plain));
     }
     lines.extend(sections::unfit(reports));

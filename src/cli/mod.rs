@@ -7,6 +7,7 @@ mod arguments;
 mod compare;
 mod context;
 mod doctor;
+mod export;
 mod fork;
 mod json;
 mod keyboard;
@@ -23,6 +24,7 @@ mod screenshot;
 mod sessions;
 mod signature;
 mod source;
+mod test;
 mod tools;
 mod tree;
 
@@ -31,7 +33,7 @@ use std::io::{IsTerminal as _, Write};
 use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
-pub use screenshot::Draw;
+pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 
 use crate::workbench::Workbench;
@@ -62,8 +64,8 @@ impl<E: std::fmt::Display> From<E> for UsageError {
     }
 }
 
-/// Runs a command and returns its exit code. Errors are told on stderr. `draw` makes the picture of `screenshot`.
-pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, draw: Draw<'_>) -> u8 {
+/// Runs a command and returns its exit code. Errors are told on stderr. `drawing` makes pictures of screens.
+pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench, drawing: Drawing<'_>) -> u8 {
     let done = match command {
         Command::Run(flags) => run::run(flags, arguments.plain, workbench).await,
         Command::Resume(flags) => proceed::resume(flags, arguments.plain, workbench).await,
@@ -73,14 +75,15 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Fork(flags) => fork::fork(flags, arguments.plain, workbench).await,
         Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
-        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench),
+        Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
+        Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags),
         Command::Models => models::models(workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
-        Command::Screenshot(flags) => screenshot::screenshot(flags, draw),
+        Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen),
     };
     code(done)
 }

@@ -47,6 +47,13 @@ const DEPTH_COLUMNS: usize = 4;
 /// Levels that are shown by columns.
 const MOST_LEVELS: usize = 6;
 
+impl Printer<Vec<u8>> {
+    /// What was printed since the last time.
+    pub(super) fn taken(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+}
+
 impl<W: Write> Printer<W> {
     /// Prints with marks, or with words when `plain`.
     pub(super) fn new(out: W, plain: bool) -> Self {

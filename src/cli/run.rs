@@ -129,7 +129,7 @@ pub(super) async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<
     Ok(step)
 }
 
-/// Ends with this stop on Ctrl-C and SIGTERM.
+/// Stops with Ctrl-C and SIGTERM.
 pub(super) async fn stop_on_signal(stop: Stop) {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]

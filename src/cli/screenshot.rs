@@ -2,9 +2,22 @@
 
 use super::arguments::ScreenshotFlags;
 use super::{UsageError, exit, tell};
+use crate::export::Content;
 
 /// Draws a screen by name at a size in columns and rows, as SVG. Errors name the known screens.
 pub type Draw<'a> = &'a dyn Fn(&str, (u16, u16)) -> Result<String, String>;
+
+/// Draws the screen of a session's events.
+pub type Picture<'a> = &'a dyn Fn(&Content, (u16, u16)) -> String;
+
+/// What draws pictures; both are the interface's business.
+#[derive(Clone, Copy)]
+pub struct Drawing<'a> {
+    /// A screen by name.
+    pub screen: Draw<'a>,
+    /// The screen of one session.
+    pub session: Picture<'a>,
+}
 
 /// Largest picture, in columns and rows.
 const LARGEST: (u16, u16) = (400, 200);
@@ -18,7 +31,8 @@ pub(super) fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Result<u8, 
     Ok(exit::OK)
 }
 
-fn size(text: &str) -> Result<(u16, u16), UsageError> {
+/// Columns and rows, written `120x40`.
+pub(super) fn size(text: &str) -> Result<(u16, u16), UsageError> {
     let parts = text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
     match parts {
         Some((columns, rows)) if (1..=LARGEST.0).contains(&columns) && (1..=LARGEST.1).contains(&rows) => {

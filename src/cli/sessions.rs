@@ -1,75 +1,135 @@
-//! `sessions`: the list, and one session turn by turn.
+//! `sessions`: the list, and one session turn by turn; searching, marks and recovery have files of their own.
+
+mod marks;
+mod recover;
+mod search;
 
 use ptc_core::text::width;
 use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
-use super::arguments::SessionsCommand;
+use super::arguments::{CaseFlags, SessionsCommand};
 use super::printer::Printer;
-use super::{UsageError, exit, json, out, safe_line, tell};
+use super::screenshot::Drawing;
+use super::{UsageError, exit, export, json, out, safe_line, tell};
 use crate::agent::Step;
 use crate::agent::StepFold;
-use crate::event::Event;
-use crate::session::{RunState, Session, Summary};
-use crate::workbench::Workbench;
+use crate::event::{Address, Event};
+use crate::session::{Marks, RunState, Session, Summary, summarize};
+use crate::workbench::{CaseSpec, Workbench};
 
 /// Columns that a result may take on a terminal.
 const RESULT_COLUMNS: usize = 60;
 
-pub(super) fn sessions(command: &SessionsCommand, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) fn sessions(
+    command: &SessionsCommand,
+    plain: bool,
+    workbench: &Workbench,
+    drawing: Drawing<'_>,
+) -> Result<u8, UsageError> {
     match command {
-        SessionsCommand::List { json } => list(&workbench.sessions(), *json),
+        SessionsCommand::Case(flags) => case(flags, workbench)?,
+        SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json),
+        SessionsCommand::Show { session, json } => {
+            show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
+        }
+        SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
+        SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
+        SessionsCommand::Note(flags) => return marks::note(flags, workbench),
+        SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
+        SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
+        SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing),
+        SessionsCommand::Import(flags) => return export::import(flags, workbench),
         SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,
-        SessionsCommand::Show { session, json } => show(&workbench.open_session(session)?, *json, plain),
     }
     Ok(exit::OK)
 }
 
-fn list(sessions: &[Summary], as_json: bool) {
+fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let spec = CaseSpec {
+        run: flags.run.as_deref().map(Address::from),
+        name: flags.name.clone(),
+        file: flags.agent.clone(),
+        cassette: flags.cassette,
+    };
+    let made = workbench.make_case(&session, &spec)?;
+    let file = made.file.display().to_string();
+    let new = if made.is_new_file { "new file " } else { "" };
+    tell(&safe_line(&format!("case `{}` added to {new}{file}", made.name)));
+    if let Some(cassette) = &made.cassette {
+        tell(&safe_line(&format!("cassette {}", cassette.display())));
+    }
+    tell(&safe_line(&format!("run it with: ptc-workbench test {file}")));
+    Ok(())
+}
+
+fn list(sessions: &[Summary], marks: &Marks, as_json: bool) {
     if as_json {
-        let line = |summary: &Summary| {
-            let mut members = vec![
-                ("id", Json::str(summary.id.as_str())),
-                ("path", Json::str(summary.path.display().to_string())),
-                ("agent", Json::str(summary.agent.as_str())),
-                ("mode", Json::str(summary.mode.as_str())),
-                ("model", Json::str(summary.model.as_str())),
-                ("turns", ptc_core::value::json::Node::Int(i64::try_from(summary.turns).unwrap_or(i64::MAX)).into()),
-                ("state", Json::str(state(summary.state))),
-                ("result", Json::str(summary.result.as_str())),
-            ];
-            members.extend(summary.example.then(|| ("example", ptc_core::value::json::Node::Bool(true).into())));
-            members.extend(summary.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
-            Json::object(members)
-        };
-        out(&json::printable(&Json::list(sessions.iter().map(line))));
+        let lines = sessions.iter().map(|summary| Json::object(members(summary, marks)));
+        out(&json::printable(&Json::list(lines)));
         return;
     }
+    let mut lines = String::new();
     for summary in sessions {
-        let mark = match summary.state {
-            RunState::Returned => "✓",
-            RunState::Failed => "✗",
-            RunState::Open => "…",
-        };
-        let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
-        let said = match &summary.damage {
-            Some(damage) => format!("damaged: {damage}"),
-            None if summary.example => format!("example  {}", summary.result),
-            None => summary.result.clone(),
-        };
-        out(&format!(
-            "{}  {}  {}  {}  {:>3}  {:>7}  {mark} {}",
-            safe_line(&summary.id),
-            width::pad(&safe_line(&summary.agent), 14),
-            width::pad(&safe_line(&summary.mode), 9),
-            width::pad(&safe_line(&summary.model), 14),
-            summary.turns,
-            tokens,
-            width::truncate(&safe_line(&said), RESULT_COLUMNS),
-        ));
+        lines.push_str(&line(summary, marks));
+        lines.push('\n');
     }
     if sessions.is_empty() {
         tell("no sessions yet: `ptc-workbench run sentiment` makes one");
+        return;
     }
+    out(lines.trim_end_matches('\n'));
+}
+
+fn number(number: impl TryInto<i64>) -> Json {
+    Node::Int(number.try_into().unwrap_or(i64::MAX)).into()
+}
+
+/// What `--json` tells of a session in a list.
+fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
+    let mut members = vec![
+        ("id", Json::str(summary.id.as_str())),
+        ("path", Json::str(summary.path.display().to_string())),
+        ("agent", Json::str(summary.agent.as_str())),
+        ("mode", Json::str(summary.mode.as_str())),
+        ("model", Json::str(summary.model.as_str())),
+        ("turns", number(summary.turns)),
+        ("state", Json::str(state(summary.state))),
+        ("result", Json::str(summary.result.as_str())),
+    ];
+    members.extend(summary.example.then(|| ("example", Node::Bool(true).into())));
+    members.extend(summary.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
+    let written = marks.of_session(&summary.id).next().is_some();
+    members.extend(written.then(|| ("marks", marks::of_session(marks, &summary.id))));
+    members
+}
+
+/// A session on one line.
+fn line(summary: &Summary, marks: &Marks) -> String {
+    let mark = match summary.state {
+        RunState::Returned => "✓",
+        RunState::Failed => "✗",
+        RunState::Open => "…",
+    };
+    let tokens = summary.tokens.map_or_else(|| "–".to_owned(), |tokens| tokens.total().to_string());
+    let said = match &summary.damage {
+        Some(damage) => format!("damaged: {damage}"),
+        None if summary.example => format!("example  {}", summary.result),
+        None => summary.result.clone(),
+    };
+    let own = marks::words(&marks.of(&summary.id, None));
+    let text = format!(
+        "{}  {}  {}  {}  {:>3}  {:>7}  {mark} {}  {own}",
+        safe_line(&summary.id),
+        width::pad(&safe_line(&summary.agent), 14),
+        width::pad(&safe_line(&summary.mode), 9),
+        width::pad(&safe_line(&summary.model), 14),
+        summary.turns,
+        tokens,
+        width::truncate(&safe_line(&said), RESULT_COLUMNS),
+    );
+    text.trim_end().to_owned()
 }
 
 fn state(state: RunState) -> &'static str {
@@ -80,7 +140,7 @@ fn state(state: RunState) -> &'static str {
     }
 }
 
-fn show(session: &Session, as_json: bool, plain: bool) {
+fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
     if let Some(damage) = session.damage_report() {
         tell(&format!("warning: {}", safe_line(&damage)));
     }
@@ -92,6 +152,10 @@ fn show(session: &Session, as_json: bool, plain: bool) {
                 "warning: the data of {unread} of {all} events cannot be read by this program; it is left out"
             ));
         }
+    }
+    for (at, mark) in marks.of_session(&summarize(session).id) {
+        let at = at.map_or_else(|| "session".to_owned(), |at| safe_line(at.as_str()));
+        tell(&format!("{at}: {}", marks::words(mark)));
     }
     if as_json {
         out(&json::printable(&Json::list(steps(session).iter().map(json::step))));

@@ -9,7 +9,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::retry::RetryPolicy;
-use super::secret::{Scrub, Secret};
+use super::secret::{Scrub, Secret, speaks_of_a_secret};
 use super::{ErrorClass, ModelError};
 use crate::config::KeySource;
 use crate::event::{ModelRecord, Price, StructuredBy};
@@ -142,7 +142,7 @@ impl Endpoint {
                 };
                 let key = HeaderName::try_from(name).map_err(|_| wrong("is no header name"))?;
                 let mut value = HeaderValue::try_from(text).map_err(|_| wrong("holds a value that cannot be sent"))?;
-                value.set_sensitive(is_secret_name(name));
+                value.set_sensitive(speaks_of_a_secret(name));
                 Ok((key, value))
             })
             .collect()
@@ -150,21 +150,14 @@ impl Endpoint {
 
     /// What must not leave the port: the key and the secret headers. In `url`, the values of its query.
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
-        let headers = self.headers.iter().filter(|(name, _)| is_secret_name(name));
+        let headers = self.headers.iter().filter(|(name, _)| speaks_of_a_secret(name));
         let headers = headers.flat_map(|(_, value)| {
             // A scheme such as `Bearer` before the secret is no part of it.
             [value.as_str(), value.rsplit(' ').next().unwrap_or_default()].map(Secret::new)
         });
-        let query = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Secret::new(value));
+        let query = url.query_pairs().filter(|(name, _)| speaks_of_a_secret(name)).map(|(_, value)| Secret::new(value));
         Scrub::new(key.cloned().into_iter().chain(headers).chain(query))
     }
-}
-
-fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["authorization", "key", "token", "secret", "cookie", "password", "signature"]
-        .iter()
-        .any(|word| name.contains(word))
 }
 
 /// An address as it may be shown: without query.

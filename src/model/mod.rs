@@ -39,7 +39,7 @@ pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request, Want};
 pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, RetryPolicy};
 pub use sample::{FAULTS, Fault, Sample};
-pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret};
+pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets};
 pub use tape::unpack;
 
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};

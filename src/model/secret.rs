@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::{ErrorClass, ModelError};
-use crate::config::KeySource;
+use crate::config::{KeySource, Provider};
 
 /// What stands where a secret stood.
 pub const MASK: &str = "[secret]";
@@ -27,6 +27,14 @@ impl Secret {
     /// The text itself, for the header that carries it.
     pub(super) fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+impl Secret {
+    /// The values of environment variables whose names speak of a key, token, secret or password.
+    fn of_environment() -> Vec<Self> {
+        let all = std::env::vars_os().filter(|(name, _)| speaks_of_a_secret(&name.to_string_lossy()));
+        all.filter_map(|(_, value)| Some(Self::new(value.into_string().ok()?.trim()))).collect()
     }
 }
 
@@ -85,6 +93,23 @@ impl KeySource {
     }
 }
 
+/// The keys of these providers, as far as they can be read, and the secrets of the environment.
+pub fn known_secrets(providers: &[Provider]) -> Scrub {
+    let keys = providers.iter().filter_map(|provider| provider.key.as_ref()?.read().ok());
+    let headers = providers.iter().flat_map(|provider| &provider.headers);
+    let headers = headers.filter(|(name, _)| speaks_of_a_secret(name)).map(|(_, value)| Secret::new(value.as_str()));
+    let keys: Vec<Secret> = keys.chain(headers).chain(Secret::of_environment()).collect();
+    Scrub::new(keys)
+}
+
+/// Does the name of a header, a parameter or a variable say that its value is a secret?
+pub(super) fn speaks_of_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
 /// Removes known secrets from texts.
 #[derive(Debug, Clone, Default)]
 pub struct Scrub {
@@ -111,6 +136,15 @@ impl Scrub {
             }
         }
         (clean, found)
+    }
+
+    /// Where the secrets stand in a text: in order, without overlaps.
+    pub fn find(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        let all = self.secrets.iter().flat_map(|secret| text.match_indices(secret.expose()));
+        let mut found: Vec<_> = all.map(|(at, secret)| at..at + secret.len()).collect();
+        found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+        found.dedup_by(|next, last| next.start < last.end);
+        found
     }
 
     /// [`Scrub::clean`] without the count.

@@ -4,6 +4,7 @@
 //! It must never open a socket, start a process or change the recording.
 
 mod accept;
+pub mod cassette;
 mod compare;
 mod demo;
 mod difference;

@@ -25,6 +25,12 @@ pub struct Recording {
 impl Recording {
     /// Reads all events of a session. Damage other than a torn end makes it unusable; the text says what could be read.
     pub fn of(session: &Session) -> Result<Self, String> {
+        if let Some(imported) = &session.header.imported {
+            return Err(format!(
+                "{} was imported from {imported}: it can be looked at and exported, but not replayed, because it does not hold everything that its runs were given",
+                session.header.id
+            ));
+        }
         if session.damage.iter().any(|damage| !damage.torn) {
             let report = session.damage_report().unwrap_or_default();
             return Err(format!("{} is damaged and cannot be replayed: {report}", session.path.display()));

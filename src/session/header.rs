@@ -28,6 +28,9 @@ pub struct Header {
     /// The comparison that the session is a trial of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
+    /// The file of another program that this was made from. It is to be looked at: it cannot be replayed, resumed or continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
 }
 
 /// Which trial a session is.
@@ -37,6 +40,25 @@ pub struct Group {
     pub id: String,
     /// Its cell, in words.
     pub cell: String,
+}
+
+/// Where an imported session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The other program's format: `ptc_runner trace 2`.
+    pub format: String,
+    /// The id that the other program gave.
+    pub id: String,
+    /// The file's name.
+    pub file: String,
+    /// SHA-256 of the file, hexadecimal.
+    pub sha: String,
+}
+
+impl std::fmt::Display for Imported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} ({})", self.format, self.id, self.file)
+    }
 }
 
 /// Where a session comes from.
@@ -59,6 +81,13 @@ pub struct Parent {
     pub kind: String,
 }
 
+impl Parent {
+    /// A session that nothing was copied from as it stands.
+    pub fn whole(session: impl Into<String>, kind: &str) -> Self {
+        Self { session: session.into(), at: None, stage: None, seq: 0, prefix_sha: None, kind: kind.to_owned() }
+    }
+}
+
 impl Header {
     /// The header of a new session.
     pub fn new(id: SessionId, created_ms: i64) -> Self {
@@ -71,6 +100,7 @@ impl Header {
             program: concat!("ptc-workbench ", env!("CARGO_PKG_VERSION")).to_owned(),
             parent: None,
             group: None,
+            imported: None,
         }
     }
 

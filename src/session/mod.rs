@@ -11,13 +11,17 @@ mod list;
 mod marks;
 mod read;
 mod record;
+mod recover;
 mod skeleton;
+mod whole;
 
 pub use branch::Prefix;
-pub use header::{Group, Header, Parent, SessionId};
+pub use header::{Group, Header, Imported, Parent, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use list::{FindError, LAST, Summary, find, list, summarize};
 pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Keeping, Recorder, RecorderError};
+pub use recover::{Recovered, recover};
 pub use skeleton::{RunEntry, RunState, Skeleton, TurnEntry, TurnState};
+pub use whole::write_whole;

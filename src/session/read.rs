@@ -23,6 +23,14 @@ pub struct ReadError {
     pub path: PathBuf,
     /// What is wrong and what to do.
     pub message: String,
+    /// Only a newer program can read it: nothing is damaged.
+    pub is_newer: bool,
+}
+
+impl ReadError {
+    pub(super) fn new(path: &Path, message: String) -> Self {
+        Self { path: path.to_owned(), message, is_newer: false }
+    }
 }
 
 impl std::fmt::Display for ReadError {
@@ -103,8 +111,7 @@ struct Count {
 impl Session {
     /// Reads a file: its header, and the place of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let fail =
-            |error: std::io::Error| ReadError { path: path.to_owned(), message: format!("cannot be read: {error}") };
+        let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
         let file = File::open(path).map_err(fail)?;
         let reader = BufReader::with_capacity(CHUNK_BYTES, file.try_clone().map_err(fail)?);
         Self::index(path, reader, Source::File(file))
@@ -119,7 +126,7 @@ impl Session {
 
     /// The header of a file; nothing else of it is read.
     pub fn header_of(path: &Path) -> Result<Header, ReadError> {
-        let fail = |message: String| ReadError { path: path.to_owned(), message };
+        let fail = |message: String| ReadError::new(path, message);
         let file = File::open(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
         let mut line = Vec::new();
         BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot be read: {error}")))?;
@@ -132,7 +139,7 @@ impl Session {
     }
 
     fn index(path: &Path, mut reader: impl BufRead, source: Source) -> Result<Self, ReadError> {
-        let fail = |message: String| ReadError { path: path.to_owned(), message };
+        let fail = |message: String| ReadError::new(path, message);
         let mut line = Vec::new();
         let mut next = |line: &mut Vec<u8>| {
             line.clear();
@@ -140,6 +147,13 @@ impl Session {
         };
         let mut at = next(&mut line)? as u64;
         let header = read_header(&line).map_err(fail)?;
+        if header.min_reader > VERSION {
+            let message = format!(
+                "it needs a reader of version {}, this program reads up to {VERSION}: use {} or newer",
+                header.min_reader, header.program
+            );
+            return Err(ReadError { is_newer: true, ..fail(message) });
+        }
         let mut session = Self {
             path: path.to_owned(),
             header,
@@ -304,6 +318,12 @@ impl Session {
         (0..self.len()).filter_map(|place| self.event(place))
     }
 
+    /// The bytes of the file up to the end of its last whole line.
+    pub fn whole_lines(&self) -> std::io::Result<Vec<u8>> {
+        let length = usize::try_from(self.end).map_err(std::io::Error::other)?;
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).line(0, length)
+    }
+
     /// What could be read and what not, in one line; `None` when everything could.
     pub fn damage_report(&self) -> Option<String> {
         let first = self.damage.first()?;
@@ -337,12 +357,6 @@ fn read_header(line: &[u8]) -> Result<Header, String> {
         .map_err(|error| format!("line 1 is not a session header ({}); nothing could be read", words(&error)))?;
     if header.format != FORMAT {
         return Err(format!("line 1 names the format {:?}, expected {FORMAT:?}", header.format));
-    }
-    if header.min_reader > VERSION {
-        return Err(format!(
-            "it needs a reader of version {}, this program reads up to {VERSION}: use {} or newer",
-            header.min_reader, header.program
-        ));
     }
     Ok(header)
 }

@@ -132,6 +132,8 @@ impl Recorder {
         let (mut journal, path) = begin(dir, header)?;
         events.iter().for_each(|envelope| journal.take(envelope));
         if let Some(unwritten) = journal.unwritten() {
+            // Half a copy would look like a session; that it cannot be removed changes nothing.
+            _ = std::fs::remove_file(&path);
             return Err(RecorderError { path, error: std::io::Error::other(unwritten.error) });
         }
         Self::on(journal, path, events.last().map_or(1, |last| last.seq + 1), clock)
@@ -140,7 +142,8 @@ impl Recorder {
     /// Goes on with a session as it was read: takes its lock and drops a torn last line. Fails when another program writes it, has
     /// written to it since, or a newer one made it.
     pub fn append(session: &Session, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
-        let (path, last) = (session.path.clone(), session.events().last().map_or(0, |last| last.seq));
+        let path = session.path.clone();
+        let last = (0..session.len()).rev().find_map(|place| session.event(place)).map_or(0, |last| last.seq);
         let newer = || std::io::Error::other(format!("{} wrote it and goes on with it", session.header.program));
         let file =
             if session.header.is_of_later_version() { Err(newer()) } else { journal::reopen(&path, session.end) };

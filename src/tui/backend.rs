@@ -230,6 +230,13 @@ pub enum Happening {
     Event(Box<Envelope>),
     /// A person is asked: the `human` model. Goes away with the answer, the turn's end or the run's end.
     Question(Question),
+    /// The run is over and its session is only in memory: a person says where it goes. Comes again when that place does not take it.
+    Unwritten {
+        /// What could not be written, and why.
+        told: String,
+        /// A folder to suggest.
+        suggested: PathBuf,
+    },
     /// Nothing more will come.
     Ended(Ended),
 }
@@ -248,6 +255,8 @@ pub struct Question {
 pub enum Ended {
     /// A live run is over.
     Run,
+    /// A live run is over, and its session is not where it began: where it is.
+    Elsewhere(String),
     /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
     Identical(Option<Address>),
     /// The replay differs: the report of the first divergence.
@@ -269,6 +278,9 @@ pub trait Run: Send + Sync {
 
     /// Stops it. Returns at once; the end is told as events.
     fn cancel(&self);
+
+    /// Answers [`Happening::Unwritten`]: the folder that takes the session, or the one for such cases. Returns at once.
+    fn save_to(&self, dir: Option<PathBuf>);
 
     /// Answers a question. Returns at once.
     fn answer(&self, question: &Address, text: String);

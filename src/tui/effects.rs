@@ -42,6 +42,7 @@ pub(super) async fn perform(
         Effect::Answer(question, text) => {
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
         }
+        Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
         Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
         Effect::Open(key) => work(driver, move || match backend.open(&key) {
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),

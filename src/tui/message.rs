@@ -1,6 +1,7 @@
 //! Messages in, effects out: the two vocabularies of `update`.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
@@ -92,6 +93,8 @@ pub enum Effect {
         /// What to do when there is another.
         overwrite: Overwrite,
     },
+    /// Say where the session of the workbench's run goes that could not be written; without a folder, to the one for such cases.
+    Place(Option<PathBuf>),
     /// Keep unsaved texts; answers [`Msg::Kept`].
     Keep(Box<Recovery>),
     /// Throw away what this process kept.

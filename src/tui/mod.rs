@@ -30,7 +30,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
 
-pub use screenshot::{SCENES, ansi, picture, scene, screenshot};
+pub use screenshot::{SCENES, ansi, picture, scene, screenshot, session_screenshot};
 pub use update::{start, update};
 pub use view::{draw, layout};
 

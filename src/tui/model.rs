@@ -198,6 +198,15 @@ pub struct Sessions {
     pub viewer_area: Rect,
 }
 
+/// What a path is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveWhat {
+    /// The agent's file.
+    Agent,
+    /// The folder of a session that cannot be written where it began.
+    Session,
+}
+
 /// Something on top of a screen.
 #[derive(Debug, Clone)]
 pub enum Popup {
@@ -219,6 +228,8 @@ pub enum Popup {
     Recovery(Box<Recovery>),
     /// Where to save.
     SavePath {
+        /// What is saved.
+        what: SaveWhat,
         /// The path.
         input: Draft,
         /// Why it was not saved there.

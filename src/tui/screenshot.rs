@@ -6,10 +6,11 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::backend::{Backend, Ended, OpenSession, SessionStatus, SessionSummary};
+use super::backend::{Backend, Ended, OpenSession, Opening, SessionStatus, SessionSummary};
 use super::draft::Draft;
 use super::model::{Model, Popup, RunView, Screen};
 use super::theme::sgr_code;
+use crate::event::Envelope;
 
 /// Draws the model at this size.
 pub fn picture(model: &mut Model, size: (u16, u16)) -> Buffer {
@@ -73,6 +74,17 @@ fn played(session: &OpenSession) -> RunView {
         view.transcript.apply(&event);
     }
     view
+}
+
+/// The screen of a session with these events as it stands after the last one, as SVG.
+pub fn session_screenshot(session: &str, events: &[Envelope], size: (u16, u16)) -> String {
+    let mut model = Model::new(Opening::default(), size, 0);
+    let mut view = RunView { session: Some(session.to_owned()), ended: Some(Ended::Run), ..RunView::default() };
+    events.iter().for_each(|envelope| view.transcript.apply(envelope));
+    model.now_ms = view.transcript.facts.last_ms;
+    model.screen = Screen::Sessions;
+    model.sessions.viewer = Some(view);
+    screenshot(&mut model, size)
 }
 
 /// A buffer as lines of text with ANSI colours.

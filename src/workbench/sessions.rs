@@ -1,11 +1,11 @@
-//! Sessions as a user handles them: listed, opened, replayed. The example sessions count where no other has the name.
+//! Sessions as a user handles them: found by name, opened, replayed. The example sessions count where no other has the name.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Workbench, example_sessions};
 use crate::replay::{Recording, Report, Rules, replay_by};
-use crate::session::{FindError, Session, Summary, find, list, summarize};
+use crate::session::{FindError, Session, find};
 
 /// Why a session cannot be opened or replayed; the text says what could be read and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +29,6 @@ pub enum SessionKey {
 }
 
 impl Workbench {
-    /// The user's sessions, newest first, and then the examples.
-    pub fn sessions(&self) -> Vec<Summary> {
-        let mut all = list(&self.folders.sessions_dir);
-        all.extend(example_sessions().iter().rev().map(|session| Summary { example: true, ..summarize(session) }));
-        all
-    }
-
     /// Opens a session by path, id, unique beginning of an id, or `last`.
     pub fn open_session(&self, name: &str) -> Result<Session, OpenError> {
         self.open_found(&self.find_session(name)?)

@@ -70,6 +70,18 @@ fn the_page_about_modes_shows_what_its_commands_print() {
 
 #[cfg(unix)]
 #[test]
-fn the_page_about_sessions_shows_what_its_commands_print() {
+fn the_page_about_the_matrix_shows_what_its_commands_print() {
+    holds("docs/matrix.md");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_page_about_sessions_work() {
     holds("docs/sessions.md");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_exports_shows_what_its_commands_print() {
+    holds("docs/export.md");
 }

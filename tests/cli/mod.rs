@@ -4,6 +4,7 @@ mod bad_input;
 mod commands;
 mod context;
 mod documents;
+mod export;
 mod faults;
 mod models;
 pub(crate) mod program;

@@ -35,6 +35,8 @@ impl Run for Fatal {
 
     fn cancel(&self) {}
 
+    fn save_to(&self, _: Option<std::path::PathBuf>) {}
+
     fn answer(&self, _: &Address, _: String) {}
 }
 

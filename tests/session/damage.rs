@@ -216,3 +216,53 @@ fn any_number_in_a_file_is_read_without_a_crash() {
         }
     }
 }
+
+#[test]
+fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
+    let (program, lines) = lines();
+    let whole = program.session_file();
+    program.run(["sessions", "recover", &whole.to_string_lossy()]).exits(2).tells("there is nothing to recover");
+
+    // A note in the middle is gone, and the last line is torn.
+    let mut damaged = lines.clone();
+    let sent = damaged.iter().position(|line| line.contains("\"k\":\"message\"")).unwrap();
+    damaged[sent] = "}{ garbage".to_owned();
+    let text = damaged.join("\n");
+    program.file("damaged.jsonl", &text[..text.len() - 3]);
+    let done = program.run(["sessions", "recover", "damaged.jsonl", "--json"]).exits(0).json();
+    assert_eq!(std::fs::read_to_string(program.dir().join("damaged.jsonl")).unwrap(), text[..text.len() - 3]);
+    assert_eq!(done["events"].as_u64().unwrap() as usize, lines.len() - 3);
+    assert!(done["lost"][0].as_str().unwrap().starts_with(&format!("line {}: it is not an event", sent + 1)));
+    let path = program.dir().join(done["path"].as_str().unwrap());
+    let session = ptc_workbench::session::Session::open(&path).unwrap();
+    assert_eq!(
+        (session.damage_report(), session.header.parent.as_ref().map(|p| p.kind.as_str())),
+        (None, Some("recover"))
+    );
+    assert!(session.events().map(|envelope| envelope.seq).eq(1..=session.len() as u64));
+    let shown = program.run(["sessions", "show", done["session"].as_str().unwrap()]);
+    assert!(shown.exits(0).stdout.contains("recovered from damaged.jsonl"), "{}", shown.stdout);
+
+    // Without a header, everything else is there.
+    program.file("headless.jsonl", lines[1..].join("\n") + "\n");
+    let done = program.run(["sessions", "recover", "headless.jsonl", "--json"]).exits(0).json();
+    assert_eq!(done["events"].as_u64().unwrap() as usize, lines.len() - 1);
+    program.run(["replay", done["session"].as_str().unwrap(), "--check"]).exits(0);
+
+    let newer = lines[0].replace("\"min_reader\":1", "\"min_reader\":9");
+    program.file("newer.jsonl", newer + "\n" + &lines[1..].join("\n"));
+    program.run(["sessions", "recover", "newer.jsonl"]).exits(2).tells("it needs a reader of version 9");
+}
+
+#[test]
+fn a_request_is_rebuilt_from_its_lines_alone() {
+    let mut compared = 0;
+    for session in ptc_workbench::workbench::example_sessions() {
+        let recording = ptc_workbench::replay::Recording::of(&session).unwrap();
+        for turn in session.skeleton().runs.iter().flat_map(|run| &run.turns) {
+            assert_eq!(session.request(&turn.address), recording.request(&turn.address), "{}", turn.address);
+            compared += 1;
+        }
+    }
+    assert!(compared > 20);
+}

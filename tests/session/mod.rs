@@ -2,8 +2,12 @@
 
 mod damage;
 mod disk;
+mod kill;
 mod list;
+mod marks;
+mod query;
 mod recorder;
+mod search;
 mod secrets;
 
 use std::path::Path;

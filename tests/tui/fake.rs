@@ -59,6 +59,8 @@ impl Run for Told {
         self.tell(Happening::Ended(Ended::Run));
     }
 
+    fn save_to(&self, _: Option<std::path::PathBuf>) {}
+
     fn answer(&self, question: &Address, text: String) {
         self.answers.lock().unwrap().push((question.clone(), text));
     }

@@ -108,6 +108,7 @@ async fn a_run_of_the_texts_tells_its_events_and_its_end_and_is_listed() {
                 Happening::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
                 Happening::Ended(end) => ended = Some(end),
                 Happening::Question(question) => panic!("nobody asks: {question:?}"),
+                Happening::Unwritten { told, .. } => panic!("{told}"),
             }
         }
         if let Some(ended) = ended {
@@ -151,6 +152,7 @@ async fn questions_of_branches_come_one_after_the_other_and_each_gets_its_answer
                         answer = end.value.map(|value| value.as_str().to_owned());
                     }
                 }
+                Happening::Unwritten { told, .. } => panic!("{told}"),
                 Happening::Ended(_) => {}
             }
         }

@@ -179,3 +179,26 @@ fn damage_of_an_opened_session_stays_on_the_screen() {
     tell(&mut model, Msg::Opened(Ok(session)));
     assert!(shown(&mut model).contains("damaged: 11 events could be read; line 12"));
 }
+
+#[test]
+fn a_session_that_cannot_be_written_asks_for_another_folder() {
+    use ptc_workbench::tui::backend::Happening;
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), None);
+    let unwritten = || Happening::Unwritten {
+        told: "disk full; 9 events are only in memory.".to_owned(),
+        suggested: "/spare".into(),
+    };
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
+    let seen = shown(&mut model);
+    assert!(seen.contains("Save the session elsewhere") && seen.contains("9 events are only in memory"), "{seen}");
+    assert_eq!(press(&mut model, "enter"), [Effect::Place(Some("/spare".into()))]);
+    assert!(model.popups.is_empty());
+    // That folder does not take it either: the question comes again, and leaving it takes the place for such cases.
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
+    assert_eq!(press(&mut model, "esc"), [Effect::Place(None)]);
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![unwritten()]));
+    let ended = Happening::Ended(Ended::Elsewhere("the session is in /spare/x.jsonl".to_owned()));
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![ended]));
+    assert!(model.popups.is_empty() && shown(&mut model).contains("the session is in /spare/x.jsonl"));
+}

@@ -18,7 +18,7 @@ use super::find::{Held, Match, excerpt, look};
 use super::query::Query;
 use super::segment::{Builder, Entry, Head, Stamp, Texts};
 use crate::session::list::unreadable;
-use crate::session::{Marks, Session, SessionId, Summary};
+use crate::session::{Marks, ReadError, Session, SessionId, Summary};
 
 /// The folder of the index, beside the sessions.
 pub const INDEX_FOLDER: &str = "index";
@@ -101,10 +101,14 @@ impl Catalogue {
         catalogue
     }
 
-    /// A catalogue of these sessions alone, in memory.
-    pub fn of_sessions<'s>(sessions: impl IntoIterator<Item = &'s Session>) -> Self {
+    /// A catalogue of the examples that are part of the program, in memory.
+    pub fn of_examples(sessions: &[Session]) -> Self {
         let mut builder = Builder::default();
-        sessions.into_iter().for_each(|session| builder.add(Stamp::default(), Digest::of(session)));
+        for session in sessions {
+            let digest = Digest::of(session);
+            let summary = Summary { example: true, ..digest.summary };
+            builder.add(Stamp::default(), Digest { summary, ..digest });
+        }
         let mut catalogue = Self::default();
         catalogue.segments.extend(in_memory(builder));
         catalogue
@@ -378,10 +382,7 @@ fn digest(dir: &Path, id: &SessionId, stamp: Stamp) -> Digest {
     let path = dir.join(id.file_name());
     let session = match stamp.bytes {
         ..=READ_WHOLE => std::fs::read(&path)
-            .map_err(|error| crate::session::ReadError {
-                path: path.clone(),
-                message: format!("cannot be read: {error}"),
-            })
+            .map_err(|error| ReadError::new(&path, format!("cannot be read: {error}")))
             .and_then(|bytes| Session::from_bytes(&path, bytes)),
         _ => Session::open(&path),
     };

@@ -1,13 +1,14 @@
-//! Agent files and recovery files: written beside their place and moved there, so that a crash leaves the old or the new.
+//! Agent files and recovery files: where they lie, and whether they changed underneath.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ptc_core::reasons::Reason;
 
 use crate::event::{ErrorRecord, hex_sha};
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
+use crate::workbench::files::write_whole;
 
 /// A file with the state it has now; `None` when it cannot be read.
 pub(super) fn stamp(path: &Path) -> Option<AgentFile> {
@@ -45,25 +46,8 @@ pub(super) fn save(
             return Err(SaveError::Changed);
         }
     }
-    write(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
+    write_whole(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
     Ok(AgentFile { path: path.to_owned(), sha: hex_sha(text.as_bytes()) })
-}
-
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
-    let beside = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
-    let permissions = fs::metadata(path).map(|found| found.permissions());
-    let mut file = fs::File::create(&beside)?;
-    // Before anything is in it: what only its owner may read is never readable by others.
-    let written = permissions
-        .map_or(Ok(()), |permissions| file.set_permissions(permissions))
-        .and_then(|()| file.write_all(content))
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        remove(&beside);
-    }
-    written
 }
 
 fn failure(path: &Path, error: &io::Error) -> ErrorRecord {
@@ -111,7 +95,9 @@ impl Drafts {
 
     pub(super) fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord> {
         let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
-        fs::create_dir_all(&self.dir).and_then(|()| write(&self.own, &text)).map_err(|error| failure(&self.own, &error))
+        fs::create_dir_all(&self.dir)
+            .and_then(|()| write_whole(&self.own, &text))
+            .map_err(|error| failure(&self.own, &error))
     }
 
     pub(super) fn forget(&self) {

@@ -1,19 +1,20 @@
 //! Runs and replays as the interface takes them.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_core::reasons::Reason;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::port::{Clock as _, Sink, SinkError, SystemClock};
 use crate::replay::{Outcome, Recording, replay};
 use crate::session::Session;
 use crate::tui::backend::{Ended, Happening, Question, Run};
-use crate::workbench::{Asked, Desk, Feed, Running};
+use crate::workbench::{Asked, Desk, Feed, Running, Saving};
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -27,27 +28,70 @@ pub(super) struct LiveRun {
     desk: Arc<Desk>,
     /// A question that was taken from the desk and not told yet, and the one that waits for its answer.
     asked: Mutex<(bool, Option<Asked>)>,
-    end: Arc<(Mutex<Option<Ended>>, Notify)>,
+    end: Arc<End>,
+    /// Where the session goes that could not be written.
+    place: mpsc::UnboundedSender<Option<PathBuf>>,
+}
+
+/// What is told behind the events of a run.
+#[derive(Default)]
+struct End {
+    told: Mutex<VecDeque<Happening>>,
+    changed: Notify,
+}
+
+impl End {
+    fn tell(&self, happening: Happening) {
+        lock(&self.told).push_back(happening);
+        self.changed.notify_one();
+    }
+}
+
+/// Brings the session of a finished run to a place that takes it, as a person says.
+async fn settled(saving: Saving, end: &End, places: &mut mpsc::UnboundedReceiver<Option<PathBuf>>) -> Ended {
+    let tried = saving.clone();
+    let Ok(Some(unwritten)) = tokio::task::spawn_blocking(move || tried.keeping.retry()).await else {
+        return Ended::Run;
+    };
+    let mut told = format!("{unwritten}. Which folder shall take the session?");
+    loop {
+        end.tell(Happening::Unwritten { told, suggested: saving.spare_dir.clone() });
+        let (place, saving) = (places.recv().await.flatten(), saving.clone());
+        let moved = tokio::task::spawn_blocking(move || match place {
+            Some(dir) => saving.move_to(&dir).map(|path| format!("the session is in {}", path.display())),
+            None => Ok(saving.settle().to_string()),
+        });
+        match moved.await {
+            Ok(Ok(told)) => return Ended::Elsewhere(told),
+            Ok(Err(error)) => {
+                told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error)
+            }
+            Err(error) => return Ended::Elsewhere(error.to_string()),
+        }
+    }
 }
 
 impl LiveRun {
     pub(super) fn new(running: Running, desk: Arc<Desk>) -> Self {
-        let end = Arc::new((Mutex::new(None), Notify::new()));
+        let end = Arc::new(End::default());
         let told = end.clone();
-        let task = running.task;
+        let (place, mut places) = mpsc::unbounded_channel();
+        let (task, saving) = (running.task, running.saving);
         tokio::spawn(async move {
             let ended = match task.await {
                 Ok(step) => match step.fail.filter(|fail| fail.reason == Reason::RecorderFailed.name()) {
                     Some(fail) => Ended::Broken(fail),
-                    None => Ended::Run,
+                    None => match saving {
+                        Some(saving) => settled(saving, &told, &mut places).await,
+                        None => Ended::Run,
+                    },
                 },
                 Err(error) => Ended::Broken(ErrorRecord::new(
                     Reason::InternalError,
                     format!("the run ended without an answer: {error}"),
                 )),
             };
-            *lock(&told.0) = Some(ended);
-            told.1.notify_one();
+            told.tell(Happening::Ended(ended));
         });
         Self {
             session: running.session,
@@ -56,6 +100,7 @@ impl LiveRun {
             desk,
             asked: Mutex::new((false, None)),
             end,
+            place,
         }
     }
 }
@@ -74,7 +119,7 @@ impl Run for LiveRun {
 
     fn drain(&self) -> Vec<Happening> {
         // The end is looked at first, so that no event can come between the last drain and it.
-        let ended = lock(&self.end.0).take();
+        let behind = std::mem::take(&mut *lock(&self.end.told));
         let mut told: Vec<Happening> =
             self.feed.drain().into_iter().map(|envelope| Happening::Event(Box::new(envelope))).collect();
         let mut asked = lock(&self.asked);
@@ -83,7 +128,7 @@ impl Run for LiveRun {
         {
             told.push(Happening::Question(Question { address: question.address.clone(), text: question.text.clone() }));
         }
-        told.extend(ended.map(Happening::Ended));
+        told.extend(behind);
         told
     }
 
@@ -91,7 +136,7 @@ impl Run for LiveRun {
         async move {
             tokio::select! {
                 () = self.feed.changed() => {}
-                () = self.end.1.notified() => {}
+                () = self.end.changed.notified() => {}
                 question = self.desk.next(), if self.is_free() => *lock(&self.asked) = (true, question),
             }
         }
@@ -100,6 +145,12 @@ impl Run for LiveRun {
 
     fn cancel(&self) {
         self.stop.by_person();
+        self.save_to(None);
+    }
+
+    fn save_to(&self, dir: Option<PathBuf>) {
+        // A run whose session is written needs no place, and listens no more.
+        _ = self.place.send(dir);
     }
 
     fn answer(&self, question: &Address, text: String) {
@@ -185,12 +236,16 @@ impl Run for Replay {
         self.shared.tell(Happening::Ended(Ended::Run));
     }
 
+    fn save_to(&self, _: Option<PathBuf>) {}
+
     fn answer(&self, _: &Address, _: String) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Notice;
+    use crate::session::{Medium, Recorder};
 
     #[tokio::test]
     async fn a_run_that_breaks_off_is_told_as_a_fault_of_the_program() {
@@ -208,5 +263,62 @@ mod tests {
         let told = run.drain();
         let [Happening::Ended(Ended::Broken(error))] = told.as_slice() else { panic!("{told:?}") };
         assert_eq!(error.reason, Reason::InternalError.name());
+    }
+
+    /// A disk that takes nothing.
+    struct Full;
+
+    impl Medium for Full {
+        fn append(&mut self, _: &[u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+
+        fn cut(&mut self, _: u64) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_was_not_written_goes_where_the_person_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("2026-01-01T00-00-00Z-00000001.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let recorder = Recorder::over(Box::new(Full), &path, 0, 0, Arc::new(SystemClock)).unwrap();
+        let notice = Event::Notice(Notice { level: "info".to_owned(), text: "said".to_owned() });
+        recorder.emit(Address::run(0), notice).await.unwrap();
+        let saving = Saving { keeping: recorder.keeping(), spare_dir: dir.path().join("spare") };
+        drop(recorder);
+        let running = Running {
+            session: None,
+            path: None,
+            saving: Some(saving),
+            feed: Feed::default(),
+            stop: crate::port::Stop::default(),
+            warnings: Vec::new(),
+            task: tokio::spawn(async { crate::agent::Step::default() }),
+        };
+        let run = LiveRun::new(running, Arc::default());
+        let told = || async {
+            run.changed().await;
+            run.drain()
+        };
+        let asked = told().await;
+        let [Happening::Unwritten { told: what, suggested }] = asked.as_slice() else { panic!("{asked:?}") };
+        assert!(what.contains("1 event") && suggested.ends_with("spare"), "{what}");
+        // A folder that holds a file of this name already does not take it.
+        run.save_to(Some(dir.path().to_owned()));
+        let asked = told().await;
+        let [Happening::Unwritten { told: what, .. }] = asked.as_slice() else { panic!("{asked:?}") };
+        assert!(what.contains("did not take it"), "{what}");
+        run.save_to(Some(dir.path().join("mine")));
+        let ended = told().await;
+        let [Happening::Ended(Ended::Elsewhere(where_to))] = ended.as_slice() else { panic!("{ended:?}") };
+        assert!(where_to.contains("mine"), "{where_to}");
+        let moved = dir.path().join("mine").join(path.file_name().unwrap());
+        assert!(std::fs::read_to_string(moved).unwrap().contains("said"));
     }
 }

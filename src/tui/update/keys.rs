@@ -7,7 +7,7 @@ use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, PLACES, Pane, Popup, Screen, Tone};
+use crate::tui::model::{Model, PLACES, Pane, Popup, SaveWhat, Screen, Tone};
 use crate::tui::transcript::{Scroll, Transcript};
 
 pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
@@ -178,6 +178,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
                 tell_stop(model);
                 Vec::new()
             }
+            Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::Place(None)],
             Popup::SavePath { .. } | Popup::Overwrite { .. } => {
                 model.workbench.saving = None;
                 Vec::new()

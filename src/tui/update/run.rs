@@ -5,7 +5,9 @@ use crate::event::ErrorRecord;
 use crate::tui::backend::{Ended, Happening, Question};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Editor, Model, Pane, Phase, Popup, RunView, Screen, Tone, place_name};
+use crate::tui::model::{Editor, Model, Pane, Phase, Popup, RunView, SaveWhat, Screen, Tone, place_name};
+
+use super::save;
 
 /// F5: runs the draft, stops the run, or comes back to an open question.
 pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
@@ -122,11 +124,13 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
                     ask(model, question);
                 }
             }
+            Happening::Unwritten { told, suggested } => save::ask_folder(model, told, &suggested),
             Happening::Ended(ended) => {
                 view.phase = Phase::Done;
                 view.ended = Some(ended.clone());
                 view.transcript.close();
                 drop_question(model);
+                model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
                 tell_end(model, slot, &ended);
                 effects.push(Effect::List);
             }
@@ -151,6 +155,7 @@ fn turn_of(question: &Question) -> crate::event::Address {
 fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
     match ended {
         Ended::Run => {}
+        Ended::Elsewhere(told) => model.say(Tone::Bad, told.clone()),
         Ended::Identical(None) => model.say(Tone::Good, "replayed: identical"),
         Ended::Identical(Some(at)) => {
             model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));

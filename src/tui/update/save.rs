@@ -6,7 +6,7 @@ use crate::agent::DraftTexts;
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Model, Popup, Tone};
+use crate::tui::model::{AfterSave, Model, Popup, SaveWhat, Tone};
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -43,17 +43,27 @@ pub(super) fn ask_path(model: &mut Model) -> Vec<Effect> {
 /// Opens the question for the path, once; `error` says why the last answer did not do.
 fn open_path(model: &mut Model, input: Draft, error: Option<String>) {
     model.popups.retain(|popup| !matches!(popup, Popup::SavePath { .. }));
-    model.popups.push(Popup::SavePath { input, error });
+    model.popups.push(Popup::SavePath { what: SaveWhat::Agent, input, error });
+}
+
+/// Asks for the folder of a session that is only in memory; `told` says why.
+pub(super) fn ask_folder(model: &mut Model, told: String, suggested: &Path) {
+    let mut input = Draft::new(suggested.display().to_string());
+    input.select_all();
+    model.popups.push(Popup::SavePath { what: SaveWhat::Session, input, error: Some(told) });
 }
 
 pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::SavePath { input, error }) = model.popups.last_mut() else { return Vec::new() };
-    let path = input.text().trim().to_owned();
+    let Some(Popup::SavePath { what, input, error }) = model.popups.last_mut() else { return Vec::new() };
+    let (what, path) = (*what, input.text().trim().to_owned());
     if path.is_empty() {
         *error = Some("a file needs a name".to_owned());
         return Vec::new();
     }
     model.popups.pop();
+    if what == SaveWhat::Session {
+        return vec![Effect::Place(Some(path.into()))];
+    }
     write(model, path, Overwrite::Unchanged)
 }
 

@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 use super::{bars, editor, help, is_reading, line_of, scroll_limit};
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
-use crate::tui::model::{Model, PLACES, Popup, place_name};
+use crate::tui::model::{Model, PLACES, Popup, SaveWhat, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
@@ -133,6 +133,7 @@ fn title(popup: &Popup) -> String {
         Popup::Palette { .. } => "Actions",
         Popup::Leaving => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
+        Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
         Popup::SavePath { .. } => "Save the agent",
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { question, .. } => {

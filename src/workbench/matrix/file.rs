@@ -165,3 +165,42 @@ fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(version: u32, format: &str) -> String {
+        let plan = MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() };
+        let id = "m-2026-11-22T08-00-00Z-00000001".to_owned();
+        let head = Head { format: format.to_owned(), version, id, created_ms: 0, program: String::new(), plan };
+        format!("{}\n", serde_json::to_string(&head).unwrap())
+    }
+
+    fn refused(text: &str) -> String {
+        read(Path::new("m.jsonl"), text.as_bytes()).unwrap_err().0
+    }
+
+    #[test]
+    fn what_is_no_matrix_or_of_the_future_is_refused() {
+        assert_eq!(refused(""), "m.jsonl: the file is empty");
+        assert_eq!(refused("{}\n"), "m.jsonl: this is not the file of a matrix");
+        assert_eq!(refused(&head(1, "other")), "m.jsonl: this is not the file of a matrix");
+        assert!(refused(&head(2, FORMAT)).contains("a newer ptc-workbench wrote this matrix"));
+        assert!(read(Path::new("m.jsonl"), head(1, FORMAT).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_matrix_is_found_by_its_beginning_or_as_the_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = MatrixPlan { agents: Vec::new(), trials: 1, seed: 0, cells: Vec::new() };
+        let made = |ms: i64, chance: u32| MatrixFile::create(dir.path(), &plan, ms, chance).unwrap().id;
+        let (one, two) = (made(1_000, 1), made(2_000, 2));
+        let opened = |name: &str| MatrixFile::open(dir.path(), name).map(|(file, _)| file.id);
+        assert_eq!(opened("last"), Ok(two));
+        assert_eq!(opened(&one), Ok(one.clone()));
+        assert!(opened("m-1970").unwrap_err().0.contains("is the beginning of 2 matrices"));
+        assert!(opened("m-1971").unwrap_err().0.starts_with("no matrix \"m-1971\""));
+        assert!(is_matrix_name(&one) && !is_matrix_name("m-agent") && !is_matrix_name("2026-11-22"));
+    }
+}

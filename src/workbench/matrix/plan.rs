@@ -230,4 +230,15 @@ mod tests {
         fewer.cells.remove(0);
         assert_eq!(seeds(&fewer), one[2..]);
     }
+
+    #[test]
+    fn a_repeat_asks_for_no_cache() {
+        let toml = "mode = \"json\"\nprompt = \"go\"\nsignature = \"{n :int}\"\ncache = true\n";
+        let of = |trials: u32| {
+            let agents = vec![MatrixAgent { name: "a".to_owned(), toml: toml.to_owned() }];
+            let plan = MatrixPlan { agents, trials, ..plan(0) };
+            plan.trial(TrialKey { cell: 0, trial: 1 }).unwrap().agent.cache
+        };
+        assert_eq!((of(1), of(2)), (true, false));
+    }
 }

@@ -96,7 +96,7 @@ impl Workbench {
         loop {
             while open.len() < jobs.max(1) && halt.reason().is_none() {
                 let Some(key) = missing.next() else { break };
-                open.push(self.trial(&id, Arc::clone(&plan), key, halt.below(), tell.clone()));
+                open.push(self.matrix_trial(&id, Arc::clone(&plan), key, halt.below(), tell.clone()));
             }
             if open.is_empty() {
                 break;
@@ -140,7 +140,7 @@ impl Workbench {
     }
 
     /// Runs one trial to its end.
-    async fn trial(
+    async fn matrix_trial(
         &self,
         matrix: &str,
         plan: Arc<MatrixPlan>,

@@ -195,3 +195,72 @@ impl MatrixState {
         self.plan.cells.iter().enumerate().map(|(place, cell)| report(cell, self.trials_of(place))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workbench::matrix::Cell;
+
+    fn plan() -> MatrixPlan {
+        let cell = |mode: &str, unfit: Option<&str>| Cell {
+            agent: "a".to_owned(),
+            mode: mode.to_owned(),
+            model: "demo".to_owned(),
+            case: None,
+            unfit: unfit.map(ToOwned::to_owned),
+        };
+        let cells = vec![cell("json", None), cell("text", Some("no")), cell("ptc_lisp", None)];
+        MatrixPlan { agents: Vec::new(), trials: 2, seed: 0, cells }
+    }
+
+    fn key(cell: usize, trial: u32) -> TrialKey {
+        TrialKey { cell, trial }
+    }
+
+    fn ended(cell: usize, trial: u32, passed: bool) -> Trial {
+        let outcome = Outcome::Answer(Kept::Whole("1".to_owned()));
+        Trial {
+            cell,
+            trial,
+            session: format!("s{cell}{trial}"),
+            passed,
+            why: None,
+            outcome,
+            measures: Measures::default(),
+        }
+    }
+
+    #[test]
+    fn first_trials_of_all_cells_come_first() {
+        let mut state = MatrixState::new(plan(), [ended(2, 1, true)]);
+        assert_eq!(state.missing(), [key(0, 1), key(0, 2), key(2, 2)]);
+        assert_eq!((state.total(), state.done(), state.failed()), (4, 1, 0));
+        state.apply(&MatrixEvent::Started { key: key(0, 1), session: "s".to_owned() });
+        state.apply(&MatrixEvent::Turn { key: key(0, 1), turn: 3 });
+        assert_eq!(state.running()[&key(0, 1)].turn, 3);
+        assert_eq!(state.missing(), [key(0, 2), key(2, 2)]);
+        state.apply(&MatrixEvent::Stopped(key(0, 1)));
+        assert_eq!(state.missing(), [key(0, 1), key(0, 2), key(2, 2)]);
+    }
+
+    #[test]
+    fn what_could_not_be_tried_is_neither_done_nor_missing() {
+        let mut state = MatrixState::new(plan(), []);
+        state.apply(&MatrixEvent::Untried { key: key(0, 1), why: "no key".to_owned() });
+        for (cell, trial) in [(0, 2), (2, 1), (2, 2)] {
+            state.apply(&MatrixEvent::Finished(Box::new(ended(cell, trial, cell == 0))));
+        }
+        assert_eq!((state.missing().len(), state.done(), state.failed(), state.is_complete()), (0, 3, 2, false));
+        assert_eq!(state.untried()[&key(0, 1)], "no key");
+    }
+
+    #[test]
+    fn of_two_ends_the_first_counts_and_strangers_are_left_out() {
+        let lines = [ended(0, 1, true), ended(0, 1, false), ended(1, 1, true), ended(9, 1, true), ended(0, 3, true)];
+        let mut state = MatrixState::new(plan(), lines);
+        state.apply(&MatrixEvent::Finished(Box::new(ended(0, 1, false))));
+        assert_eq!((state.done(), state.failed()), (1, 0));
+        let reports = state.reports();
+        assert_eq!(reports.iter().map(|report| report.trials).collect::<Vec<_>>(), [1, 0, 0]);
+    }
+}

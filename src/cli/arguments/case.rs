@@ -1,0 +1,24 @@
+//! The arguments of `sessions case`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Flags of `sessions case`.
+#[derive(Debug, Args)]
+pub struct CaseFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Name of the case; without it the end of the session's id
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Agent file that gets the case; one that does not exist is made from the session
+    #[arg(long, value_name = "FILE")]
+    pub agent: Option<PathBuf>,
+    /// The run, when the session holds several
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "cassette")]
+    pub run: Option<String>,
+    /// Make a regression test: a copy of the session beside the agent file is replayed, no model is asked
+    #[arg(long)]
+    pub cassette: bool,
+}

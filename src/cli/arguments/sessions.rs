@@ -1,0 +1,84 @@
+//! The arguments of `sessions search`, `tag`, `note`, `mark` and `recover`.
+
+use clap::Args;
+
+/// Flags of `sessions search`.
+#[derive(Debug, Args)]
+#[command(after_help = filters())]
+pub struct SearchFlags {
+    /// Words that must occur, "words together", /a pattern/, -without, and filters; in one pair of quotes, or behind `--`, where one
+    /// begins with a minus
+    #[arg(value_name = "TEXT", required = true)]
+    pub text: Vec<String>,
+    /// Words are regular expressions
+    #[arg(long)]
+    pub regex: bool,
+    /// Sessions to show at most; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The table of filters, for the help.
+fn filters() -> String {
+    let rows = crate::session::index::FILTERS.iter().map(|(name, example)| format!("  {name:<8}{example}"));
+    let fields = crate::session::index::Field::ALL.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ");
+    format!(
+        "Filters (a - before one turns it around):\n{}\n\nPlaces for `in:`: {fields}",
+        rows.collect::<Vec<_>>().join("\n")
+    )
+}
+
+/// Flags of `sessions tag`.
+#[derive(Debug, Args)]
+pub struct TagFlags {
+    /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
+    #[arg(value_name = "SESSION[@ADDRESS]")]
+    pub place: String,
+    /// +tag gives a tag, -tag takes it away; flags stand before them
+    #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true)]
+    pub tags: Vec<String>,
+    /// Print what is written on it then as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions note`.
+#[derive(Debug, Args)]
+pub struct NoteFlags {
+    /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
+    #[arg(value_name = "SESSION[@ADDRESS]")]
+    pub place: String,
+    /// The note; an empty one takes it away
+    #[arg(allow_hyphen_values = true)]
+    pub text: String,
+    /// Print what is written on it then as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions mark`.
+#[derive(Debug, Args)]
+pub struct MarkFlags {
+    /// SESSION, or SESSION@ADDRESS for a run or turn (r0, r0/t2)
+    #[arg(value_name = "SESSION[@ADDRESS]")]
+    pub place: String,
+    /// Take the mark away
+    #[arg(long)]
+    pub remove: bool,
+    /// Print what is written on it then as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions recover`.
+#[derive(Debug, Args)]
+pub struct RecoverFlags {
+    /// Path, id, unique beginning of an id, or `last`
+    pub session: String,
+    /// Print what became of it as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,156 @@
+//! `sessions export` and `sessions import`: where the text goes, and the reports about it.
+
+use std::io::Write as _;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::arguments::{ExportFlags, ImportFlags};
+use super::printer::Printer;
+use super::screenshot::{Drawing, size};
+use super::{UsageError, exit, json, out, safe_line, tell};
+use crate::export::{Content, Format, Piece, Removal, asciicast};
+use crate::workbench::format::plural;
+use crate::workbench::{ExportError, Prepared, Secrets, Workbench, write_export};
+
+pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawing<'_>) -> Result<u8, UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let prepared = workbench.prepare_export(&session, &flags.redact)?;
+    if flags.preview {
+        preview(&prepared, flags.json);
+        return Ok(exit::OK);
+    }
+    let format = format(flags)?;
+    if flags.json && flags.output.is_none() {
+        return Err(UsageError("--json prints a report: give the file of the export with -o, or --preview".to_owned()));
+    }
+    let size = size(&flags.size)?;
+    let secrets = if flags.allow_secrets { Secrets::Allowed } else { Secrets::Refused };
+    if let Some(damage) = &prepared.content.damage {
+        tell(&format!("warning: {}", safe_line(damage)));
+    }
+    let text = match prepared.text(format, secrets) {
+        Ok(Some(text)) => text,
+        Ok(None) if format == Format::Asciicast => asciicast(&prepared.content, &pieces(&prepared.content), size),
+        Ok(None) => (drawing.session)(&prepared.content, size),
+        Err(error) => {
+            if let ExportError::Secrets(found) = &error {
+                found.iter().for_each(|finding| tell(&line(finding)));
+            }
+            return Err(UsageError(error.to_string()));
+        }
+    };
+    if !prepared.findings.is_empty() {
+        prepared.findings.iter().for_each(|finding| tell(&line(finding)));
+        tell("warning: the export holds what looks like a secret");
+    }
+    match &flags.output {
+        Some(path) => {
+            write_export(path, &text, &session)?;
+            if flags.json {
+                let file = ("file", Json::str(path.display().to_string()));
+                let bytes = ("bytes", number(text.len()));
+                out(&json::printable(&report(&prepared, [("format", Json::str(format.name())), file, bytes])));
+            } else {
+                let size = crate::workbench::format::size(text.len() as u64);
+                tell(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
+            }
+        }
+        // A closed pipe is not an error worth telling.
+        None => _ = std::io::stdout().lock().write_all(text.as_bytes()),
+    }
+    Ok(exit::OK)
+}
+
+/// The format that was asked for, or that the file's name ends with.
+fn format(flags: &ExportFlags) -> Result<Format, UsageError> {
+    let names = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+    if let Some(name) = &flags.format {
+        return Format::from_name(name)
+            .ok_or_else(|| UsageError(format!("there is no format {name:?}: write one of {}", names())));
+    }
+    let ending = flags.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
+    let named = ending.and_then(|ending| Format::ALL.iter().find(|format| format.ending() == ending)).copied();
+    named.ok_or_else(|| UsageError(format!("which format? write --format with one of {}", names())))
+}
+
+/// The session as `sessions show --plain` prints it, with the time of each piece.
+fn pieces(content: &Content) -> Vec<Piece> {
+    let mut printer = Printer::new(Vec::new(), true);
+    let mut pieces = Vec::new();
+    for envelope in &content.events {
+        printer.print(envelope);
+        let text = String::from_utf8_lossy(&printer.taken()).into_owned();
+        if !text.is_empty() {
+            pieces.push(Piece { at_ms: envelope.at_ms, text });
+        }
+    }
+    pieces
+}
+
+fn number(number: usize) -> Json {
+    Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
+}
+
+fn line(removal: &Removal) -> String {
+    let times = if removal.count == 1 { String::new() } else { format!(" ×{}", removal.count) };
+    let Removal { address, field, rule, excerpt, .. } = removal;
+    safe_line(&format!("{address}  {field}  {rule}{times}  {excerpt}"))
+}
+
+fn removed(removals: &[Removal]) -> String {
+    match removals.iter().map(|removal| removal.count as u64).sum() {
+        0 => "nothing removed".to_owned(),
+        places => format!("{} removed", plural(places, "place")),
+    }
+}
+
+fn preview(prepared: &Prepared, as_json: bool) {
+    if as_json {
+        return out(&json::printable(&report(prepared, [])));
+    }
+    prepared.removals.iter().for_each(|removal| out(&line(removal)));
+    out(&removed(&prepared.removals));
+    if !prepared.findings.is_empty() {
+        prepared.findings.iter().for_each(|finding| out(&format!("looks like a secret: {}", line(finding))));
+        out("`--redact secrets` takes these out");
+    }
+}
+
+fn report<const N: usize>(prepared: &Prepared, first: [(&str, Json); N]) -> Json {
+    let list = |removals: &[Removal]| {
+        Json::list(removals.iter().map(|removal| {
+            Json::object([
+                ("address", Json::str(removal.address.as_str())),
+                ("field", Json::str(removal.field.as_str())),
+                ("rule", Json::str(removal.rule.as_str())),
+                ("count", number(removal.count)),
+                ("excerpt", Json::str(removal.excerpt.as_str())),
+            ])
+        }))
+    };
+    let last = [("removed", list(&prepared.removals)), ("secrets", list(&prepared.findings))];
+    Json::object(first.into_iter().chain(last))
+}
+
+pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let report = workbench.import_trace(&flags.file)?;
+    if flags.json {
+        out(&json::printable(&Json::object([
+            ("session", Json::str(report.id.as_str())),
+            ("path", Json::str(report.path.display().to_string())),
+            ("events", number(report.events)),
+            ("kept", number(report.kept)),
+        ])));
+        return Ok(exit::OK);
+    }
+    out(&report.id);
+    let kept = if report.kept > 0 { format!(", {} of them kept as they were", report.kept) } else { String::new() };
+    tell(&safe_line(&format!(
+        "{} with {}{kept}: to look at (`sessions show {}`), not to replay",
+        report.path.display(),
+        plural(report.events as u64, "event"),
+        report.id
+    )));
+    Ok(exit::OK)
+}

@@ -1,0 +1,323 @@
+//! The export `html`: a session as one file without scripts, for light and dark screens.
+//!
+//! Everything from outside is escaped; the page's own policy forbids scripts, images, frames, forms and anything from elsewhere, and
+//! allows exactly the style that stands in it.
+
+use base64::Engine as _;
+use ptc_core::lisp::format;
+use ptc_core::text::lex::{self, lisp};
+use ptc_core::text::{Token, TokenKind};
+use ptc_core::value::Json;
+use sha2::Digest as _;
+
+use super::iso;
+use super::story::{Content, Run, Told, below, roots, runs};
+use super::text::visible;
+use crate::agent::{CallEntry, Turn};
+use crate::event::{CallStatus, Source, elapsed_ms};
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// Columns that programs are laid out within.
+const COLUMNS: usize = 96;
+/// Texts above this size are not coloured: colours cost more than they help there.
+const COLOURED_BYTES: usize = 256 * 1024;
+/// Blocks with more lines start folded.
+const OPEN_LINES: usize = 40;
+
+pub(super) fn html(content: &Content) -> String {
+    let runs = runs(content);
+    let mut page = Page::default();
+    let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(STYLE.as_bytes()));
+    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+    let title = escape(&content.session);
+    page.raw(&format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>Session {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>Session <code>{title}</code></h1>\n"
+    ));
+    let recorded = format!("Recorded {} by {}.", iso(content.created_ms), content.program);
+    page.paragraph("", &recorded);
+    if let Some(from) = &content.imported {
+        page.paragraph("warn", &format!("Imported from {from}; it cannot be replayed."));
+    }
+    if let Some(damage) = &content.damage {
+        page.paragraph("warn", &format!("Not all of it could be read: {damage}"));
+    }
+    roots(&runs).for_each(|run| page.run(&runs, run, 2));
+    page.raw("</main>\n</body>\n</html>\n");
+    page.out
+}
+
+/// Text from outside as HTML text or the value of an attribute.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// What a block is written in.
+#[derive(Clone, Copy)]
+enum Language {
+    Text,
+    Json,
+    Lisp,
+}
+
+/// The class of a token; `None` for what has the colour of text.
+fn class(kind: TokenKind) -> Option<&'static str> {
+    Some(match kind {
+        TokenKind::Key => "k",
+        TokenKind::String | TokenKind::Regex | TokenKind::Char => "s",
+        TokenKind::Number => "n",
+        TokenKind::Literal | TokenKind::Keyword | TokenKind::Quote | TokenKind::Placeholder => "l",
+        TokenKind::Punct | TokenKind::Bracket(_) => "p",
+        TokenKind::Comment => "c",
+        TokenKind::Error => "e",
+        TokenKind::Type | TokenKind::Tag => "t",
+        TokenKind::Name | TokenKind::Symbol | TokenKind::Plain => return None,
+    })
+}
+
+/// A text with colours. It is made visible first, so that tokens and text have the same bytes.
+fn coloured(text: &str, language: Language) -> String {
+    let text = visible(text);
+    let tokens: Vec<Token> = match language {
+        _ if text.len() > COLOURED_BYTES => Vec::new(),
+        Language::Text => Vec::new(),
+        Language::Json => lex::json(&text),
+        Language::Lisp => lisp::lisp(&text),
+    };
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut at = 0;
+    for (place, kind) in tokens {
+        let (Some(before), Some(token)) = (text.get(at..place.start), text.get(place.start..place.end)) else { break };
+        out.push_str(&escape(before));
+        match class(kind) {
+            Some(class) => out.push_str(&format!("<span class=\"{class}\">{}</span>", escape(token))),
+            None => out.push_str(&escape(token)),
+        }
+        at = place.end;
+    }
+    out + &escape(text.get(at..).unwrap_or_default())
+}
+
+#[derive(Default)]
+struct Page {
+    out: String,
+}
+
+impl Page {
+    /// Markup of this program.
+    fn raw(&mut self, markup: &str) {
+        self.out.push_str(markup);
+    }
+
+    fn paragraph(&mut self, class: &str, text: &str) {
+        self.raw(&format!("<p class=\"{class}\">{}</p>\n", escape(text)));
+    }
+
+    fn heading(&mut self, level: usize, text: &str) {
+        let level = level.min(6);
+        self.raw(&format!("<h{level}>{}</h{level}>\n", escape(text)));
+    }
+
+    /// A block with a title that can be folded.
+    fn block(&mut self, title: &str, language: Language, text: &str) {
+        let open = if text.lines().count() <= OPEN_LINES { " open" } else { "" };
+        let size = if open.is_empty() { format!(" ({} lines)", text.lines().count()) } else { String::new() };
+        let body = coloured(text, language);
+        self.raw(&format!(
+            "<details{open}><summary>{}</summary><pre><code>{body}</code></pre></details>\n",
+            escape(&format!("{title}{size}"))
+        ));
+    }
+
+    /// A block that starts folded.
+    fn folded(&mut self, title: &str, text: &str) {
+        let body = coloured(text, Language::Text);
+        let lines = text.lines().count();
+        self.raw(&format!(
+            "<details><summary>{} ({lines} lines)</summary><pre><code>{body}</code></pre></details>\n",
+            escape(title)
+        ));
+    }
+
+    fn json(&mut self, title: &str, json: &Json) {
+        self.block(title, Language::Json, &json.to_pretty());
+    }
+
+    fn run(&mut self, all: &[Run], run: &Run, level: usize) {
+        let step = &run.step;
+        self.raw("<section class=\"run\">\n");
+        self.heading(level, &format!("{} {}", if level > 2 { "Agent" } else { "Run" }, step.name));
+        self.facts(run);
+        self.json("context", &run.start.context.json());
+        let mut shown = 0;
+        for turn in &step.turns {
+            self.turn(all, run, turn, level + 1, &mut shown);
+        }
+        match (&step.answer, &step.fail) {
+            (_, Some(fail)) => {
+                self.paragraph("bad", &format!("✗ failed: {}", fail.reason));
+                self.block("error", Language::Text, &fail.message);
+            }
+            (Some(answer), None) => {
+                self.paragraph("good", "✓ returned");
+                self.json("answer", answer);
+            }
+            (None, None) => self.paragraph("warn", "The run has not ended."),
+        }
+        if let Some(summary) = &step.summary {
+            self.block("beside it", Language::Text, summary);
+        }
+        if let Some(refs) = &step.refs {
+            self.json("refs", refs);
+        }
+        self.raw("</section>\n");
+    }
+
+    fn facts(&mut self, run: &Run) {
+        let step = &run.step;
+        let mut facts = vec![
+            ("address", run.address.to_string()),
+            ("mode", run.start.mode.clone()),
+            ("model", run.start.model.alias.clone()),
+            ("started", iso(run.started_ms)),
+            ("took", format!("{} ms", elapsed_ms(run.started_ms, run.ended_ms))),
+            ("turns", step.turns.len().to_string()),
+        ];
+        facts.extend(step.usage.tokens.map(|tokens| ("tokens", format!("{} in, {} out", tokens.input, tokens.output))));
+        facts.extend(step.usage.cost.map(|cost| ("cost", format!("{cost:.6}"))));
+        facts.extend(step.signature.clone().map(|signature| ("signature", signature)));
+        self.raw("<dl>\n");
+        for (name, value) in facts {
+            self.raw(&format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape(&value)));
+        }
+        self.raw("</dl>\n");
+    }
+
+    fn turn(&mut self, all: &[Run], run: &Run, turn: &Turn, level: usize, shown: &mut u32) {
+        let told = run.told(turn);
+        self.raw("<section class=\"turn\">\n");
+        let mark = if turn.success { "✓" } else { "✗" };
+        self.heading(level, &format!("{mark} Turn {}", turn.number));
+        let new = run.step.sent(turn).filter(|message| message.m >= *shown && message.source != Source::Reply);
+        let new: Vec<_> = new.collect();
+        for message in &new {
+            self.folded(&format!("sent as {}", message.role.name()), &message.text());
+        }
+        *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
+        if !told.reasoning.is_empty() {
+            self.folded("reasoning", &told.reasoning);
+        }
+        let language = if turn.json.is_some() { Language::Json } else { Language::Text };
+        self.block("reply", language, &turn.raw_response);
+        for call in &told.asked {
+            self.block(&format!("asks for {}", call.name), Language::Json, &call.args);
+        }
+        self.outcome(turn, &told);
+        for call in run.calls_of(turn) {
+            self.call(call);
+            let child = below(all, run).find(|child| Some(&child.address) == call.address.as_ref());
+            if let Some(child) = child {
+                self.raw(&format!("<details><summary>run of {}</summary>\n", escape(&child.step.name)));
+                self.run(all, child, level + 1);
+                self.raw("</details>\n");
+            }
+        }
+        self.raw("</section>\n");
+    }
+
+    /// What came of the reply.
+    fn outcome(&mut self, turn: &Turn, told: &Told) {
+        if !turn.fixes.is_empty() {
+            self.paragraph("warn", &format!("repaired: {}", turn.fixes.join(", ")));
+        }
+        if let Some(program) = &turn.program {
+            let laid = format::program(program, COLUMNS).unwrap_or_else(|| program.clone());
+            self.block("program", Language::Lisp, &laid);
+        }
+        if !turn.prints.is_empty() {
+            self.block("printed", Language::Text, &turn.prints.join("\n"));
+        }
+        if let Some(value) = &turn.result {
+            self.block("value", Language::Lisp, value);
+        }
+        for (name, value) in &told.memory {
+            self.block(&format!("defined {name}"), Language::Lisp, value);
+        }
+        for issue in &turn.issues {
+            let path = if issue.path.is_empty() { "root" } else { &issue.path };
+            let class = if issue.severity == "error" { "bad" } else { "warn" };
+            self.paragraph(class, &format!("{} at {path}: {}", issue.severity, issue.message));
+        }
+        if let Some(error) = &turn.error {
+            self.paragraph("bad", &format!("{}: {}", error.reason, error.message));
+        }
+        for (question, answer) in &told.questions {
+            self.block("asked a person", Language::Text, &question.text);
+            if let Some(answer) = answer {
+                self.block(&format!("answered by {}", answer.by), Language::Json, answer.value.as_str());
+            }
+        }
+        for notice in &told.notices {
+            self.paragraph("warn", notice);
+        }
+    }
+
+    fn call(&mut self, call: &CallEntry) {
+        let status = call.status.map_or("not ended", CallStatus::name);
+        let class = if call.status == Some(CallStatus::Ok) { "good" } else { "bad" };
+        let at = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.raw("<section class=\"call\">\n");
+        self.paragraph(class, &format!("call {at} {}: {status}, {} ms", call.name, call.ms));
+        self.json("arguments", &call.args.json());
+        if let Some(error) = &call.error {
+            self.paragraph("bad", &format!("{}: {}", error.reason, error.message));
+        }
+        if let Some(result) = &call.result {
+            self.json("result", &result.json());
+        }
+        self.raw("</section>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_content_is_text() {
+        let text = "<script>alert('x')</script>]]>\"&";
+        let escaped = "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;]]&gt;&quot;&amp;";
+        assert_eq!(escape(text), escaped);
+        assert_eq!(coloured(text, Language::Text), escaped);
+        for language in [Language::Json, Language::Lisp] {
+            let coloured = coloured(&format!("{{\"a\": \"{text}"), language);
+            assert!(!coloured.contains("<script") && coloured.contains("&lt;script&gt;"), "{coloured}");
+        }
+    }
+
+    #[test]
+    fn colours_leave_every_character_in_place() {
+        let text = "(let [x \"a<b\"] ; note\n  (+ x :k 1))";
+        let mut plain = coloured(text, Language::Lisp);
+        assert!(plain.contains("<span class=\"s\">&quot;a&lt;b&quot;</span>"), "{plain}");
+        while let (Some(start), Some(end)) = (plain.find('<'), plain.find('>')) {
+            plain.replace_range(start..=end, "");
+        }
+        assert_eq!(plain, escape(text));
+    }
+}

@@ -1,0 +1,217 @@
+//! The export `md`: a session to read, in Markdown.
+//!
+//! Content stands only in fenced blocks whose fence is longer than any run of backticks in it, or in code spans made the same way. It
+//! can therefore neither close its block nor become markup.
+
+use ptc_core::lisp::format;
+use ptc_core::value::Json;
+
+use super::iso;
+use super::story::{Content, Run, Told, below, roots, runs};
+use super::text::{one_line, visible};
+use crate::agent::{CallEntry, Turn};
+use crate::event::{CallStatus, Source, elapsed_ms};
+
+/// Columns that programs are laid out within.
+const COLUMNS: usize = 96;
+
+pub(super) fn markdown(content: &Content) -> String {
+    let runs = runs(content);
+    let mut page = Page::default();
+    page.line(&format!("# Session {}", span(&content.session)));
+    page.line(&format!("Recorded {} by {}.", iso(content.created_ms), span(&content.program)));
+    if let Some(from) = &content.imported {
+        page.line(&format!("Imported from {}; it cannot be replayed.", span(from)));
+    }
+    if let Some(damage) = &content.damage {
+        page.line(&format!("Not all of it could be read: {}", span(damage)));
+    }
+    roots(&runs).for_each(|run| page.run(&runs, run, 2));
+    page.out
+}
+
+/// The longest run of backticks in a text.
+fn backticks(text: &str) -> usize {
+    let mut longest = 0;
+    let mut now = 0;
+    for c in text.chars() {
+        now = if c == '`' { now + 1 } else { 0 };
+        longest = longest.max(now);
+    }
+    longest
+}
+
+/// A text as a code span.
+fn span(text: &str) -> String {
+    let text = one_line(text);
+    let text = if text.trim().is_empty() { "–".to_owned() } else { text };
+    let ticks = "`".repeat(backticks(&text) + 1);
+    let edge = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{edge}{text}{edge}{ticks}")
+}
+
+#[derive(Default)]
+struct Page {
+    out: String,
+}
+
+impl Page {
+    /// A block of its own.
+    fn line(&mut self, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn heading(&mut self, level: usize, text: &str) {
+        self.line(&format!("{} {text}", "#".repeat(level.min(6))));
+    }
+
+    /// A fenced block with a word above it.
+    fn block(&mut self, title: &str, language: &str, text: &str) {
+        let text = visible(text);
+        let fence = "`".repeat((backticks(&text) + 1).max(3));
+        let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+        self.line(&format!("{title}:\n\n{fence}{language}\n{text}{end}{fence}"));
+    }
+
+    fn json(&mut self, title: &str, json: &Json) {
+        self.block(title, "json", &json.to_pretty());
+    }
+
+    fn run(&mut self, all: &[Run], run: &Run, level: usize) {
+        let step = &run.step;
+        let what = if level > 2 { "Agent" } else { "Run" };
+        self.heading(level, &format!("{what} {}: {}", span(run.address.as_str()), span(&step.name)));
+        self.line(&facts(run).join("\n"));
+        self.json("Context", &run.start.context.json());
+        let mut shown = 0;
+        for turn in &step.turns {
+            self.turn(all, run, turn, level + 1, &mut shown);
+        }
+        match (&step.answer, &step.fail) {
+            (_, Some(fail)) => {
+                self.heading(level + 1, &format!("Failed: {}", span(&fail.reason)));
+                self.block("Error", "text", &fail.message);
+            }
+            (Some(answer), None) => {
+                self.heading(level + 1, "Returned");
+                self.json("Answer", answer);
+            }
+            (None, None) => self.line("The run has not ended."),
+        }
+        if let Some(summary) = &step.summary {
+            self.block("Beside it", "text", summary);
+        }
+        if let Some(refs) = &step.refs {
+            self.json("Refs", refs);
+        }
+    }
+
+    fn turn(&mut self, all: &[Run], run: &Run, turn: &Turn, level: usize, shown: &mut u32) {
+        let told = run.told(turn);
+        let state = if turn.success { "ok" } else { "no answer yet" };
+        self.heading(level, &format!("Turn {} ({state})", turn.number));
+        let new = run.step.sent(turn).filter(|message| message.m >= *shown && message.source != Source::Reply);
+        let new: Vec<_> = new.collect();
+        for message in &new {
+            self.block(&format!("Sent as {}", message.role.name()), "text", &message.text());
+        }
+        *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
+        if !told.reasoning.is_empty() {
+            self.block("Reasoning", "text", &told.reasoning);
+        }
+        self.block("Reply", "text", &turn.raw_response);
+        for call in &told.asked {
+            self.block(&format!("Asks for {}", span(&call.name)), "json", &call.args);
+        }
+        self.outcome(turn, &told);
+        for call in run.calls_of(turn) {
+            self.call(call);
+            let child = below(all, run).find(|child| Some(&child.address) == call.address.as_ref());
+            if let Some(child) = child {
+                self.run(all, child, level + 1);
+            }
+        }
+    }
+
+    /// What came of the reply.
+    fn outcome(&mut self, turn: &Turn, told: &Told) {
+        if !turn.fixes.is_empty() {
+            self.line(&format!("Repaired: {}", turn.fixes.iter().map(|fix| span(fix)).collect::<Vec<_>>().join(", ")));
+        }
+        if let Some(program) = &turn.program {
+            self.block("Program", "clojure", &format::program(program, COLUMNS).unwrap_or_else(|| program.clone()));
+        }
+        if !turn.prints.is_empty() {
+            self.block("Printed", "text", &turn.prints.join("\n"));
+        }
+        if let Some(value) = &turn.result {
+            self.block("Value", "clojure", value);
+        }
+        for (name, value) in &told.memory {
+            self.block(&format!("Defined {}", span(name)), "clojure", value);
+        }
+        for issue in &turn.issues {
+            let path = if issue.path.is_empty() { "root" } else { &issue.path };
+            self.line(&format!("- {} at {}: {}", span(&issue.severity), span(path), span(&issue.message)));
+        }
+        if let Some(error) = &turn.error {
+            self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
+        }
+        for (question, answer) in &told.questions {
+            self.block("Asked a person", "text", &question.text);
+            if let Some(answer) = answer {
+                self.block(&format!("Answered by {}", span(&answer.by)), "json", answer.value.as_str());
+            }
+        }
+        for notice in &told.notices {
+            self.block("Notice", "text", notice);
+        }
+    }
+
+    fn call(&mut self, call: &CallEntry) {
+        let status = call.status.map_or("not ended", CallStatus::name);
+        let at = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.line(&format!("**Call** {} {}: {status}, {} ms", span(&at), span(&call.name), call.ms));
+        self.json("Arguments", &call.args.json());
+        if let Some(error) = &call.error {
+            self.block(&format!("Error {}", span(&error.reason)), "text", &error.message);
+        }
+        if let Some(result) = &call.result {
+            self.json("Result", &result.json());
+        }
+    }
+}
+
+/// Mode, model, sizes and times as list items.
+fn facts(run: &Run) -> Vec<String> {
+    let step = &run.step;
+    let mut facts = vec![
+        format!("- mode {}", span(&run.start.mode)),
+        format!("- model {}", span(&run.start.model.alias)),
+        format!("- started {}, {} ms", iso(run.started_ms), elapsed_ms(run.started_ms, run.ended_ms)),
+        format!("- turns {}", step.turns.len()),
+    ];
+    facts.extend(step.usage.tokens.map(|tokens| format!("- tokens {} in, {} out", tokens.input, tokens.output)));
+    facts.extend(step.usage.cost.map(|cost| format!("- cost {cost:.6}")));
+    facts.extend(step.signature.as_deref().map(|signature| format!("- signature {}", span(signature))));
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_content_closes_its_block_or_its_span() {
+        let mut page = Page::default();
+        page.block("T", "text", "a\n````\n# not a heading");
+        assert_eq!(page.out, "T:\n\n`````text\na\n````\n# not a heading\n`````\n");
+        assert_eq!(span("a`b``c"), "```a`b``c```");
+        assert_eq!(span("`x"), "`` `x ``");
+        assert_eq!(span("a\nb"), "`a b`");
+    }
+}

@@ -1,0 +1,314 @@
+//! The export `otlp`: spans by OpenTelemetry's conventions for generative AI, in the JSON form of its protocol.
+//!
+//! `invoke_agent` per run, `chat` per turn, `execute_tool` per call; the run of an agent below lies in the span of its call. Ids are
+//! hexadecimal and follow from the session's id and the address, so that the same session gives the same spans. By the protocol's JSON
+//! form 64-bit integers are strings and enumerations are numbers.
+
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Node};
+use serde_json::{Value, json};
+
+use super::story::{Content, Run, Span, roots, runs};
+use super::text::{escaped, one_line, visible};
+use crate::agent::{CallEntry, Turn};
+use crate::event::{CallStatus, ErrorRecord, Role, SentMessage, hex_sha};
+
+/// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
+const INTERNAL: u8 = 1;
+const CLIENT: u8 = 3;
+/// `STATUS_CODE_OK` and `STATUS_CODE_ERROR`.
+const OK: u8 = 1;
+const ERROR: u8 = 2;
+
+const TRACE_ID_HEX: usize = 32;
+const SPAN_ID_HEX: usize = 16;
+
+/// `{resourceSpans: [{resource, scopeSpans: [{scope, spans}]}]}`
+pub(super) fn otlp(content: &Content) -> String {
+    let runs = runs(content);
+    let (name, version) = content.program.rsplit_once(' ').unwrap_or((content.program.as_str(), "unknown"));
+    let spans: Vec<Value> = runs.iter().flat_map(|run| of_run(content, &runs, run)).collect();
+    let mut resource = Attributes::default();
+    resource.text("service.name", name);
+    resource.text("service.version", version);
+    let trace = json!({"resourceSpans": [{
+        "resource": {"attributes": resource.0},
+        "scopeSpans": [{"scope": {"name": one_line(name), "version": one_line(version)}, "spans": spans}],
+    }]});
+    let text = serde_json::to_string_pretty(&trace).unwrap_or_default();
+    escaped(&text) + "\n"
+}
+
+fn id(content: &Content, what: &str, digits: usize) -> String {
+    let mut hash = hex_sha(format!("{}\n{what}", content.session).as_bytes());
+    hash.truncate(digits);
+    hash
+}
+
+/// A span of an address: `run`, `chat` or `tool`.
+fn span_id(content: &Content, kind: &str, address: &str) -> String {
+    id(content, &format!("{kind} {address}"), SPAN_ID_HEX)
+}
+
+fn nanoseconds(ms: i64) -> String {
+    (i128::from(ms.max(0)) * 1_000_000).to_string()
+}
+
+/// Attributes in the protocol's form.
+#[derive(Default)]
+struct Attributes(Vec<Value>);
+
+impl Attributes {
+    fn put(&mut self, key: &str, value: Value) {
+        self.0.push(json!({"key": key, "value": value}));
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        if !text.is_empty() {
+            self.put(key, string(text));
+        }
+    }
+
+    fn count(&mut self, key: &str, count: Option<u64>) {
+        if let Some(count) = count {
+            self.put(key, json!({"intValue": count.to_string()}));
+        }
+    }
+
+    fn real(&mut self, key: &str, number: Option<f64>) {
+        if let Some(number) = number {
+            self.put(key, json!({"doubleValue": number}));
+        }
+    }
+
+    fn list(&mut self, key: &str, items: Vec<Value>) {
+        if !items.is_empty() {
+            self.put(key, array(items));
+        }
+    }
+}
+
+fn string(text: &str) -> Value {
+    json!({"stringValue": visible(text)})
+}
+
+fn array(values: Vec<Value>) -> Value {
+    json!({"arrayValue": {"values": values}})
+}
+
+fn object(members: Vec<(&str, Value)>) -> Value {
+    let values: Vec<Value> = members.into_iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+    json!({"kvlistValue": {"values": values}})
+}
+
+/// JSON as a value of the protocol. Null is a value without a kind; integers beyond 64 bits are texts.
+fn any(json: &Json) -> Value {
+    match &json.node {
+        Node::Null => json!({}),
+        Node::Bool(truth) => json!({"boolValue": truth}),
+        Node::Int(number) => json!({"intValue": number.to_string()}),
+        Node::Float(number) => json!({"doubleValue": number}),
+        Node::Big(_) => string(&json.to_text()),
+        Node::Str(text) => string(text),
+        Node::List(items) => array(items.iter().map(any).collect()),
+        Node::Object(members) => {
+            let values: Vec<Value> = members
+                .iter()
+                .map(|member| json!({"key": visible(&member.key), "value": any(&member.value)}))
+                .collect();
+            json!({"kvlistValue": {"values": values}})
+        }
+    }
+}
+
+/// What every span has.
+struct Frame<'a> {
+    id: String,
+    parent: Option<String>,
+    name: String,
+    kind: u8,
+    time: Span,
+    error: Option<&'a ErrorRecord>,
+}
+
+fn span(content: &Content, frame: Frame<'_>, mut attributes: Attributes) -> Value {
+    let status = match frame.error {
+        Some(error) => {
+            attributes.text("error.type", &error.reason);
+            json!({"code": ERROR, "message": visible(&error.message)})
+        }
+        None => json!({"code": OK}),
+    };
+    let mut span = json!({
+        "traceId": id(content, "trace", TRACE_ID_HEX),
+        "spanId": frame.id,
+        "name": one_line(&frame.name),
+        "kind": frame.kind,
+        "startTimeUnixNano": nanoseconds(frame.time.from_ms),
+        "endTimeUnixNano": nanoseconds(frame.time.to_ms.max(frame.time.from_ms)),
+        "attributes": attributes.0,
+        "status": status,
+    });
+    if let (Some(parent), Some(members)) = (frame.parent, span.as_object_mut()) {
+        members.insert("parentSpanId".to_owned(), Value::String(parent));
+    }
+    span
+}
+
+fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
+    let own = span_id(content, "run", run.address.as_str());
+    let is_root = roots(all).any(|root| root.address == run.address);
+    let parent = (!is_root).then(|| span_id(content, "tool", run.address.as_str()));
+    let mut attributes = Attributes::default();
+    attributes.text("gen_ai.operation.name", "invoke_agent");
+    attributes.text("gen_ai.provider.name", &run.start.model.provider);
+    attributes.text("gen_ai.agent.name", &run.step.name);
+    attributes.text("gen_ai.agent.id", &run.start.agent.sha);
+    attributes.text("gen_ai.conversation.id", &content.session);
+    attributes.text("gen_ai.request.model", model(run));
+    attributes.text("gen_ai.output.type", if run.start.mode == "text" { "text" } else { "json" });
+    let tokens = run.step.usage.tokens;
+    attributes.count("gen_ai.usage.input_tokens", tokens.map(|tokens| tokens.input));
+    attributes.count("gen_ai.usage.output_tokens", tokens.map(|tokens| tokens.output));
+    attributes.text("ptc_workbench.address", run.address.as_str());
+    attributes.text("ptc_workbench.mode", &run.start.mode);
+    attributes.put("ptc_workbench.context", any(&run.start.context.json()));
+    if let Some(answer) = &run.step.answer {
+        attributes.put("ptc_workbench.return", any(answer));
+    }
+    let name = format!("invoke_agent {}", run.step.name);
+    let frame = Frame {
+        id: own.clone(),
+        parent,
+        name: name.trim_end().to_owned(),
+        kind: INTERNAL,
+        time: Span { from_ms: run.started_ms, to_ms: run.ended_ms },
+        error: run.step.fail.as_ref(),
+    };
+    let mut spans = vec![span(content, frame, attributes)];
+    for turn in &run.step.turns {
+        spans.push(chat(content, run, turn, &own));
+        spans.extend(run.calls_of(turn).map(|call| tool(content, run, call, &own)));
+    }
+    spans
+}
+
+fn model(run: &Run) -> &str {
+    let model = &run.start.model;
+    if model.id.is_empty() { &model.alias } else { &model.id }
+}
+
+fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
+    let told = run.told(turn);
+    let address = turn.address.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut attributes = Attributes::default();
+    attributes.text("gen_ai.operation.name", "chat");
+    attributes.text("gen_ai.provider.name", &run.start.model.provider);
+    attributes.text("gen_ai.conversation.id", &content.session);
+    attributes.text("gen_ai.agent.name", &run.step.name);
+    attributes.text("gen_ai.request.model", model(run));
+    attributes.text("gen_ai.response.model", turn.model.as_deref().unwrap_or_default());
+    attributes.text("gen_ai.output.type", if told.want == "text" || told.want == "program" { "text" } else { "json" });
+    attributes.real("gen_ai.request.temperature", told.options.temperature);
+    attributes.real("gen_ai.request.top_p", told.options.top_p);
+    attributes.count("gen_ai.request.max_tokens", told.options.max_tokens);
+    attributes.count("gen_ai.request.seed", told.options.seed);
+    attributes.list("gen_ai.request.stop_sequences", told.options.stop.iter().map(|stop| string(stop)).collect());
+    let finish = finish(turn.finish_reason.as_deref(), turn.error.is_some());
+    attributes.list("gen_ai.response.finish_reasons", vec![string(finish)]);
+    if let Some(tokens) = &turn.tokens {
+        attributes.count("gen_ai.usage.input_tokens", Some(tokens.input));
+        attributes.count("gen_ai.usage.output_tokens", Some(tokens.output));
+        attributes.count("gen_ai.usage.cache_read.input_tokens", tokens.cache_read);
+        attributes.count("gen_ai.usage.cache_creation.input_tokens", tokens.cache_creation);
+        attributes.count("gen_ai.usage.reasoning.output_tokens", tokens.reasoning);
+    }
+    attributes.real(
+        "gen_ai.response.time_to_first_chunk",
+        turn.first_ms.map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
+    );
+    let (system, others): (Vec<_>, Vec<_>) = run.step.sent(turn).partition(|message| message.role == Role::System);
+    attributes.list("gen_ai.system_instructions", system.iter().map(|message| text_part(&message.text())).collect());
+    attributes.list("gen_ai.input.messages", others.iter().map(|message| input(message)).collect());
+    let mut parts = Vec::new();
+    if !told.reasoning.is_empty() {
+        parts.push(object(vec![("type", string("reasoning")), ("content", string(&told.reasoning))]));
+    }
+    if !turn.raw_response.is_empty() {
+        parts.push(text_part(&turn.raw_response));
+    }
+    parts.extend(told.asked.iter().map(|call| {
+        let args = json::parse(&call.args).map_or_else(|_| string(&call.args), |args| any(&args));
+        object(vec![
+            ("type", string("tool_call")),
+            ("id", string(&call.id)),
+            ("name", string(&call.name)),
+            ("arguments", args),
+        ])
+    }));
+    let said = object(vec![("role", string("assistant")), ("parts", array(parts)), ("finish_reason", string(finish))]);
+    attributes.list("gen_ai.output.messages", vec![said]);
+    attributes.text("ptc_workbench.address", &address);
+    attributes.text("ptc_workbench.program", turn.program.as_deref().unwrap_or_default());
+    attributes.text("url.full", &told.url);
+    let name = format!("chat {}", model(run));
+    let frame = Frame {
+        id: span_id(content, "chat", &address),
+        parent: Some(parent.to_owned()),
+        name: name.trim_end().to_owned(),
+        kind: CLIENT,
+        time: if told.reply == Span::default() { told.turn } else { told.reply },
+        error: turn.error.as_ref().filter(|error| error.class.is_some()),
+    };
+    span(content, frame, attributes)
+}
+
+/// A finish reason in the words of the conventions, where they have one.
+fn finish(reason: Option<&str>, failed: bool) -> &str {
+    match reason {
+        Some("tool_calls") => "tool_call",
+        Some("refusal") => "content_filter",
+        Some(reason) => reason,
+        None if failed => "error",
+        None => "stop",
+    }
+}
+
+fn text_part(text: &str) -> Value {
+    object(vec![("type", string("text")), ("content", string(text))])
+}
+
+fn input(message: &SentMessage) -> Value {
+    let parts = message.parts.iter().map(|(section, text)| match section.as_str() {
+        "result" => object(vec![("type", string("tool_call_response")), ("response", string(text))]),
+        _ => text_part(text),
+    });
+    object(vec![("role", string(message.role.name())), ("parts", array(parts.collect()))])
+}
+
+fn tool(content: &Content, run: &Run, call: &CallEntry, parent: &str) -> Value {
+    let address = call.address.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut attributes = Attributes::default();
+    attributes.text("gen_ai.operation.name", "execute_tool");
+    attributes.text("gen_ai.tool.name", &call.name);
+    attributes.text("gen_ai.tool.type", "function");
+    attributes.text("gen_ai.tool.call.id", &address);
+    attributes.text("gen_ai.agent.name", &run.step.name);
+    attributes.text("gen_ai.conversation.id", &content.session);
+    attributes.put("gen_ai.tool.call.arguments", any(&call.args.json()));
+    if let Some(result) = &call.result {
+        attributes.put("gen_ai.tool.call.result", any(&result.json()));
+    }
+    attributes.text("ptc_workbench.tool.kind", &call.kind);
+    let unknown = ErrorRecord { reason: "unknown".to_owned(), ..ErrorRecord::default() };
+    let failed = call.status.is_some_and(|status| status != CallStatus::Ok);
+    let frame = Frame {
+        id: span_id(content, "tool", &address),
+        parent: Some(parent.to_owned()),
+        name: format!("execute_tool {}", call.name),
+        kind: INTERNAL,
+        time: run.span(call),
+        error: call.error.as_ref().or_else(|| failed.then_some(&unknown)),
+    };
+    span(content, frame, attributes)
+}

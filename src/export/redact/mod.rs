@@ -1,0 +1,208 @@
+//! Redaction: what must not leave is taken out of the events, before any format sees them.
+//!
+//! In: events and rules. Out: events that are as readable as before, and what was removed where. It must never change the shape of an
+//! event, nor show what it removed.
+
+mod content;
+mod rules;
+mod walk;
+
+use std::collections::{HashMap, HashSet};
+
+use ptc_core::value::json;
+use serde_json::value::RawValue;
+
+use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
+
+pub use rules::{REDACTIONS, Redaction, Rules};
+use walk::{Echoes, Hit, Walk};
+
+/// Something that was (or would be) removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// Where it happened.
+    pub address: Address,
+    /// The event's kind and the path in its data, such as `tool.end result.user.email`.
+    pub field: String,
+    /// The rule: a policy's or selector's word, a scan rule, `field:…`, `regex:…`, `known_secret`, or `repeated`.
+    pub rule: String,
+    /// How often there.
+    pub count: usize,
+    /// The start of the first and its length; never more than three characters of it.
+    pub excerpt: String,
+}
+
+/// Events without what the rules name.
+#[derive(Debug, Clone, Default)]
+pub struct Redacted {
+    /// The events.
+    pub events: Vec<Envelope>,
+    /// What was removed, in the order of the events.
+    pub removals: Vec<Removal>,
+}
+
+/// Applies rules to the events of a session. Raw network frames go with any rule: nothing in them can be looked at.
+///
+/// Errors: an event could not be written again; nothing must be exported then.
+pub fn redact(events: Vec<Envelope>, rules: &Rules) -> Result<Redacted, String> {
+    if rules.is_empty() {
+        return Ok(Redacted { events, removals: Vec::new() });
+    }
+    let mut events = with_what_was_read(events);
+    let echoes = Echoes::of(&events, rules)?;
+    let walk = Walk { rules, echoes: &echoes };
+    let mut found = Found::default();
+    replies(&mut events, &walk, &mut found);
+    let mut out = Vec::with_capacity(events.len());
+    for envelope in events {
+        found.at = envelope.seq;
+        let event = match envelope.event {
+            Event::Wire(_) => continue,
+            part @ Event::ReplyPart(_) => part,
+            event => redact_event(&envelope.address, event, &walk, &mut found)?,
+        };
+        out.push(Envelope { event, ..envelope });
+    }
+    for envelope in &mut out {
+        if let Event::ProgramEnd(end) = &mut envelope.event
+            && found.changed.contains(&envelope.address)
+        {
+            // The program has other bytes now; a place in the old one would point somewhere else.
+            end.span = None;
+        }
+    }
+    found.removals.sort_by_key(|(seq, _)| *seq);
+    Ok(Redacted { events: out, removals: found.removals.into_iter().map(|(_, removal)| removal).collect() })
+}
+
+/// What would be removed as a secret, without removing it.
+pub fn scan_events(events: &[Envelope], rules: &Rules) -> Result<Vec<Removal>, String> {
+    redact(events.to_vec(), rules).map(|redacted| redacted.removals)
+}
+
+/// Removals before that are looked at for the same place and rule: those of one text stand together.
+const NEAR: usize = 16;
+
+#[derive(Default)]
+struct Found {
+    /// The number of the event that is looked at.
+    at: u64,
+    /// Each with the number of its first event.
+    removals: Vec<(u64, Removal)>,
+    /// Turns whose reply has changed.
+    changed: HashSet<Address>,
+}
+
+impl Found {
+    fn add(&mut self, address: &Address, kind: &str, hits: Vec<Hit>) {
+        for hit in hits {
+            let field = if hit.path.is_empty() { kind.to_owned() } else { format!("{kind} {}", hit.path.join(".")) };
+            let is_same = |known: &Removal| known.address == *address && known.field == field && known.rule == hit.rule;
+            match self.removals.iter_mut().rev().take(NEAR).find(|(_, known)| is_same(known)) {
+                Some((_, known)) => known.count += 1,
+                None => {
+                    let (address, rule, excerpt) = (address.clone(), hit.rule, hit.excerpt);
+                    self.removals.push((self.at, Removal { address, field, rule, count: 1, excerpt }));
+                }
+            }
+        }
+    }
+}
+
+/// What was read from a reply is named by its bytes there; it is written out, because those bytes may change.
+fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
+    let mut texts: HashMap<Address, (u32, String)> = HashMap::new();
+    for envelope in &mut events {
+        match &mut envelope.event {
+            Event::ReplyPart(part) if part.kind == PartKind::Text => {
+                let (attempt, text) = texts.entry(envelope.address.clone()).or_default();
+                if *attempt != part.attempt {
+                    (*attempt, *text) = (part.attempt, String::new());
+                }
+                text.push_str(&part.text);
+            }
+            Event::Extract(extract) => {
+                let text = texts.get(&envelope.address).map(|(_, text)| text.as_str()).unwrap_or_default();
+                if let (None, Some((start, end))) = (&extract.repaired, extract.span) {
+                    extract.repaired = text.get(start..end).map(|text| Kept::of(text.to_owned()));
+                }
+                (extract.span, extract.error_at) = (None, None);
+            }
+            _ => {}
+        }
+    }
+    events
+}
+
+/// A reply arrives in parts: it is looked at as a whole, and what is left goes back to where it stood.
+fn replies(events: &mut [Envelope], walk: &Walk<'_>, found: &mut Found) {
+    let mut whole: HashMap<(Address, u32, PartKind), Vec<usize>> = HashMap::new();
+    let mut order = Vec::new();
+    for (place, envelope) in events.iter().enumerate() {
+        if let Event::ReplyPart(part) = &envelope.event {
+            let key = (envelope.address.clone(), part.attempt, part.kind);
+            let places = whole.entry(key.clone()).or_default();
+            if places.is_empty() {
+                order.push(key);
+            }
+            places.push(place);
+        }
+    }
+    for key in order {
+        let places = whole.remove(&key).unwrap_or_default();
+        let parts: Vec<String> = places
+            .iter()
+            .map(|place| part_of(&mut events[*place]).map(|part| part.text.clone()).unwrap_or_default())
+            .collect();
+        let group = content::place("reply.part", &["text".to_owned()]).map(|place| place.group);
+        let cut = walk.text(&parts.concat(), group, None);
+        if cut.is_empty() {
+            continue;
+        }
+        for (place, text) in places.iter().zip(walk::parts_without(&parts, &cut)) {
+            if let Some(part) = part_of(&mut events[*place]) {
+                part.lens = vec![u32::try_from(text.len()).unwrap_or(u32::MAX)];
+                part.ms = vec![part.ms.last().copied().unwrap_or_default()];
+                part.text = text;
+            }
+        }
+        found.changed.insert(key.0.clone());
+        let joined = parts.concat();
+        let hits = cut.iter().map(|cut| Hit::of(&["text".to_owned()], cut, &joined)).collect();
+        found.at = places.first().map_or(0, |place| events[*place].seq);
+        found.add(&key.0, "reply.part", hits);
+    }
+}
+
+fn part_of(envelope: &mut Envelope) -> Option<&mut ReplyPart> {
+    match &mut envelope.event {
+        Event::ReplyPart(part) => Some(part),
+        _ => None,
+    }
+}
+
+fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Found) -> Result<Event, String> {
+    let kind = event.kind().to_owned();
+    let failed = |why: String| format!("{kind} at {address} cannot be redacted: {why}");
+    let data = event.data().map_err(|error| failed(error.to_string()))?;
+    let mut tree = json::parse(data.get()).map_err(|error| failed(error.to_string()))?;
+    let hits = walk.tree(&kind, &mut tree);
+    let event = match event {
+        // The frame repeats tools and options in the provider's words.
+        Event::Sent(mut sent) => {
+            sent.frame = JsonText::default();
+            Event::Sent(sent)
+        }
+        event => event,
+    };
+    if hits.is_empty() {
+        return Ok(event);
+    }
+    found.add(address, &kind, hits);
+    let text = RawValue::from_string(tree.to_text()).map_err(|error| failed(error.to_string()))?;
+    let mut event = Event::read(&kind, &text).map_err(|error| failed(error.to_string()))?;
+    if let Event::Sent(sent) = &mut event {
+        sent.frame = JsonText::default();
+    }
+    Ok(event)
+}

@@ -1,0 +1,200 @@
+//! Redaction rules: what a person writes behind `--redact`, and what it means.
+
+use std::ops::Range;
+
+use regex::Regex;
+
+use super::content::{BODIES, Group};
+use crate::export::scan::scan;
+use crate::model::Scrub;
+
+/// A word that can stand behind `--redact`.
+#[derive(Debug, Clone, Copy)]
+pub struct Redaction {
+    /// The word.
+    pub name: &'static str,
+    /// What it takes out.
+    pub meaning: &'static str,
+    /// Kinds of content that it takes out.
+    groups: &'static [Group],
+    /// Secrets go as well.
+    secrets: bool,
+    /// The start of each text stays.
+    starts: bool,
+}
+
+const fn selector(name: &'static str, meaning: &'static str, groups: &'static [Group]) -> Redaction {
+    Redaction { name, meaning, groups, secrets: false, starts: false }
+}
+
+/// Every word.
+pub const REDACTIONS: &[Redaction] = &[
+    selector("none", "nothing", &[]),
+    Redaction { secrets: true, ..selector("secrets", "known keys and what looks like a secret", &[]) },
+    Redaction {
+        secrets: true,
+        starts: true,
+        ..selector("summary", "secrets, and of every text all but its start", BODIES)
+    },
+    Redaction {
+        secrets: true,
+        ..selector("full", "secrets, and every text of prompts, replies, tools, programs and errors", BODIES)
+    },
+    selector("context", "the context, and each of its texts wherever it is repeated", &[Group::Context]),
+    selector("messages", "what was sent and what the model said", &[Group::Messages, Group::Replies]),
+    selector("arguments", "arguments of calls", &[Group::Arguments]),
+    selector("results", "what tools answered, and each text of it wherever it is repeated", &[Group::Results]),
+    selector("memory", "what programs defined, and the journal", &[Group::Memory]),
+    selector("agent", "the agent's definition, schemas and tools", &[Group::Agent]),
+];
+
+/// Characters that stay of each text under the policy `summary`.
+pub(super) const SUMMARY_CHARS: usize = 60;
+
+/// How much of a body stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// All of it.
+    Whole,
+    /// Its start.
+    Start,
+    /// Nothing.
+    Nothing,
+}
+
+/// Rules that are applied to every event before anything is rendered.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// Keys of the configuration and the environment.
+    known: Scrub,
+    /// Known keys and shapes of secrets are taken out.
+    secrets: bool,
+    fields: Vec<Field>,
+    patterns: Vec<(String, Regex)>,
+    groups: Vec<Group>,
+    start_only: bool,
+}
+
+/// Members of this name or at this path.
+#[derive(Debug, Clone)]
+struct Field {
+    name: String,
+    steps: Vec<String>,
+    in_text: Regex,
+}
+
+impl Field {
+    fn new(name: &str) -> Result<Self, String> {
+        let steps: Vec<String> = name.split('.').map(str::to_owned).collect();
+        if steps.iter().any(String::is_empty) {
+            return Err(format!("`field:{name}`: write a name such as field:email or a path such as field:user.email"));
+        }
+        let last = regex::escape(steps.last().map_or("", String::as_str));
+        let value = r#"(\\?"(?:[^"\\]|\\[^"])*\\?"|[^\s,;\]\)}"]+)"#;
+        // JSON, PTC-Lisp, TOML and the like; `name :type` of a signature is no value.
+        let text = format!(r#"\\?"{last}\\?"\s*:\s*{value}|:{last}\s+{value}|\b{last}(?:\s*=\s*|:\s+){value}"#);
+        let in_text = Regex::new(&text).map_err(|error| format!("`field:{name}`: {error}"))?;
+        Ok(Self { name: name.to_owned(), steps, in_text })
+    }
+
+    fn fits(&self, path: &[String]) -> bool {
+        let names: Vec<&String> = path.iter().filter(|step| step.parse::<usize>().is_err()).collect();
+        names.len() >= self.steps.len()
+            && names[names.len() - self.steps.len()..].iter().zip(&self.steps).all(|(a, b)| *a == b)
+    }
+}
+
+impl Rules {
+    /// Reads what was written: policies, selectors, `field:NAME`, `field:A.B` and `regex:EXPRESSION`. Words are separated by commas;
+    /// an expression takes all of its argument. `known` are the keys of this machine.
+    ///
+    /// Errors name the word and what can be written.
+    pub fn parse(written: &[String], known: Scrub) -> Result<Self, String> {
+        let mut rules = Self { known, ..Self::default() };
+        for argument in written {
+            if let Some(expression) = argument.strip_prefix("regex:") {
+                let pattern = Regex::new(expression)
+                    .map_err(|error| format!("`{argument}` is no regular expression: {error}"))?;
+                if pattern.is_match("") {
+                    return Err(format!("`{argument}` fits the empty text; write one that fits only what is to go"));
+                }
+                rules.patterns.push((argument.clone(), pattern));
+                continue;
+            }
+            argument.split(',').map(str::trim).filter(|word| !word.is_empty()).try_for_each(|word| rules.add(word))?;
+        }
+        Ok(rules)
+    }
+
+    fn add(&mut self, word: &str) -> Result<(), String> {
+        if let Some(redaction) = REDACTIONS.iter().find(|redaction| redaction.name == word) {
+            self.groups.extend(redaction.groups);
+            self.secrets |= redaction.secrets;
+            self.start_only |= redaction.starts;
+            return Ok(());
+        }
+        self.fields.push(Field::new(word.strip_prefix("field:").ok_or_else(|| unknown(word))?)?);
+        Ok(())
+    }
+
+    /// Only what looks like a secret: the rules of the scan.
+    pub fn scan(known: Scrub) -> Self {
+        Self { known, secrets: true, ..Self::default() }
+    }
+
+    /// Nothing is taken out.
+    pub fn is_empty(&self) -> bool {
+        !self.secrets && self.fields.is_empty() && self.patterns.is_empty() && self.groups.is_empty()
+    }
+
+    /// How much stays of a group.
+    pub(super) fn body(&self, group: Group) -> Body {
+        match (self.groups.contains(&group), self.start_only) {
+            (false, _) => Body::Whole,
+            (true, true) => Body::Start,
+            (true, false) => Body::Nothing,
+        }
+    }
+
+    /// Is what stands at this path repeated elsewhere as text, so that it must go there too?
+    pub(super) fn spreads(&self, group: Group) -> bool {
+        matches!(group, Group::Context | Group::Results) && self.body(group) == Body::Nothing
+    }
+
+    /// The rule of fields that names this path of data; `own` steps of it are the event's, whose fields have names of their own.
+    pub(super) fn field(&self, path: &[String], own: usize) -> Option<String> {
+        self.fields
+            .iter()
+            .filter(|_| path.len() > own)
+            .find(|field| field.fits(path))
+            .map(|field| format!("field:{}", field.name))
+    }
+
+    /// Where a text holds what must go, and by which rule. `name` is the name under which it stands.
+    pub(super) fn find(&self, text: &str, name: Option<&str>) -> Vec<(Range<usize>, String)> {
+        let mut found = Vec::new();
+        if self.secrets {
+            found.extend(self.known.find(text).into_iter().map(|range| (range, "known_secret".to_owned())));
+            found.extend(scan(text, name).into_iter().map(|(range, rule)| (range, rule.to_owned())));
+        }
+        for field in &self.fields {
+            let places = field.in_text.captures_iter(text);
+            let places =
+                places.filter_map(|captures| captures.iter().skip(1).flatten().next().map(|place| place.range()));
+            found.extend(places.map(|range| (range, format!("field:{}", field.name))));
+        }
+        for (name, pattern) in &self.patterns {
+            found.extend(
+                pattern.find_iter(text).filter(|place| !place.is_empty()).map(|place| (place.range(), name.clone())),
+            );
+        }
+        found
+    }
+}
+
+fn unknown(word: &str) -> String {
+    let names: Vec<&str> = REDACTIONS.iter().map(|redaction| redaction.name).collect();
+    let near = ptc_core::text::nearest(word, names.iter().copied());
+    let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    format!("there is no redaction {word:?}: write {}, field:NAME or regex:EXPRESSION{near}", names.join(", "))
+}

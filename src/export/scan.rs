@@ -1,0 +1,182 @@
+//! What looks like a secret: the one table of scan rules.
+//!
+//! In: a text. Out: where in it something looks like a key, by which rule. It must never hold or print what it found.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A shape that secrets have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanRule {
+    /// Stable name.
+    pub name: &'static str,
+    /// What it finds.
+    pub meaning: &'static str,
+    /// The regular expression; where it has a group, only the group is the secret.
+    pattern: &'static str,
+    /// Words can have this shape too: what is found must also look random.
+    random: bool,
+}
+
+const fn rule(name: &'static str, meaning: &'static str, pattern: &'static str) -> ScanRule {
+    ScanRule { name, meaning, pattern, random: false }
+}
+
+/// Every rule. Where several fit at one place, the first names it.
+pub const SCAN_RULES: &[ScanRule] = &[
+    rule(
+        "private_key",
+        "a private key in PEM form",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    ),
+    rule("anthropic_key", "a key of Anthropic", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    rule("openrouter_key", "a key of OpenRouter", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
+    ScanRule {
+        random: true,
+        ..rule(
+            "openai_key",
+            "a key of OpenAI, or of a service that forms its keys the same way",
+            r"\bsk-[A-Za-z0-9_-]{20,}",
+        )
+    },
+    rule("google_key", "a key of Google", r"\bAIza[A-Za-z0-9_-]{35}"),
+    rule("groq_key", "a key of Groq", r"\bgsk_[A-Za-z0-9]{20,}"),
+    rule("xai_key", "a key of xAI", r"\bxai-[A-Za-z0-9]{20,}"),
+    rule("huggingface_token", "a token of Hugging Face", r"\bhf_[A-Za-z0-9]{30,}"),
+    rule("aws_access_key", "an access key id of AWS", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    rule("github_token", "a token of GitHub", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
+    rule("gitlab_token", "a token of GitLab", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    rule("slack_token", "a token of Slack", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    rule("stripe_key", "a key of Stripe", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    rule("npm_token", "a token of npm", r"\bnpm_[A-Za-z0-9]{36}"),
+    rule("jwt", "a JSON Web Token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    ScanRule {
+        random: true,
+        ..rule("bearer", "the credentials of an HTTP header", r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{20,}=*)")
+    },
+    rule("url_password", "a password inside an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/@]{3,})@"),
+    ScanRule {
+        name: "assignment",
+        meaning: "a random text under a name that speaks of a key, token, secret or password",
+        pattern: r#"(?i)[a-z0-9_.-]*(?:key|token|secret|passwd|password|credential)[a-z0-9_.-]*\\?["']?\s*(?::=|=>|[:=]|\s)\s*\\?["']?([A-Za-z0-9+/_.~-]{16,}=*)"#,
+        random: true,
+    },
+];
+
+/// A name under which secrets stand.
+static NAMES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)key|token|secret|passwd|password|credential|authorization").ok());
+
+static COMPILED: LazyLock<Vec<(Regex, ScanRule)>> =
+    LazyLock::new(|| SCAN_RULES.iter().filter_map(|rule| Some((Regex::new(rule.pattern).ok()?, *rule))).collect());
+
+/// Where in a text something looks like a secret, and by which rule. `name` is the name under which the text stands, if any.
+pub(super) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
+    let mut found = Vec::new();
+    for (pattern, rule) in COMPILED.iter() {
+        for captures in pattern.captures_iter(text) {
+            let Some(place) = captures.get(1).or_else(|| captures.get(0)) else { continue };
+            if !rule.random || looks_random(place.as_str()) {
+                found.push((place.range(), rule.name));
+            }
+        }
+    }
+    let named = name.is_some_and(|name| NAMES.as_ref().is_some_and(|names| names.is_match(name)));
+    if named && text.len() >= RANDOM_MIN_BYTES && !text.contains(char::is_whitespace) && looks_random(text) {
+        found.push((0..text.len(), "assignment"));
+    }
+    found
+}
+
+/// The shortest text that counts as random.
+const RANDOM_MIN_BYTES: usize = 16;
+/// Bits per character from which on a text counts as random; words have about 2 to 3.
+const RANDOM_BITS: f64 = 3.2;
+
+/// Letters and digits without much repetition: what a generator makes, and no word.
+fn looks_random(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
+    text.len() >= RANDOM_MIN_BYTES && digits >= 2 && letters >= 2 && entropy(text) >= RANDOM_BITS
+}
+
+/// Shannon entropy of the bytes, in bits per byte.
+fn entropy(text: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+    let all = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)).max(1.0);
+    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<&'static str> {
+        let mut names: Vec<_> = scan(text, None).into_iter().map(|(_, name)| name).collect();
+        names.dedup();
+        names
+    }
+
+    /// One example of each rule, put together here so that no file of the project holds the shape of a key.
+    fn example(rule: &str) -> String {
+        let body = "Zx9Kq2Lm7Vb4Nt8Rw3Yp6Sd1Fg5Hj0AcEuIo";
+        match rule {
+            "private_key" => format!("-----BEGIN {0}-----\nMIIB\n-----END {0}-----", "RSA PRIVATE KEY"),
+            "anthropic_key" => format!("sk-ant-{body}"),
+            "openrouter_key" => format!("sk-or-{body}"),
+            "openai_key" => format!("sk-{body}"),
+            "google_key" => format!("AIza{}", &body[..35]),
+            "groq_key" => format!("gsk_{body}"),
+            "xai_key" => format!("xai-{body}"),
+            "huggingface_token" => format!("hf_{body}"),
+            "aws_access_key" => format!("AKIA{}", "QWERTYUIOPASDFGH"),
+            "github_token" => format!("ghp_{body}"),
+            "gitlab_token" => format!("glpat-{body}"),
+            "slack_token" => format!("xoxb-{body}"),
+            "stripe_key" => format!("sk_live_{body}"),
+            "npm_token" => format!("npm_{body}"),
+            "jwt" => format!("eyJ{body}.eyJ{body}.{body}"),
+            "bearer" => format!("Bearer {body}"),
+            "url_password" => "postgres://me:hunter22@db.test/x".to_owned(),
+            "assignment" => format!("DB_PASSWORD = \"{body}\""),
+            other => unreachable!("no example for {other}"),
+        }
+    }
+
+    #[test]
+    fn every_rule_finds_its_example_and_compiles() {
+        assert_eq!(COMPILED.len(), SCAN_RULES.len());
+        for rule in SCAN_RULES {
+            let text = format!("before {} after", example(rule.name));
+            assert!(names(&text).contains(&rule.name), "{}: {:?}", rule.name, names(&text));
+            assert!(!rule.meaning.is_empty());
+        }
+    }
+
+    #[test]
+    fn words_numbers_and_hashes_without_a_name_are_no_secrets() {
+        for text in [
+            "The key question is whether tokens are counted.",
+            "token: understanding-the-problem-well",
+            "password: correct horse battery staple",
+            "sha 0f3c1e9a2b4d5c6f7a8b9c0d1e2f3a4b",
+            "max_tokens = 1000000000000000",
+            "{\"keyboard\": \"mechanical-keyboard-x\"}",
+            "https://example.test:8080/a@b",
+            "basic internationalization-of-everything",
+            "an sk-learn-based-classification-pipeline",
+        ] {
+            assert_eq!(names(text), Vec::<&str>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_member_counts_as_an_assignment() {
+        let value = "Zx9Kq2Lm7Vb4Nt8Rw3Yp";
+        assert_eq!(scan(value, Some("api_key")), [(0..20, "assignment")]);
+        assert_eq!(scan(value, Some("product")), []);
+    }
+}

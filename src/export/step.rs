@@ -1,0 +1,176 @@
+//! Steps as JSON: for `--json` and for the export.
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use crate::agent::{CallEntry, Step, Turn, Usage};
+use crate::event::{Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, Role, Tokens, Totals};
+
+/// A Step as JSON: `{return|fail, memory, usage, turns, signature, name, session, …}`
+pub fn step(step: &Step) -> Json {
+    // Agents call agents no deeper than `max_depth` allows.
+    let children = step.children.iter().map(self::step);
+    let outcome = match (&step.answer, &step.fail) {
+        (_, Some(fail)) => ("fail", error(fail)),
+        (answer, None) => ("return", answer.clone().unwrap_or_default()),
+    };
+    let memory = step.memory.iter().map(|(name, value)| (name.clone(), Json::str(value.as_str())));
+    let described = step.field_descriptions.iter().map(|(name, text)| (name.clone(), Json::str(text.as_str())));
+    Json::object([
+        outcome,
+        ("summary", text(step.summary.as_deref())),
+        ("refs", step.refs.clone().unwrap_or_default()),
+        ("memory", Json::object(memory)),
+        ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
+        ("from_turn", step.from_turn.map_or_else(Json::default, |turn| number(u64::from(turn)))),
+        ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),
+        ("usage", usage(&step.usage)),
+        ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
+        ("calls", Json::list(step.calls.iter().map(call))),
+        ("children", Json::list(children)),
+        ("signature", text(step.signature.as_deref())),
+        ("name", Json::str(step.name.as_str())),
+        ("field_descriptions", Json::object(described)),
+        ("session", text(step.session.as_deref())),
+    ])
+}
+
+fn text(text: Option<&str>) -> Json {
+    text.map_or_else(Json::default, Json::str)
+}
+
+fn number(number: u64) -> Json {
+    i64::try_from(number).map_or_else(|_| Node::Null.into(), |number| Node::Int(number).into())
+}
+
+fn truth(value: bool) -> Json {
+    Node::Bool(value).into()
+}
+
+/// The members whose value is known.
+fn known<const N: usize>(members: [(&str, Option<Json>); N]) -> Json {
+    Json::object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect::<Vec<_>>())
+}
+
+fn error(error: &ErrorRecord) -> Json {
+    known([
+        ("reason", Some(Json::str(error.reason.as_str()))),
+        ("message", Some(Json::str(error.message.as_str()))),
+        ("hint", error.hint.as_deref().map(Json::str)),
+        ("class", error.class.as_deref().map(Json::str)),
+        ("status", error.status.map(|status| number(u64::from(status)))),
+        ("details", error.details.as_ref().map(JsonText::json)),
+    ])
+}
+
+fn usage(usage: &Usage) -> Json {
+    let tokens = usage.tokens.unwrap_or_default();
+    let counted = |count: u64| usage.tokens.map(|_| number(count));
+    known([
+        ("duration_ms", Some(number(usage.duration_ms))),
+        ("turns", Some(number(u64::from(usage.turns)))),
+        ("llm_requests", Some(number(u64::from(usage.llm_requests)))),
+        ("input_tokens", counted(tokens.input)),
+        ("output_tokens", counted(tokens.output)),
+        ("total_tokens", counted(tokens.total())),
+        ("cache_creation_tokens", tokens.cache_creation.map(number)),
+        ("cache_read_tokens", tokens.cache_read.map(number)),
+        ("cost", usage.cost.map(|cost| Node::Float(cost).into())),
+        ("schema_used", Some(truth(usage.schema_used))),
+        ("schema_bytes", usage.schema_bytes.map(number)),
+        ("structured_output", usage.structured_output.map(|by| Json::str(by.name()))),
+        ("system_prompt_tokens", usage.system_prompt_tokens.map(number)),
+        ("children", usage.children.as_ref().map(totals)),
+    ])
+}
+
+fn totals(totals: &Totals) -> Json {
+    known([
+        ("turns", Some(number(u64::from(totals.turns)))),
+        ("llm_requests", Some(number(u64::from(totals.requests)))),
+        ("input_tokens", totals.tokens.map(|tokens| number(tokens.input))),
+        ("output_tokens", totals.tokens.map(|tokens| number(tokens.output))),
+        ("total_tokens", totals.tokens.map(|tokens| number(tokens.total()))),
+    ])
+}
+
+fn call(call: &CallEntry) -> Json {
+    known([
+        ("address", call.address.as_ref().map(|address| Json::str(address.as_str()))),
+        ("name", Some(Json::str(call.name.as_str()))),
+        ("kind", (!call.kind.is_empty()).then(|| Json::str(call.kind.as_str()))),
+        ("args", Some(call.args.json())),
+        ("status", call.status.map(|status| Json::str(status.name()))),
+        ("result", call.result.as_ref().map(JsonText::json)),
+        ("error", call.error.as_ref().map(error)),
+        ("cached", Some(truth(call.cached))),
+        ("ms", Some(number(call.ms))),
+    ])
+}
+
+fn compaction(done: &CompactionDone) -> Json {
+    let count = |count: u32| number(u64::from(count));
+    let counts = done.counts.iter().map(|(name, of)| (name.clone(), number(*of)));
+    Json::object([
+        ("strategy", Json::str(done.strategy.as_str())),
+        ("reason", Json::str(done.reason.as_str())),
+        ("messages_before", count(done.messages_before)),
+        ("messages_after", count(done.messages_after)),
+        ("tokens_before", number(done.tokens_before)),
+        ("tokens_after", number(done.tokens_after)),
+        ("counts", Json::object(counts)),
+    ])
+}
+
+fn turn(step: &Step, turn: &Turn) -> Json {
+    let (system, others): (Vec<_>, Vec<_>) = step.sent(turn).partition(|message| message.role == Role::System);
+    let messages = others.iter().map(|message| {
+        Json::object([("role", Json::str(message.role.name())), ("content", Json::str(message.text()))])
+    });
+    known([
+        ("number", Some(number(u64::from(turn.number)))),
+        ("success", Some(truth(turn.success))),
+        ("reason", turn.reason.as_deref().map(Json::str)),
+        ("system_prompt", system.first().map(|message| Json::str(message.text()))),
+        ("messages", Some(Json::list(messages))),
+        ("raw_response", Some(Json::str(turn.raw_response.as_str()))),
+        ("json", turn.json.clone()),
+        ("program", turn.program.as_deref().map(Json::str)),
+        ("result", turn.result.as_deref().map(Json::str)),
+        (
+            "prints",
+            (!turn.prints.is_empty()).then(|| Json::list(turn.prints.iter().map(|text| Json::str(text.as_str())))),
+        ),
+        ("compaction", turn.compaction.as_ref().map(compaction)),
+        ("fixes", Some(Json::list(turn.fixes.iter().map(|name| Json::str(name.as_str()))))),
+        ("issues", Some(Json::list(turn.issues.iter().map(issue)))),
+        ("feedback", turn.feedback.as_deref().map(Json::str)),
+        ("error", turn.error.as_ref().map(error)),
+        ("tokens", turn.tokens.as_ref().map(tokens)),
+        ("model", turn.model.as_deref().map(Json::str)),
+        ("finish_reason", turn.finish_reason.as_deref().map(Json::str)),
+        ("attempts", Some(number(u64::from(turn.attempts)))),
+        ("latency_ms", Some(number(turn.latency_ms))),
+        ("first_ms", turn.first_ms.map(number)),
+    ])
+}
+
+fn tokens(tokens: &Tokens) -> Json {
+    known([
+        ("input", Some(number(tokens.input))),
+        ("output", Some(number(tokens.output))),
+        ("cache_creation", tokens.cache_creation.map(number)),
+        ("cache_read", tokens.cache_read.map(number)),
+        ("reasoning", tokens.reasoning.map(number)),
+    ])
+}
+
+fn issue(issue: &IssueRecord) -> Json {
+    Json::object([
+        ("path", Json::str(issue.path.as_str())),
+        ("severity", Json::str(issue.severity.as_str())),
+        ("expected", Json::str(issue.expected.as_str())),
+        ("got", Json::str(issue.got.as_str())),
+        ("message", Json::str(issue.message.as_str())),
+    ])
+}

@@ -1,0 +1,41 @@
+//! Traces of PtcRunner (JSON lines, schema version 2) as sessions to look at.
+//!
+//! In: the text of a trace file. Out: the events it tells, as far as they have a counterpart here; all others are kept under their own
+//! names. A trace leaves out what a replay needs (whole values, what programs defined), so nothing here is made to be replayed.
+
+mod read;
+mod tell;
+mod turn;
+
+use crate::event::Envelope;
+
+/// A trace as events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// Its id.
+    pub id: String,
+    /// When it started, Unix time in ms.
+    pub started_ms: i64,
+    /// The events, numbered from 1.
+    pub events: Vec<Envelope>,
+    /// How many of its records have no counterpart and are kept under the kind `ptc_runner.NAME`.
+    pub kept: usize,
+}
+
+/// Why a file cannot be imported; nothing is made of it then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceError(pub String);
+
+impl std::fmt::Display for TraceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// Reads a trace. Errors name the first line that is not a record, and how many there are.
+pub fn read(text: &str) -> Result<Trace, TraceError> {
+    let records = read::records(text)?;
+    tell::tell(&records)
+}

@@ -1,0 +1,229 @@
+//! Cases out of sessions: "make a case from this session" and "make a regression test".
+//!
+//! In: a session, what its case is to be called, an agent file. Out: the agent file with one more case, comments and order kept; for a
+//! regression test also a cassette, a copy of the session beside the agent file. The session itself is never changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ptc_core::value::Json;
+
+use super::Workbench;
+use super::files::write_whole;
+use crate::agent::{Agent, Bundled, Case, Expect};
+use crate::event::{Address, Event, RunEnd, RunStart};
+use crate::replay::{Recording, cassette};
+use crate::session::Session;
+
+/// Where the cassettes of an agent file lie, beside it.
+const CASSETTES: &str = "cassettes";
+
+/// What is to be made.
+#[derive(Debug, Clone)]
+pub struct CaseSpec {
+    /// The run of the session, when it holds several.
+    pub run: Option<Address>,
+    /// The name of the case; made from the session's id when absent.
+    pub name: Option<String>,
+    /// The agent file. One that does not exist is made from the definition in the session. When absent: the agent's name with `.toml` in
+    /// the current folder, which must exist.
+    pub file: Option<PathBuf>,
+    /// Also a cassette, which answers for the model.
+    pub cassette: bool,
+}
+
+/// What was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeCase {
+    /// The name of the case.
+    pub name: String,
+    /// The agent file.
+    pub file: PathBuf,
+    /// The file was made as well.
+    pub is_new_file: bool,
+    /// The cassette.
+    pub cassette: Option<PathBuf>,
+}
+
+/// Why no case was made, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseError(pub String);
+
+impl std::fmt::Display for CaseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CaseError {}
+
+/// A run that has ended.
+struct Ended {
+    address: Address,
+    start: RunStart,
+    end: RunEnd,
+}
+
+impl Workbench {
+    /// Makes a case of a session's run: its inputs, and its answer as the exact value that is expected (or the reason of its failure).
+    /// With a cassette the case names that instead: it passes when its replay comes out as recorded.
+    ///
+    /// Errors: the run has not ended, continues another one or says nothing about the agent; the file holds another agent, or a case of
+    /// this name; the name leads to an example that is part of the program; a file cannot be read or written.
+    pub fn make_case(&self, session: &Session, spec: &CaseSpec) -> Result<MadeCase, CaseError> {
+        let ended = ended(session, spec)?;
+        let recorded = Agent::from_toml(&ended.start.agent.toml, "the recorded agent")
+            .map_err(|error| CaseError(format!("the session's agent cannot be read: {error}")))?;
+        let file = place(spec, &recorded)?;
+        let (original, agent) = read(&file, &recorded)?;
+        let id = session.header.id.as_str();
+        let name = spec.name.clone().unwrap_or_else(|| format!("session {}", id.rsplit('-').next().unwrap_or(id)));
+        let known = agent.cases().map_err(|found| CaseError(format!("{}: {}", file.display(), found.message)))?;
+        if known.iter().any(|case| case.name == name) {
+            return Err(CaseError(format!("{} has a case `{name}`; give another --name", file.display())));
+        }
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let relative = spec.cassette.then(|| format!("{CASSETTES}/{}.jsonl", file_name(&name)));
+        let case = table(&name, &ended, relative.as_deref())?;
+        let with_case = agent.clone().with_case(case);
+        let text = with_case.rewrite(&original.clone().unwrap_or_default(), &file.display().to_string());
+        // What is written must be read as the same case.
+        Agent::from_toml(&text, &file.display().to_string()).map_err(|error| CaseError(error.to_string()))?;
+        let cassette = relative.map(|relative| folder.join(relative));
+        if let Some(cassette) = &cassette {
+            copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
+        }
+        write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> CaseError {
+    CaseError(format!("{} cannot be written: {error}", path.display()))
+}
+
+/// The run that a case is made of.
+fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
+    let id = &session.header.id;
+    let recording = Recording::of(session).map_err(CaseError)?;
+    let address = match (&spec.run, recording.runs().as_slice()) {
+        _ if spec.cassette => cassette::only_run(session).map_err(CaseError)?.0,
+        (Some(run), _) => run.clone(),
+        (None, [only]) => only.clone(),
+        (None, runs) => {
+            return Err(CaseError(format!("{id} holds {} runs; name one with --run, such as --run r0", runs.len())));
+        }
+    };
+    let start = recording.run_start(&address).cloned();
+    let start = start.ok_or_else(|| CaseError(format!("{id} has no run {address}")))?;
+    if let Some(earlier) = &start.continues {
+        return Err(CaseError(format!(
+            "{address} continues {earlier}: its answer depends on what was said there, so it is no case of its own"
+        )));
+    }
+    let end = recording.at(&address).iter().find_map(|envelope| match &envelope.event {
+        Event::RunEnd(end) => Some(end.clone()),
+        _ => None,
+    });
+    let end = end.ok_or_else(|| CaseError(format!("{id} has not ended; `resume` goes on with it")))?;
+    if let Some(fail) = end.fail.as_ref().filter(|fail| Case::is_untried(fail)) {
+        return Err(CaseError(format!(
+            "the run failed with {}: {}; that says nothing about the agent",
+            fail.reason, fail.message
+        )));
+    }
+    Ok(Ended { address, start, end })
+}
+
+/// The agent file that the case goes into.
+fn place(spec: &CaseSpec, recorded: &Agent) -> Result<PathBuf, CaseError> {
+    match &spec.file {
+        Some(file) => {
+            let name = file.display().to_string();
+            if !file.exists() && Bundled::find(&name).is_some() {
+                return Err(CaseError(format!(
+                    "{name} is an example that is part of the program; name a file of your own, such as --agent {name}.toml"
+                )));
+            }
+            Ok(file.clone())
+        }
+        None => {
+            let file = PathBuf::from(format!("{}.toml", file_name(&recorded.name)));
+            if file.exists() {
+                return Ok(file);
+            }
+            Err(CaseError(format!(
+                "name the agent file with --agent FILE (there is no {} here; a file that does not exist is made from the session)",
+                file.display()
+            )))
+        }
+    }
+}
+
+/// The file's text and its agent; without a file the recorded one.
+fn read(file: &Path, recorded: &Agent) -> Result<(Option<String>, Agent), CaseError> {
+    let name = file.display().to_string();
+    match std::fs::read_to_string(file) {
+        Ok(text) => {
+            let agent = Agent::from_toml(&text, &name).map_err(|error| CaseError(error.to_string()))?;
+            if agent.name != recorded.name {
+                return Err(CaseError(format!(
+                    "{name} holds the agent `{}`, and the session ran `{}`",
+                    agent.name, recorded.name
+                )));
+            }
+            Ok((Some(text), agent))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((None, recorded.clone())),
+        Err(error) => Err(CaseError(format!("{name} cannot be read: {error}"))),
+    }
+}
+
+/// The table of the case.
+fn table(name: &str, ended: &Ended, cassette: Option<&str>) -> Result<Json, CaseError> {
+    let mut members = vec![("name", Json::str(name))];
+    match cassette {
+        Some(cassette) => members.push(("cassette", Json::str(cassette))),
+        None => {
+            members.push(("context", Case::write_context(&ended.start.context.json())));
+            let expect = match (&ended.end.value, &ended.end.fail) {
+                (_, Some(fail)) => Expect::write_fail(&fail.reason),
+                (Some(answer), None) => Expect::write_value(&answer.json()),
+                (None, None) => return Err(CaseError(format!("{} ended without an answer", ended.address))),
+            };
+            members.push(("expect", expect));
+        }
+    }
+    Ok(Json::object(members))
+}
+
+/// A name that every file system takes: small letters, digits and `-`.
+fn file_name(name: &str) -> String {
+    let letters = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' });
+    let text: String = letters.collect();
+    let words: Vec<&str> = text.split('-').filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "case".to_owned() } else { words.join("-") }
+}
+
+/// Copies a session to a file that does not exist yet.
+fn copy(session: &Session, file: &Path) -> io::Result<()> {
+    if file.exists() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
+    }
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    write_whole(file, &session.whole_lines()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(file_name("Great Lamp! (2/3)"), "great-lamp-2-3");
+        assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
+        assert_eq!(file_name("…"), "case");
+    }
+}

@@ -1,0 +1,128 @@
+//! Exports as a user makes them: prepared (redacted and scanned), looked at, written.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::Workbench;
+use crate::export::{Content, Format, Removal, Rules, redact, render, scan_events};
+use crate::model::known_secrets;
+use crate::session::Session;
+
+/// Why nothing is exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExportError {
+    /// The rules cannot be read or applied.
+    Rules(String),
+    /// Something looks like a secret.
+    Secrets(Vec<Removal>),
+    /// The file cannot be written.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why, and what to do.
+        message: String,
+    },
+}
+
+impl std::fmt::Display for ExportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rules(message) => f.write_str(message),
+            Self::Secrets(found) => {
+                let places: usize = found.iter().map(|finding| finding.count).sum();
+                let (places, verb) =
+                    if places == 1 { ("1 place".to_owned(), "looks") } else { (format!("{places} places"), "look") };
+                write!(
+                    f,
+                    "{places} {verb} like a secret, nothing was written: `--redact secrets` takes them out, `--allow-secrets` exports them"
+                )
+            }
+            Self::File { path, message } => write!(f, "{}: {message}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+/// A session ready for export.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// What is exported, after redaction.
+    pub content: Content,
+    /// What was removed, where and by which rule.
+    pub removals: Vec<Removal>,
+    /// What is left and looks like a secret.
+    pub findings: Vec<Removal>,
+}
+
+impl Prepared {
+    /// The text of the export; `None` for pictures and recordings of the screen.
+    ///
+    /// Errors: something looks like a secret, unless that is allowed.
+    pub fn text(&self, format: Format, secrets: Secrets) -> Result<Option<String>, ExportError> {
+        self.check(secrets)?;
+        Ok(render(&self.content, format))
+    }
+
+    /// May it be exported?
+    pub fn check(&self, secrets: Secrets) -> Result<(), ExportError> {
+        match secrets {
+            Secrets::Refused if !self.findings.is_empty() => Err(ExportError::Secrets(self.findings.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What happens to an export in which something looks like a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// It is not made.
+    Refused,
+    /// It is made.
+    Allowed,
+}
+
+impl Workbench {
+    /// Redacts a session by these rules and looks for secrets in what is left. The session's file is not touched.
+    pub fn prepare_export(&self, session: &Session, rules: &[String]) -> Result<Prepared, ExportError> {
+        let known = known_secrets(&self.config.providers);
+        let rules = Rules::parse(rules, known.clone()).map_err(ExportError::Rules)?;
+        let redacted = redact(session.events().collect(), &rules).map_err(ExportError::Rules)?;
+        let findings = scan_events(&redacted.events, &Rules::scan(known)).map_err(ExportError::Rules)?;
+        let unread = session.len() - session.events().count();
+        let unread = (unread > 0).then(|| format!("the data of {unread} events cannot be read by this program"));
+        let content = Content {
+            session: session.header.id.to_string(),
+            created_ms: session.header.created_ms,
+            program: session.header.program.clone(),
+            imported: session.header.imported.as_ref().map(ToString::to_string),
+            damage: session.damage_report().or(unread),
+            events: redacted.events,
+        };
+        Ok(Prepared { content, removals: redacted.removals, findings })
+    }
+}
+
+/// Writes an export so that its file is whole or as it was before. The session itself is never overwritten.
+pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), ExportError> {
+    let fail = |message: String| ExportError::File { path: path.to_owned(), message };
+    let same = |own: &Path| own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own));
+    if same(&session.path) {
+        return Err(fail("this is the session itself; choose another file".to_owned()));
+    }
+    let name = path.file_name().ok_or_else(|| fail("this is no name of a file".to_owned()))?;
+    let mut draft_name = std::ffi::OsString::from(".");
+    draft_name.push(name);
+    draft_name.push(".part");
+    let draft = path.with_file_name(draft_name);
+    let written = || -> std::io::Result<()> {
+        let mut file = std::fs::File::create(&draft)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&draft, path)
+    };
+    written().map_err(|error| {
+        _ = std::fs::remove_file(&draft);
+        fail(format!("cannot be written: {error}"))
+    })
+}

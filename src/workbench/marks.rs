@@ -1,0 +1,101 @@
+//! Tags, notes and marks that a person writes on sessions, runs and turns.
+//!
+//! In: `SESSION` or `SESSION@ADDRESS`, what to write. Out: what holds then. Sessions are never changed.
+
+use super::{OpenError, Workbench};
+use crate::event::Address;
+use crate::port::SystemClock;
+use crate::session::{Change, Mark, Marks, Session, write_mark};
+
+/// Characters of a tag at most.
+const TAG_CHARS: usize = 64;
+
+/// A session, or a run or turn in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkPlace {
+    /// The session's id.
+    pub session: String,
+    /// The run or turn; the session as a whole when absent.
+    pub at: Option<Address>,
+}
+
+impl std::fmt::Display for MarkPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.session)?;
+        self.at.as_ref().map_or(Ok(()), |at| write!(f, "@{at}"))
+    }
+}
+
+impl Workbench {
+    /// What people wrote on the sessions of the folder.
+    pub fn marks(&self) -> Result<Marks, OpenError> {
+        let dir = &self.folders.sessions_dir;
+        Marks::read(dir).map_err(|error| OpenError(format!("the marks in {} cannot be read: {error}", dir.display())))
+    }
+
+    /// The place that `SESSION` or `SESSION@ADDRESS` names; the run or turn must be there.
+    pub fn mark_place(&self, name: &str) -> Result<MarkPlace, OpenError> {
+        let (session, at) = match name.rsplit_once('@') {
+            Some((session, at)) if is_address(at) => (session, Some(Address::from(at))),
+            _ => (name, None),
+        };
+        let session = self.open_session(session)?;
+        if let Some(at) = &at {
+            check_place(&session, at)?;
+        }
+        Ok(MarkPlace { session: crate::session::summarize(&session).id, at })
+    }
+
+    /// Gives tags and takes them away.
+    pub fn tag(&self, place: &MarkPlace, add: &[String], del: &[String]) -> Result<Mark, OpenError> {
+        if let Some(bad) = add.iter().find(|tag| !is_tag(tag)) {
+            return Err(OpenError(format!(
+                "{bad:?} is no tag: a tag has 1 to {TAG_CHARS} characters, no spaces and commas, and starts with a letter or digit"
+            )));
+        }
+        self.write(place, Change { add: add.to_vec(), del: del.to_vec(), ..Change::default() })
+    }
+
+    /// Replaces the note; an empty one takes it away.
+    pub fn note(&self, place: &MarkPlace, text: &str) -> Result<Mark, OpenError> {
+        self.write(place, Change { note: Some(text.trim().to_owned()), ..Change::default() })
+    }
+
+    /// Marks it, or takes the mark away.
+    pub fn mark(&self, place: &MarkPlace, marked: bool) -> Result<Mark, OpenError> {
+        self.write(place, Change { mark: Some(marked), ..Change::default() })
+    }
+
+    fn write(&self, place: &MarkPlace, change: Change) -> Result<Mark, OpenError> {
+        let dir = &self.folders.sessions_dir;
+        let change = Change { t: SystemClock.now(), session: place.session.clone(), at: place.at.clone(), ..change };
+        write_mark(dir, &change)
+            .map_err(|error| OpenError(format!("the marks in {} cannot be written: {error}", dir.display())))?;
+        Ok(self.marks()?.of(&place.session, place.at.as_ref()))
+    }
+}
+
+/// Does it look like an address of a run or turn?
+fn is_address(text: &str) -> bool {
+    text.strip_prefix('r').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn is_tag(tag: &str) -> bool {
+    tag.chars().count() <= TAG_CHARS
+        && tag.starts_with(char::is_alphanumeric)
+        && !tag.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
+}
+
+fn check_place(session: &Session, at: &Address) -> Result<(), OpenError> {
+    let skeleton = session.skeleton();
+    if skeleton.run(at).is_some() || skeleton.turn(at).is_some() {
+        return Ok(());
+    }
+    let turns =
+        |run: &crate::session::RunEntry| run.turns.iter().map(|turn| turn.address.to_string()).collect::<Vec<_>>();
+    let known: Vec<String> =
+        skeleton.runs.iter().flat_map(|run| [vec![run.address.to_string()], turns(run)].concat()).collect();
+    let near = ptc_core::text::nearest(at.as_str(), known.iter().map(String::as_str));
+    let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+    Err(OpenError(format!("{} has no run or turn {at}{near}", session.header.id)))
+}

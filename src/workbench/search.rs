@@ -1,0 +1,56 @@
+//! Finding sessions by what was said in them and by what they are: the user's own and the examples.
+//!
+//! In: a query. Out: sessions with the places where the words stand.
+
+use super::{OpenError, Workbench, example_sessions};
+use crate::port::SystemClock;
+use crate::session::Summary;
+use crate::session::index::{Catalogue, Found, Query, QueryError, Reading};
+
+/// What a search gave.
+#[derive(Debug, Clone, Default)]
+pub struct SearchReport {
+    /// The sessions, newest first; the examples behind the user's own.
+    pub found: Vec<Found>,
+    /// Sessions that were looked at.
+    pub searched: usize,
+    /// What is worth knowing about the index and the marks, in words.
+    pub notices: Vec<String>,
+}
+
+impl Workbench {
+    /// Reads a query; days and `7d` count from now.
+    pub fn query(&self, text: &str, reading: Reading) -> Result<Query, QueryError> {
+        Query::parse(text, reading, SystemClock.now())
+    }
+
+    /// Finds sessions. Reads files, and writes those of the index.
+    pub fn search(&self, query: &Query) -> Result<SearchReport, OpenError> {
+        let marks = self.marks()?;
+        let mut own = Catalogue::open(&self.folders.sessions_dir);
+        let mut found = own.find(query, &marks);
+        let examples = example_sessions();
+        // The examples are found by filters as what they are.
+        let mut shipped = Catalogue::of_examples(&examples);
+        found.extend(shipped.find(query, &marks));
+        let (searched, partial) = own.counts();
+        let mut notices = std::mem::take(&mut own.notices);
+        if partial > 0 {
+            notices.push(format!("of {partial} very large sessions only the beginning of the text was searched"));
+        }
+        if !marks.unreadable.is_empty() {
+            let lines: Vec<String> = marks.unreadable.iter().map(ToString::to_string).collect();
+            notices.push(format!("lines of the marks that cannot be read: {}", lines.join(", ")));
+        }
+        Ok(SearchReport { found, searched: searched + examples.len(), notices })
+    }
+
+    /// The user's sessions, newest first, and then the examples.
+    pub fn sessions(&self) -> Vec<Summary> {
+        let own = Catalogue::open(&self.folders.sessions_dir);
+        own.notices.iter().for_each(|notice| tracing::warn!(notice, "the index of the sessions"));
+        let mut all = own.summaries();
+        all.extend(Catalogue::of_examples(&example_sessions()).summaries());
+        all
+    }
+}

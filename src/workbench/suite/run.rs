@@ -1,0 +1,208 @@
+//! Running a suite: so many trials at once, told as they end.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
+use crate::agent::{Case, Context, Mismatch, Step, Verdict};
+use crate::event::elapsed_ms;
+use crate::port::{Human, Question, Stop, SystemClock};
+use crate::replay::{Outcome, cassette, replay};
+use crate::session::Session;
+use crate::workbench::{RunSpec, Workbench};
+
+/// Nobody is there to be asked.
+struct Absent;
+
+impl Human for Absent {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}
+
+/// A trial that is to be run: which agent, which case, which number from 1.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    agent: usize,
+    case: usize,
+    number: u32,
+}
+
+/// Takes each trial as it ends: the agent's place, the case's name, what came of it.
+type Watch<'a> = &'a mut (dyn FnMut(usize, &str, &TrialReport) + Send);
+
+impl Workbench {
+    /// Runs the cases of a suite. A stop ends the trials that run, each with its session, and begins no other.
+    pub async fn run_suite(&self, suite: &Suite, stop: &Stop, watch: Watch<'_>) -> SuiteReport {
+        let started_ms = SystemClock.now();
+        let mut report = SuiteReport {
+            agents: suite.agents.iter().map(|agent| self.empty(suite, agent, started_ms)).collect(),
+            ..SuiteReport::default()
+        };
+        let mut ended =
+            stream::iter(due(suite)).map(|due| self.trial(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
+        while let Some((due, trial)) = ended.next().await {
+            let Some(trial) = trial else {
+                report.stopped = true;
+                continue;
+            };
+            let case = &mut report.agents[due.agent].cases[due.case];
+            watch(due.agent, &case.name, &trial);
+            case.trials.push(trial);
+        }
+        for case in report.agents.iter_mut().flat_map(|agent| &mut agent.cases) {
+            case.trials.sort_by_key(|trial| trial.number);
+        }
+        report.stopped |= stop.reason().is_some();
+        report.duration_ms = elapsed_ms(started_ms, SystemClock.now());
+        report
+    }
+
+    fn empty(&self, suite: &Suite, agent: &SuiteAgent, started_ms: i64) -> AgentReport {
+        let case = |case: &Case| CaseReport {
+            name: case.name.clone(),
+            is_replayed: case.cassette.is_some(),
+            trials: Vec::new(),
+        };
+        AgentReport {
+            label: agent.label.clone(),
+            name: agent.agent.name.clone(),
+            mode: agent.agent.mode,
+            model: self.model_name(suite.model.as_deref(), &agent.agent),
+            started_ms,
+            cases: agent.cases.iter().map(case).collect(),
+        }
+    }
+
+    /// Runs one; `None` when it was stopped.
+    async fn trial(&self, suite: &Suite, due: Due, stop: &Stop) -> (Due, Option<TrialReport>) {
+        if stop.reason().is_some() {
+            return (due, None);
+        }
+        let agent = &suite.agents[due.agent];
+        let case = &agent.cases[due.case];
+        let seed = u64::from(due.number - 1);
+        let empty = TrialReport {
+            number: due.number,
+            seed,
+            verdict: Verdict::Pass,
+            session: None,
+            duration_ms: 0,
+            turns: 0,
+            tokens: None,
+            cost: None,
+        };
+        let started_ms = SystemClock.now();
+        let trial = match &case.cassette {
+            Some(name) => play(agent, case, name, empty).await,
+            None => self.live(suite, agent, case, empty, stop).await,
+        };
+        let duration_ms = elapsed_ms(started_ms, SystemClock.now());
+        let was_stopped = stop.reason().is_some() && !trial.verdict.is_pass();
+        (due, (!was_stopped).then_some(TrialReport { duration_ms, ..trial }))
+    }
+
+    async fn live(
+        &self,
+        suite: &Suite,
+        agent: &SuiteAgent,
+        case: &Case,
+        trial: TrialReport,
+        stop: &Stop,
+    ) -> TrialReport {
+        let spec = RunSpec {
+            agent: agent.agent.clone(),
+            model: suite.model.clone(),
+            context: Some(Context::from(case.inputs(&agent.agent))),
+            person: Arc::new(Absent),
+            save: true,
+            seed: trial.seed,
+        };
+        let mut running = match self.start(spec) {
+            Ok(running) => running,
+            Err(error) => {
+                let why = format!("the run could not be started: {error}");
+                return TrialReport { verdict: Verdict::Error(why), ..trial };
+            }
+        };
+        let session = running.session.clone();
+        let step = tokio::select! {
+            step = &mut running.task => step,
+            () = stop.token().cancelled() => {
+                if let Some(given) = stop.reason() {
+                    running.stop.now(&given.reason, &given.by);
+                }
+                running.task.await
+            }
+        };
+        match step {
+            Ok(step) => judged(case.clone(), step, TrialReport { session, ..trial }).await,
+            Err(error) => {
+                TrialReport { verdict: Verdict::Error(format!("the run broke off: {error}")), session, ..trial }
+            }
+        }
+    }
+}
+
+/// Every trial, case by case. A cassette gives the same each time: it is played once.
+fn due(suite: &Suite) -> Vec<Due> {
+    let cases = suite.agents.iter().enumerate().flat_map(|(agent, with)| {
+        with.cases.iter().enumerate().map(move |(case, of)| (agent, case, of.cassette.is_some()))
+    });
+    cases
+        .flat_map(|(agent, case, once)| {
+            let trials = if once { 1 } else { suite.trials.max(1) };
+            (1..=trials).map(move |number| Due { agent, case, number })
+        })
+        .collect()
+}
+
+/// The trial with its verdict and what it used. Predicates block: they are judged on a thread for that.
+async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
+    let of_children = |read: fn(&Step) -> u64| step.children.iter().map(read).sum::<u64>();
+    let turns = step
+        .usage
+        .turns
+        .saturating_add(u32::try_from(of_children(|child| u64::from(child.usage.turns))).unwrap_or(u32::MAX));
+    let tokens = match (step.usage.tokens, step.usage.children.and_then(|below| below.tokens)) {
+        (Some(own), Some(below)) => Some(own.plus(&below)),
+        (own, below) => own.or(below),
+    };
+    let cost = step.usage.cost.map(|_| step.cost());
+    let verdict = tokio::task::spawn_blocking(move || case.judge(&step)).await;
+    let verdict = verdict.unwrap_or_else(|error| Verdict::Error(format!("judging broke off: {error}")));
+    TrialReport { verdict, turns, tokens, cost, ..trial }
+}
+
+/// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
+/// the answer is that.
+async fn play(agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -> TrialReport {
+    let failed = |why: String| Verdict::Error(format!("the cassette {name} cannot be played: {why}"));
+    let error = |why: String| TrialReport { verdict: failed(why), ..trial.clone() };
+    let path = agent.folder.join(name);
+    let session = match Session::open(&path) {
+        Ok(session) => session,
+        Err(found) => return error(found.to_string()),
+    };
+    let recording = match cassette::with_agent(&session, &agent.agent) {
+        Ok(recording) => Arc::new(recording),
+        Err(found) => return error(found),
+    };
+    let report = match replay(&recording, None).await {
+        Ok(report) => report,
+        Err(found) => return error(found.to_string()),
+    };
+    let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
+    match (report.outcome, report.steps.into_iter().next_back()) {
+        (Outcome::Identical, Some(step)) if case.expect.is_some() => judged(case.clone(), step, trial).await,
+        (Outcome::Identical, Some(step)) => TrialReport { turns: step.usage.turns, ..trial },
+        (Outcome::Diverged(found), _) => {
+            let mismatch = Mismatch { path: String::new(), why: format!("not as recorded: {found}") };
+            TrialReport { verdict: Verdict::Fail(vec![mismatch]), ..trial }
+        }
+        _ => TrialReport { verdict: failed("it ends before its run does".to_owned()), ..trial },
+    }
+}

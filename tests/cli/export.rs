@@ -1,0 +1,167 @@
+//! `sessions export` and `sessions import` as a user calls them.
+
+use std::fs;
+
+use ptc_workbench::export::Format;
+
+use super::program::Program;
+
+/// The shape of a key, put together so that no file holds one.
+fn key() -> String {
+    format!("ghp_{}", "Zx9Kq2Lm7Vb4Nt8Rw3Yp6Sd1Fg5Hj0AcEuIo")
+}
+
+/// A folder with a session whose context holds this text.
+fn with_session(program: Program, text: &str) -> Program {
+    program
+        .run([
+            "run",
+            "--mode",
+            "text",
+            "--prompt",
+            "Say it: {{text}}",
+            "--model",
+            "sample",
+            "--set",
+            &format!("text={text}"),
+        ])
+        .exits(0);
+    program
+}
+
+#[test]
+fn every_format_is_written_and_named_by_the_file() {
+    let program = with_session(Program::new(), "hello");
+    for format in Format::ALL {
+        let file = format!("all.{}", format.name());
+        // The picture and the lines fold what was sent.
+        let shown = match format {
+            Format::Svg => "Session",
+            Format::Asciicast => "turn 1",
+            _ => "hello",
+        };
+        let done = program.run(["sessions", "export", "last", "--format", format.name(), "-o", &file]);
+        done.exits(0);
+        assert!(done.stderr.contains("nothing removed"), "{}", done.stderr);
+        assert!(fs::read_to_string(program.dir().join(&file)).unwrap().contains(shown), "{file}");
+        let piped = program.run(["sessions", "export", "last", "-f", format.name()]);
+        piped.exits(0);
+        assert_eq!(piped.stdout, fs::read_to_string(program.dir().join(&file)).unwrap(), "{file}");
+    }
+    program.run(["sessions", "export", "last", "-o", "page.html"]).exits(0);
+    assert!(fs::read_to_string(program.dir().join("page.html")).unwrap().starts_with("<!doctype html>"));
+    let done = program.run(["sessions", "export", "last", "-o", "page.txt"]);
+    done.exits(2);
+    assert!(done.stderr.contains("write --format with one of md, html"), "{}", done.stderr);
+    let done = program.run(["sessions", "export", "last", "-f", "pdf"]);
+    done.exits(2);
+    assert!(done.stderr.contains("there is no format \"pdf\""), "{}", done.stderr);
+}
+
+#[test]
+fn what_looks_like_a_secret_is_not_written_unless_that_is_allowed() {
+    let program = with_session(Program::new(), &key());
+    let done = program.run(["sessions", "export", "last", "-o", "out.md"]);
+    done.exits(2);
+    assert!(
+        done.stderr.contains("r0  run.start context.text  github_token") && done.stderr.contains("--redact secrets"),
+        "{}",
+        done.stderr
+    );
+    assert!(!done.stderr.contains(&key()) && !program.dir().join("out.md").exists());
+    let done = program.run(["sessions", "export", "last", "-f", "md"]);
+    done.exits(2);
+    assert_eq!(done.stdout, "");
+    program.run(["sessions", "export", "last", "-o", "out.md", "--redact", "secrets"]).exits(0);
+    let text = fs::read_to_string(program.dir().join("out.md")).unwrap();
+    assert!(text.contains("[removed: github_token]") && !text.contains(&key()));
+    // A rule that leaves the secret does not count as having looked.
+    program.run(["sessions", "export", "last", "-o", "other.md", "--redact", "memory"]).exits(2);
+    let done = program.run(["sessions", "export", "last", "-o", "all.md", "--allow-secrets"]);
+    done.exits(0);
+    assert!(done.stderr.contains("warning: the export holds what looks like a secret"));
+    assert!(fs::read_to_string(program.dir().join("all.md")).unwrap().contains(&key()));
+}
+
+#[test]
+fn a_secret_of_the_environment_is_known() {
+    let program = with_session(Program::new().with_env("MY_SERVICE_TOKEN", "plain words only"), "plain words only");
+    let done = program.run(["sessions", "export", "last", "-f", "md"]);
+    done.exits(2);
+    assert!(done.stderr.contains("known_secret"), "{}", done.stderr);
+}
+
+#[test]
+fn the_preview_tells_each_removal_and_writes_nothing() {
+    let program = with_session(Program::new(), "ada@example.test");
+    let done = program.run(["sessions", "export", "last", "--preview", "--redact", "field:text", "-o", "out.md"]);
+    done.exits(0);
+    let first = done.stdout.lines().next().unwrap();
+    assert_eq!(first, "r0  run.start context.text  field:text  ada… (16 characters)");
+    assert!(done.stdout.contains("repeated") && done.stdout.trim_end().ends_with("places removed"), "{}", done.stdout);
+    assert!(!program.dir().join("out.md").exists());
+    let done = program.run(["sessions", "export", "last", "--preview", "--redact", "field:text", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["removed"][0]["field"], "run.start context.text");
+    assert_eq!(report["secrets"], serde_json::json!([]));
+}
+
+#[test]
+fn the_session_itself_is_never_the_target() {
+    let program = with_session(Program::new(), "hello");
+    let path = fs::read_dir(program.dir().join("sessions")).unwrap().next().unwrap().unwrap().path();
+    let before = fs::read(&path).unwrap();
+    let done = program.run(["sessions", "export", "last", "-f", "md", "-o", path.to_str().unwrap()]);
+    done.exits(2);
+    assert!(done.stderr.contains("this is the session itself"), "{}", done.stderr);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let done = program.run(["sessions", "export", "last", "-f", "md", "-o", "no/such/folder.md"]);
+    done.exits(2);
+    assert!(done.stderr.contains("no/such/folder.md: cannot be written"), "{}", done.stderr);
+}
+
+const TRACE: &str = include_str!("../export/trace.jsonl");
+
+#[test]
+fn a_trace_becomes_a_session_that_is_shown_exported_and_not_replayed() {
+    let program = Program::new();
+    program.file("trace.jsonl", TRACE);
+    let done = program.run(["sessions", "import", "trace.jsonl"]);
+    done.exits(0);
+    let id = done.stdout.trim().to_owned();
+    assert!(id.starts_with("2026-05-04T10-00-00Z-") && done.stderr.contains("not to replay"), "{} {}", id, done.stderr);
+    let shown = program.run(["sessions", "show", &id]);
+    shown.exits(0);
+    for told in ["planner", "imported from the PtcRunner trace", "call count", "counter", "max_turns_exceeded"] {
+        assert!(shown.stdout.contains(told), "{told}: {}", shown.stdout);
+    }
+    assert!(!shown.stdout.contains('\u{1b}'));
+    let listed = program.run(["sessions", "list"]);
+    assert!(listed.stdout.lines().any(|line| line.starts_with(&id) && line.contains("imported:")), "{}", listed.stdout);
+    let page = program.run(["sessions", "export", &id, "-f", "md"]);
+    page.exits(0);
+    assert!(page.stdout.contains("it cannot be replayed"));
+    for refused in [vec!["replay", &id], vec!["continue", &id, "more"], vec!["resume", &id]] {
+        let done = program.run(&refused);
+        done.exits(2);
+        assert!(done.stderr.contains("was imported from ptc_runner trace 2"), "{refused:?}: {}", done.stderr);
+    }
+    let again = program.run(["sessions", "import", "trace.jsonl"]);
+    again.exits(2);
+    assert!(again.stderr.contains(&format!("was imported before, as session {id}")), "{}", again.stderr);
+}
+
+#[test]
+fn a_bad_file_leaves_nothing_behind() {
+    let program = Program::new();
+    program.file("bad.jsonl", format!("{TRACE}not json\n"));
+    program.file("binary.jsonl", [0xff, 0xfe, 0x00]);
+    for (file, expected) in
+        [("bad.jsonl", "is not JSON"), ("binary.jsonl", "is not UTF-8"), ("none.jsonl", "cannot be read")]
+    {
+        let done = program.run(["sessions", "import", file]);
+        done.exits(2);
+        assert!(done.stderr.contains(expected) && done.stderr.contains(file), "{}", done.stderr);
+        assert!(!program.dir().join("sessions").exists(), "{file}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Each format against its own rules, over every example session.
+
+use std::collections::{HashMap, HashSet};
+
+use ptc_workbench::export::{Content, Format, Piece, asciicast, render};
+use serde_json::Value;
+
+use super::{START_MS, content, event, examples};
+
+fn json(content: &Content, format: Format) -> Value {
+    serde_json::from_str(&render(content, format).unwrap()).unwrap()
+}
+
+fn fits(schema: &str, document: &Value, of: &str) {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> =
+        schema.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{of}: {errors:#?}");
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value[key].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What the schema of trajectories cannot say.
+fn check_trajectory(trajectory: &Value) {
+    let children: Vec<&str> = list(trajectory, "subagent_trajectories")
+        .iter()
+        .map(|child| child["trajectory_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(children.iter().collect::<HashSet<_>>().len(), children.len(), "ids of children are unique");
+    let mut referenced = HashSet::new();
+    for (place, step) in list(trajectory, "steps").iter().enumerate() {
+        assert_eq!(step["step_id"], place + 1, "steps count from 1");
+        let calls: HashSet<&str> =
+            list(step, "tool_calls").iter().map(|call| call["tool_call_id"].as_str().unwrap()).collect();
+        for result in list(&step["observation"], "results") {
+            if let Some(call) = result["source_call_id"].as_str() {
+                assert!(calls.contains(call), "{call} is a call of its step");
+            }
+            for child in list(result, "subagent_trajectory_ref") {
+                referenced.insert(child["trajectory_id"].as_str().unwrap());
+            }
+        }
+    }
+    assert_eq!(referenced, children.into_iter().collect(), "every child belongs to a call");
+    list(trajectory, "subagent_trajectories").iter().for_each(check_trajectory);
+}
+
+#[test]
+fn every_example_is_a_trajectory_by_the_schema_and_its_rules() {
+    let mut with_children = 0;
+    for content in examples() {
+        let trajectory = json(&content, Format::Atif);
+        fits(include_str!("atif.schema.json"), &trajectory, &content.session);
+        check_trajectory(&trajectory);
+        with_children += usize::from(!list(&trajectory, "subagent_trajectories").is_empty());
+    }
+    assert!(with_children >= 2, "the examples have agents below");
+}
+
+#[test]
+fn a_trajectory_without_a_turn_still_has_a_step() {
+    let started = event(
+        "r0",
+        "run.start",
+        &serde_json::json!({
+            "agent": {"name": "a", "toml": "", "sha": ""}, "mode": "json",
+            "model": {"alias": "m", "provider": "p", "id": "m"}, "limits": [], "context": {}, "seed": 0,
+        }),
+    );
+    let trajectory = json(&content([started]), Format::Atif);
+    fits(include_str!("atif.schema.json"), &trajectory, "a run that only started");
+    assert_eq!(list(&trajectory, "steps").len(), 1);
+}
+
+#[test]
+fn every_example_is_traces_data_of_the_protocol() {
+    for content in examples() {
+        let data = json(&content, Format::Otlp);
+        fits(include_str!("otlp.schema.json"), &data, &content.session);
+        let spans = list(&data["resourceSpans"][0]["scopeSpans"][0], "spans");
+        let ids: HashMap<&str, &Value> = spans.iter().map(|span| (span["spanId"].as_str().unwrap(), span)).collect();
+        assert_eq!(ids.len(), spans.len(), "span ids are unique");
+        let time = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u128>().unwrap();
+        for span in spans {
+            assert!(time(span, "startTimeUnixNano") <= time(span, "endTimeUnixNano"));
+            let operation = &list(span, "attributes")[0];
+            assert_eq!(operation["key"], "gen_ai.operation.name");
+            let operation = operation["value"]["stringValue"].as_str().unwrap();
+            assert!(span["name"].as_str().unwrap().starts_with(operation));
+            match (operation, span["parentSpanId"].as_str().map(|parent| ids[parent]["name"].as_str().unwrap())) {
+                ("invoke_agent", None) => {}
+                ("invoke_agent", Some(parent)) => assert!(parent.starts_with("execute_tool"), "{parent}"),
+                ("chat" | "execute_tool", Some(parent)) => assert!(parent.starts_with("invoke_agent"), "{parent}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(json(&content, Format::Otlp), data, "ids follow from the session");
+    }
+}
+
+#[test]
+fn a_recording_has_a_header_and_events_with_the_recorded_pauses() {
+    let at = |after_ms: i64, text: &str| Piece { at_ms: START_MS + after_ms, text: text.to_owned() };
+    // The clock was set back before the third piece.
+    let pieces = [at(0, "turn 1\n"), at(1234, "  | a\u{1b}[2J"), at(1000, ""), at(900, "b\n"), at(1300, "c")];
+    let recording = asciicast(&content([]), &pieces, (80, 24));
+    let lines: Vec<Value> = recording.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["version"], 3);
+    assert_eq!(lines[0]["term"], serde_json::json!({"cols": 80, "rows": 24}));
+    assert_eq!(lines[0]["timestamp"], START_MS / 1000);
+    let expected = serde_json::json!([
+        [0.0, "o", "turn 1\r\n"],
+        [1.234, "o", "  | a␛[2J"],
+        [0.0, "o", "b\r\n"],
+        [0.066, "o", "c"],
+        [0.0, "x", "0"]
+    ]);
+    assert_eq!(Value::Array(lines[1..].to_vec()), expected);
+}
+
+#[test]
+fn json_holds_every_turn_of_every_run_and_says_what_it_is() {
+    for content in examples() {
+        let export = json(&content, Format::Json);
+        assert_eq!((&export["format"], &export["version"]), (&"ptc-workbench-export".into(), &1.into()));
+        assert_eq!(export["session"]["id"], content.session);
+        let run = &list(&export, "runs")[0];
+        assert!(!list(run, "turns").is_empty() && run["return"] != Value::Null && run["context"].is_object());
+    }
+}
+
+#[test]
+fn documents_show_replies_programs_calls_and_answers() {
+    for content in examples() {
+        let json = json(&content, Format::Json);
+        for format in [Format::Markdown, Format::Html] {
+            let page = render(&content, format).unwrap();
+            for run in list(&json, "runs") {
+                for call in list(run, "calls") {
+                    assert!(
+                        page.contains(call["address"].as_str().unwrap()),
+                        "{} {}",
+                        content.session,
+                        call["address"]
+                    );
+                }
+                for turn in list(run, "turns") {
+                    let reply = turn["raw_response"].as_str().unwrap();
+                    let first = reply.lines().next().unwrap_or_default();
+                    let first = if format == Format::Html { escaped(first) } else { first.to_owned() };
+                    let coloured = format == Format::Html && turn["json"] != Value::Null;
+                    assert!(coloured || page.contains(&first), "{} {first}", content.session);
+                }
+            }
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+#[test]
+fn pictures_and_recordings_are_made_by_an_interface() {
+    for format in Format::ALL {
+        assert_eq!(Format::from_name(format.name()), Some(*format));
+        let drawn = matches!(format, Format::Svg | Format::Asciicast);
+        assert_eq!(render(&content([]), *format).is_none(), drawn);
+    }
+}

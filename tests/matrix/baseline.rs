@@ -1,0 +1,71 @@
+//! Baselines on the command line: written, compared with, and the exit code of a regression.
+
+use serde_json::json;
+
+use crate::cli::program::{Done, Program};
+
+fn agent(program: &Program, predicate: &str) {
+    let agent = "mode = \"json\"\nmodel = \"sample:seed=1\"\nprompt = \"go\"\nsignature = \"{n :int}\"\n";
+    program.file("a.toml", format!("{agent}[[cases]]\nname = \"c\"\nexpect = \"{predicate}\"\n"));
+}
+
+fn compare(program: &Program, more: &[&str]) -> Done {
+    program.run(["compare", "a.toml", "--modes", "json", "--trials", "2"].iter().chain(more))
+}
+
+#[test]
+fn what_got_worse_is_told_and_ends_with_1() {
+    let program = Program::new();
+    agent(&program, "(int? (:n result))");
+    compare(&program, &["--save-baseline", "base.json"]).exits(0).tells("baseline written to base.json");
+
+    let same = compare(&program, &["--baseline", "base.json"]);
+    assert!(same.exits(0).stdout.contains("since the baseline: 1 unchanged\n"), "{}", same.stdout);
+
+    agent(&program, "(nil? result)");
+    let worse = compare(&program, &["--baseline", "base.json"]);
+    let text = &worse.exits(1).stdout;
+    assert!(
+        text.contains(
+            "since the baseline: 1 worse\n  ✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 then, 0/2 now"
+        ),
+        "{text}"
+    );
+    let told = compare(&program, &["--baseline", "base.json", "--json"]).exits(1).json();
+    assert_eq!(
+        (&told["baseline"]["regression"], &told["baseline"]["cells"][0]["change"]),
+        (&json!(true), &json!("worse"))
+    );
+
+    // What is bad stays unchanged, and getting better is no failure.
+    compare(&program, &["--save-baseline", "bad.json"]).exits(0);
+    compare(&program, &["--baseline", "bad.json"]).exits(0);
+    agent(&program, "(int? (:n result))");
+    let better = compare(&program, &["--baseline", "bad.json"]);
+    assert!(better.exits(0).stdout.contains("1 better"), "{}", better.stdout);
+}
+
+#[test]
+fn other_answers_are_told_and_are_no_regression() {
+    let program = Program::new();
+    let compare = |more: &[&str]| {
+        let base = ["compare", "sentiment", "--modes", "json", "--models", "sample"];
+        program.run(base.iter().chain(more))
+    };
+    compare(&["--save-baseline", "base.json"]).exits(0);
+    let other = compare(&["--baseline", "base.json", "--seed", "1"]);
+    assert!(
+        other.exits(0).stdout.contains("= unchanged sentiment · json · sample; answers changed"),
+        "{}",
+        other.stdout
+    );
+    let more =
+        program.run(["compare", "sentiment", "--modes", "json", "--models", "sample,demo", "--baseline", "base.json"]);
+    assert!(more.exits(0).stdout.contains("since the baseline: 1 unchanged, 1 new\n"), "{}", more.stdout);
+    let fewer = program.run(["compare", "sentiment", "--modes", "json", "--models", "demo", "--baseline", "base.json"]);
+    assert!(
+        fewer.exits(0).stdout.contains("not run sentiment · json · sample: not in this matrix"),
+        "{}",
+        fewer.stdout
+    );
+}

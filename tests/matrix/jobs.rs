@@ -1,0 +1,38 @@
+//! What a trial gives does not depend on what runs beside it.
+
+use ptc_workbench::agent::{Agent, Bundled, Mode};
+use ptc_workbench::config::Config;
+use ptc_workbench::workbench::matrix::{MatrixSpec, MatrixState, Measures, Trial};
+
+use super::{ran, trials, workbench};
+
+fn sentiment() -> Agent {
+    Bundled::find("sentiment").unwrap().agent().unwrap()
+}
+
+/// The trials without ids and times.
+fn lasting(state: &MatrixState) -> Vec<Trial> {
+    let timeless = |measures: Measures| Measures { first_ms: None, time_ms: 0, waited_ms: 0, ..measures };
+    let all = trials(state).into_iter();
+    all.map(|trial| Trial { session: String::new(), measures: timeless(trial.measures.clone()), ..trial }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_trials_are_the_same_whatever_the_jobs() {
+    let spec = MatrixSpec {
+        agents: vec![("sentiment".to_owned(), sentiment())],
+        modes: vec![Mode::PtcLisp, Mode::Json],
+        models: vec!["sample".to_owned(), "sample:wrong_type".to_owned()],
+        trials: 50,
+        seed: 7,
+    };
+    let config = || Config::built_in().unwrap();
+    let (few, many) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let one = ran(&workbench(config(), few.path()), &spec, 5).await;
+    let other = ran(&workbench(config(), many.path()), &spec, 40).await;
+    assert_eq!((one.done(), one.total(), one.running().len()), (200, 200, 0));
+    assert_eq!(lasting(&one), lasting(&other));
+    let answers: Vec<_> = one.reports().iter().map(|report| report.answers.len()).collect();
+    assert!(answers.iter().all(|groups| *groups > 3), "seeds differ: {answers:?}");
+    assert!(one.reports()[3].errors.values().sum::<u32>() >= 50);
+}

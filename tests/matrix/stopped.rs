@@ -1,0 +1,80 @@
+//! A matrix that was stopped keeps what is finished, and comes to the same end.
+#![cfg(unix)]
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use super::lasting;
+use crate::cli::program::{Program, read_until, signal};
+
+/// The first trial is quick, the second one slow enough to be stopped in.
+const MATRIX: [&str; 10] =
+    ["compare", "sentiment", "--modes", "json", "--models", "sample,sample:slow", "--trials", "2", "--jobs", "1"];
+
+fn file(program: &Program) -> std::path::PathBuf {
+    let mut files = std::fs::read_dir(program.sessions_dir().join("matrix")).unwrap();
+    files.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
+    let program = Program::new();
+    let mut child = program.command(MATRIX).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    read_until(&mut stderr, "1/4");
+    signal(&child, "INT");
+    let told = read_until(&mut stderr, "--resume m-");
+    let done = program.done(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(130), "{told}");
+    assert!(told.contains("stopped: 1 of 4 trials are kept; go on with: ptc-workbench compare --resume"), "{told}");
+    assert_eq!(done.stdout, "");
+
+    // The program died once more while it wrote, and somebody damaged a line.
+    let path = file(&program);
+    let mut matrix = OpenOptions::new().append(true).open(&path).unwrap();
+    matrix.write_all(b"{\"cell\":0}\n{\"cell\":1,\"trial\":1,\"sess").unwrap();
+    let id = path.file_stem().unwrap().to_str().unwrap();
+    let resumed = program.run(["compare", &id[..12], "--jobs", "4", "--json"]);
+    resumed
+        .exits(0)
+        .tells("1 of 4 trials are there already")
+        .tells("these lines cannot be read, their trials run again: 3");
+
+    let whole = Program::new();
+    let undisturbed = whole.run(MATRIX.iter().copied().chain(["--json"])).exits(0).json();
+    assert_eq!(lasting(resumed.json()), lasting(undisturbed));
+
+    // A complete one is shown again, and nothing runs.
+    let sessions = program.session_files().len();
+    let shown = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
+    assert_eq!(lasting(shown), lasting(resumed.json()));
+    assert_eq!(program.session_files().len(), sessions);
+    program.run(["compare", id, "--trials", "9"]).exits(2).tells("the plan of a matrix does not change");
+}
+
+#[test]
+fn a_killed_matrix_goes_on() {
+    let program = Program::new();
+    let mut child = program.command(MATRIX).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    read_until(&mut stderr, "1/4");
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    let kept = std::fs::read_to_string(file(&program)).unwrap();
+    assert_eq!(kept.lines().count(), 2);
+    let resumed = program.run(["compare", "--resume", "last", "--json"]).exits(0).json();
+    assert_eq!(resumed["complete"], serde_json::json!(true));
+    let all = std::fs::read_to_string(file(&program)).unwrap();
+    assert!(all.starts_with(&kept) && all.lines().count() == 5, "{all}");
+}
+
+#[test]
+fn two_programs_do_not_run_one_matrix() {
+    let program = Program::new();
+    let mut child = program.command(MATRIX).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    read_until(&mut stderr, "1/4");
+    program.run(["compare", "--resume", "last"]).exits(2).tells("another program is running this matrix");
+    signal(&child, "INT");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+}

@@ -1,0 +1,78 @@
+//! The language of searches: what is read, and what is said about what cannot be.
+
+use ptc_workbench::session::index::{FILTERS, Field, Query, Reading};
+
+/// 2026-11-21T19:52:07Z
+const NOW: i64 = 1_795_290_727_000;
+
+fn parse(text: &str) -> Query {
+    Query::parse(text, Reading::Plain, NOW).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn terms(text: &str) -> Vec<(String, bool)> {
+    parse(text).terms.iter().map(|term| (term.pattern.as_str().to_owned(), term.absent)).collect()
+}
+
+/// The text that an error points at, and what it says.
+fn wrong(text: &str) -> (String, String) {
+    let error = Query::parse(text, Reading::Plain, NOW).map(|_| ()).unwrap_err();
+    (text[error.span.0..error.span.1].to_owned(), error.to_string())
+}
+
+#[test]
+fn words_are_taken_as_they_are_written() {
+    let one = |text: &str| vec![(text.to_owned(), false)];
+    assert_eq!(terms("time.out"), one(r"time\.out"));
+    assert_eq!(terms(r#""connection refused""#), one("connection refused"));
+    assert_eq!(terms(r"/time\s?out/"), one(r"time\s?out"));
+    assert_eq!(terms("a -b -\"c d\""), [("a".into(), false), ("b".into(), true), ("c d".into(), true)]);
+    assert_eq!(
+        terms("https://x.y/z std::fs 10:30 - a/b"),
+        [r"https://x\.y/z", "std::fs", "10:30", "-", "a/b"].map(|t| (regex_of(t), false))
+    );
+    let query = Query::parse("a.c", Reading::Patterns, NOW).unwrap();
+    assert!(query.terms[0].pattern.is_match("xABCx"));
+    assert!(parse("").is_empty() && !parse("mode:json").is_empty());
+}
+
+/// Only the minus needs no care here.
+fn regex_of(text: &str) -> String {
+    text.replace('-', r"\-").replace(r"\\", r"\")
+}
+
+#[test]
+fn filters_and_places_are_told_from_words() {
+    let query = parse("mode:json,text in:reply,program turns>=3 cost<0.5 -tag:slow since:7d status:ok lamp");
+    assert_eq!((query.terms.len(), query.filters.len()), (1, 6));
+    assert_eq!(query.fields, [Field::Reply, Field::Program]);
+    assert_eq!(parse(r#"agent:"my agent""#).filters.len(), 1);
+    for (name, example) in FILTERS {
+        let first = example.split([' ', ',']).next().unwrap().trim_end_matches(':');
+        let shown = example.split(", ").next().unwrap().split(": ").next().unwrap();
+        assert!(first.starts_with(name), "{example}");
+        assert_eq!(parse(shown.split(" (").next().unwrap()).terms.len(), 0, "{shown}");
+    }
+}
+
+#[test]
+fn an_error_names_its_place_and_the_nearest_name() {
+    let cases = [
+        ("a mod:json", "mod:", "(did you mean `mode`?)"),
+        ("status:okay x", "status:okay", "`okay` is no status: ok, error, open (did you mean `ok`?)"),
+        ("in:promt", "in:promt", "(did you mean `prompt`?)"),
+        ("is:marqued", "is:marqued", "(did you mean `marked`?)"),
+        ("turns>many", "turns>many", "`many` is no number"),
+        ("mode>json", "mode>json", "`mode` takes a colon: mode:json,text"),
+        ("since:morning", "since:morning", "`morning` is no date: write 2026-11-21"),
+        ("x mode:", "mode:", "`mode` has no value"),
+        ("say \"what", "\"what", "the closing \" is missing"),
+        ("/(/ x", "/(/", "is no regular expression"),
+        ("-in:reply", "-in:reply", "cannot be turned around"),
+    ];
+    for (text, place, words) in cases {
+        let (at, said) = wrong(text);
+        assert_eq!(at, place, "{text}: {said}");
+        assert!(said.contains(words), "{text}: {said}");
+    }
+    assert!(wrong(&"a ".repeat(40)).1.contains("40 words are too many"));
+}

@@ -1,0 +1,202 @@
+//! Searching: what is found where, and an index that is always the same as no index.
+
+use std::path::{Path, PathBuf};
+
+use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::model::script;
+use ptc_workbench::session::index::{Catalogue, INDEX_FOLDER, Query, Reading};
+use ptc_workbench::session::{Marks, list};
+use ptc_workbench::workbench::Workbench;
+
+use super::{recorder, run_into};
+use crate::cli::program::Program;
+use crate::engine::agent;
+
+/// A folder with this many sessions; number n says `wordN`.
+async fn folder(count: u32) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 0..count {
+        session(dir.path(), number).await;
+    }
+    dir
+}
+
+async fn session(dir: &Path, number: u32) -> PathBuf {
+    let recorder = recorder(dir, 1_000 + i64::from(number) * 1_000, number);
+    let replies = ["no JSON here".to_owned(), format!(r#"{{"a": "word{number} ÄÖ"}}"#)];
+    let agent = agent("Say {{x}}", "(x :string) -> {a :string}");
+    run_into(&recorder, &agent, r#"{"x": "a lamp"}"#, &script(replies)).await;
+    recorder.path().to_owned()
+}
+
+/// Ids (their ends), addresses, fields and highlighted words of what a query finds in a folder.
+fn found(dir: &Path, query: &str) -> (Vec<String>, Vec<String>) {
+    let query = Query::parse(query, Reading::Plain, 0).unwrap();
+    let mut catalogue = Catalogue::open(dir);
+    let found = catalogue.find(&query, &Marks::read(dir).unwrap());
+    let told = found.iter().map(|found| {
+        let told = found.matches.iter().map(|at| {
+            let words = &at.excerpt[at.highlight.0..at.highlight.1];
+            format!("{} {} {words}", at.at, at.field.name())
+        });
+        format!("{}: {}", &found.summary.id[21..], told.collect::<Vec<_>>().join(", "))
+    });
+    (told.collect(), catalogue.notices)
+}
+
+fn index_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(dir.join(INDEX_FOLDER)).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn words_are_found_with_their_place_in_any_case() {
+    let dir = folder(3).await;
+    let told = |query: &str| found(dir.path(), query).0;
+    assert_eq!(told("WORD1"), ["00000001: r0/t2 reply word1"]);
+    assert_eq!(told("word1 äö"), ["00000001: r0/t2 reply word1, r0/t2 reply ÄÖ"]);
+    assert_eq!(told("\"word1 äö\""), ["00000001: r0/t2 reply word1 ÄÖ"]);
+    assert_eq!(told("word1 word2"), [""; 0]);
+    assert_eq!(told("/word[02]/ -word0"), ["00000002: r0/t2 reply word2"]);
+    assert_eq!(told("in:prompt lamp id:*02"), ["00000002: r0/t1 prompt lamp"]);
+    assert_eq!(told("in:prompt word1"), [""; 0]);
+    assert_eq!(told("in:error,feedback lamp"), [""; 0]);
+    assert_eq!(told("reason:json_parse_error turns:2 word2 status:ok mode:json"), ["00000002: r0/t2 reply word2"]);
+    assert_eq!(told("turns>2"), [""; 0]);
+    assert_eq!(told("id:*02"), ["00000002: "]);
+}
+
+#[tokio::test]
+async fn an_index_is_the_same_as_no_index_and_follows_the_files() {
+    let dir = folder(3).await;
+    let listed = |dir: &Path| Catalogue::open(dir).summaries();
+    assert_eq!(listed(dir.path()), list(dir.path()));
+    assert_eq!(index_files(dir.path()).len(), 1);
+    assert_eq!(listed(dir.path()), list(dir.path()));
+
+    let new = session(dir.path(), 3).await;
+    std::fs::remove_file(dir.path().join("1970-01-01T00-00-01Z-00000000.jsonl")).unwrap();
+    let text = std::fs::read_to_string(&new).unwrap();
+    std::fs::write(&new, text.replace("word3", "changed")).unwrap();
+    assert_eq!(listed(dir.path()), list(dir.path()));
+    assert_eq!(found(dir.path(), "changed").0, ["00000003: r0/t2 reply changed"]);
+    assert_eq!(found(dir.path(), "word0 word3").0, [""; 0]);
+    assert_eq!(found(dir.path(), "/word[123]/").0.len(), 2);
+    assert_eq!(index_files(dir.path()).len(), 1, "small files of the index are put together");
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_made_again_with_a_notice() {
+    let dir = folder(2).await;
+    let whole = found(dir.path(), "word1").0;
+    let file = index_files(dir.path()).remove(0);
+    let bytes = std::fs::read(&file).unwrap();
+    for at in (0..bytes.len()).step_by(bytes.len() / 60) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x40;
+        for damaged in [damaged, bytes[..at].to_vec()] {
+            index_files(dir.path()).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+            std::fs::write(&file, damaged).unwrap();
+            let (told, notices) = found(dir.path(), "word1");
+            assert_eq!(told, whole, "{at}");
+            assert_eq!(notices.len(), 1, "{at}: {notices:?}");
+            assert!(notices[0].contains("was damaged; it is made again from the sessions"), "{notices:?}");
+            assert_eq!(found(dir.path(), "word1"), (whole.clone(), vec![]), "{at}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_takes_no_index_is_searched_all_the_same() {
+    let dir = folder(2).await;
+    std::fs::write(dir.path().join(INDEX_FOLDER), "a file where the folder should be").unwrap();
+    for _ in 0..2 {
+        let (told, notices) = found(dir.path(), "word1");
+        assert_eq!(told, ["00000001: r0/t2 reply word1"]);
+        assert!(notices[0].contains("cannot be written"), "{notices:?}");
+    }
+}
+
+#[tokio::test]
+async fn several_programs_use_one_index() {
+    let dir = folder(12).await;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for number in 0..12 {
+                    let (told, notices) = found(dir.path(), &format!("\"word{number} \""));
+                    assert_eq!((told.len(), notices), (1, vec![]), "{number}");
+                    if number % 3 == 0 {
+                        for file in index_files(dir.path()) {
+                            // Another one may have been faster.
+                            drop(std::fs::remove_file(file));
+                        }
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[tokio::test]
+async fn many_sessions_are_read_by_several_threads_and_listed_in_order() {
+    let dir = folder(1).await;
+    let text = std::fs::read_to_string(dir.path().join("1970-01-01T00-00-01Z-00000000.jsonl")).unwrap();
+    for number in 1..700 {
+        let id = format!("1970-01-01T00-00-01Z-{number:08x}");
+        let own = text.replace("1970-01-01T00-00-01Z-00000000", &id).replace("word0", &format!("word{number}"));
+        std::fs::write(dir.path().join(format!("{id}.jsonl")), own).unwrap();
+    }
+    let listed = Catalogue::open(dir.path()).summaries();
+    assert_eq!(listed.len(), 700);
+    assert!(listed.windows(2).all(|pair| pair[0].id > pair[1].id));
+    assert_eq!(found(dir.path(), "word699").0, ["000002bb: r0/t2 reply word699"]);
+    assert_eq!(found(dir.path(), "lamp").0.len(), 700);
+}
+
+#[test]
+fn programs_arguments_and_errors_are_found_in_the_examples() {
+    let dir = tempfile::tempdir().unwrap();
+    let workbench =
+        Workbench::new(Config::built_in().unwrap(), Folders::at(dir.path().into(), dir.path(), Some(dir.path())));
+    let fields = |query: &str| {
+        let report = workbench.search(&workbench.query(query, Reading::Plain).unwrap()).unwrap();
+        let mut fields: Vec<&str> =
+            report.found.iter().flat_map(|found| &found.matches).map(|found| found.field.name()).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        assert!(report.found.iter().all(|found| found.summary.example));
+        fields
+    };
+    assert_eq!(fields("in:program return"), ["program"]);
+    assert_eq!(fields("in:args mode:json_loop Friday"), ["args"]);
+    assert_eq!(fields("is:example tool:free_tables /./ in:result"), ["result"]);
+    assert!(fields("is:damaged").is_empty());
+}
+
+#[test]
+fn the_command_line_finds_sessions_and_tells_mistakes() {
+    let program = Program::new();
+    program.fed(["run", "sentiment", "--model", "human"], r#"{"sentiment": "positive", "score": 0.75}"#).exits(0);
+    let search = |words: &[&str]| program.run(["sessions", "search"].iter().chain(words));
+    let done = search(&["0.75 -is:example", "--plain"]);
+    done.exits(0).tells("1 of ");
+    assert!(
+        done.stdout.contains("r0/t1      reply    {\"sentiment\": \"positive\", \"score\": 0.75}"),
+        "{}",
+        done.stdout
+    );
+    let json = search(&["--json", "--", "0.75", "-is:example"]).exits(0).json();
+    let (session, found) = (&json["sessions"][0], &json["sessions"][0]["matches"][0]);
+    assert_eq!((session["agent"].as_str(), session["count"].as_u64()), (Some("sentiment"), Some(1)));
+    assert_eq!((found["address"].as_str(), found["field"].as_str()), (Some("r0/t1"), Some("reply")));
+    let excerpt = found["excerpt"].as_str().unwrap();
+    let at = |n: usize| usize::try_from(found["highlight"][n].as_u64().unwrap()).unwrap();
+    assert_eq!(&excerpt[at(0)..at(1)], "0.75");
+    assert_eq!(search(&["--regex", r"0\.\d5 -is:example", "--json"]).exits(0).json()["found"], 1);
+    let wrong = search(&["mode:json", "stats:ok"]);
+    wrong.exits(2).tells("(did you mean `status`?)\n  mode:json stats:ok\n            ^^^^^^");
+    assert!(search(&["--help"]).stdout.contains("turns>3"));
+}
