@@ -3,8 +3,8 @@
 mod case;
 mod compare;
 mod export;
-mod replay;
 mod models;
+mod replay;
 mod sessions;
 mod test;
 
@@ -18,8 +18,8 @@ use super::lisp::LispCommand;
 pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
-pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use models::ModelsFlags;
+pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
 

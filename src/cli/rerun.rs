@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::arguments::RerunFlags;
 use super::run::told;
-use super::source::{self, agent_source};
+use super::source::{agent_source, mode};
 use super::{UsageError, tell};
 use crate::port::Human;
 use crate::workbench::{Desk, RerunSpec, Workbench};
@@ -15,7 +15,7 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
     let spec = RerunSpec {
         from: flags.from.clone(),
         model: flags.model.clone(),
-        mode: flags.mode.as_deref().map(source::mode).transpose()?,
+        mode: flags.mode.as_deref().map(mode).transpose()?,
         agent: flags.agent.as_deref().map(agent_source).transpose()?,
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };

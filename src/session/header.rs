@@ -81,6 +81,13 @@ pub struct Parent {
     pub kind: String,
 }
 
+impl Parent {
+    /// A session that nothing was copied from as it stands.
+    pub fn whole(session: impl Into<String>, kind: &str) -> Self {
+        Self { session: session.into(), at: None, stage: None, seq: 0, prefix_sha: None, kind: kind.to_owned() }
+    }
+}
+
 impl Header {
     /// The header of a new session.
     pub fn new(id: SessionId, created_ms: i64) -> Self {

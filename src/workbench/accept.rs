@@ -65,14 +65,7 @@ impl Workbench {
             return Err(unusable("the session holds no run"));
         }
         let now = SystemClock.now();
-        let parent = Parent {
-            session: recording.id.clone(),
-            at: None,
-            stage: None,
-            seq: 0,
-            prefix_sha: None,
-            kind: "accept".to_owned(),
-        };
+        let parent = Parent::whole(recording.id.as_str(), "accept");
         let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock))
             .map_err(StartError::Recorder)?;
