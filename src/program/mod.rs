@@ -5,6 +5,7 @@
 
 mod clock;
 pub mod expression;
+mod job;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,6 +14,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use clock::Stopwatch;
+pub use job::Job;
 
 /// What a program may call. It may block; its time does not count.
 pub trait Tools: Sync {

@@ -16,18 +16,28 @@ use crate::event::{
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Sink, Stop};
+use crate::program::Job;
 use crate::tool::{Failure, Invocation, Tools};
+
+/// Is shown the turn and the program of every turn that runs one.
+pub(super) type Seen = Arc<dyn Fn(&Address, &Job) + Send + Sync>;
 
 /// Answers for one run.
 pub struct RecordedPorts {
     recording: Arc<Recording>,
     run: Address,
+    seen: Option<Seen>,
 }
 
 impl RecordedPorts {
     /// For the root run at this address, and those below it.
     pub fn new(recording: Arc<Recording>, run: Address) -> Self {
-        Self { recording, run }
+        Self { recording, run, seen: None }
+    }
+
+    /// The same, showing every program before it runs.
+    pub(super) fn watched(self, seen: Seen) -> Self {
+        Self { seen: Some(seen), ..self }
     }
 
     /// All of them, with these edits and this sink, and nothing that stops the run but the recording.
@@ -76,6 +86,12 @@ impl Tools for RecordedPorts {
 
     fn interrupted_program(&self, turn: &Address) -> Option<ProgramEnd> {
         self.recording.interrupted_program(turn).cloned()
+    }
+
+    fn sees_program(&self, turn: &Address, job: &Job) {
+        if let Some(seen) = &self.seen {
+            seen(turn, job);
+        }
     }
 
     fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {

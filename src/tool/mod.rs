@@ -29,6 +29,7 @@ pub use table::{Row, Table};
 
 use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
 use crate::port::Stop;
+use crate::program::Job;
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -151,6 +152,11 @@ pub trait Tools: Send + Sync {
     fn holds_call(&self, at: &Address) -> bool {
         _ = at;
         false
+    }
+
+    /// A program is about to run at this turn; its calls come to [`Tools::call`].
+    fn sees_program(&self, turn: &Address, job: &Job) {
+        _ = (turn, job);
     }
 
     /// What happened inside that program, in order.

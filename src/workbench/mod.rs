@@ -17,6 +17,7 @@ mod fork;
 pub mod format;
 mod gates;
 mod import;
+pub mod inspect;
 mod keys;
 mod marks;
 pub mod matrix;
