@@ -174,7 +174,7 @@ impl Cycle<'_> {
             }
             ModelEvent::Wire(wire) => wire.into(),
             ModelEvent::RetryWait(wait) => wait.into(),
-            ModelEvent::Discarded(end) => end.into(),
+            ModelEvent::Discarded(end) => (*end).into(),
             ModelEvent::Notice(text) => {
                 self.flush(at, parts).await?;
                 return self.notice(at, text).await;

@@ -48,7 +48,7 @@ impl Model for WithFallback {
                 error: Some(error.record()),
                 ..ReplyEnd::new(attempts, ReplyStatus::Discarded)
             };
-            call.tell(ModelEvent::Discarded(end)).await;
+            call.tell(ModelEvent::Discarded(Box::new(end))).await;
             let second = self.second.info().alias;
             call.tell(ModelEvent::Notice(format!("{}; asking the fallback model {second}", error.message))).await;
             let answer = self.answer_of_second(request, call, attempts).await;

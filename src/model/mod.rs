@@ -116,7 +116,7 @@ pub enum ModelEvent {
     /// The raw frames of an attempt.
     Wire(Wire),
     /// The attempt failed and another follows: what came so far does not count.
-    Discarded(ReplyEnd),
+    Discarded(Box<ReplyEnd>),
     /// Waiting before the next attempt.
     RetryWait(RetryWait),
     /// Something worth telling.

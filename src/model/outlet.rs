@@ -65,7 +65,7 @@ impl<'a> Outlet<'a> {
             queued_ms: Some(queued_ms),
             ..ReplyEnd::new(self.attempt, ReplyStatus::Discarded)
         };
-        self.tell(ModelEvent::Discarded(end)).await;
+        self.tell(ModelEvent::Discarded(Box::new(end))).await;
     }
 
     /// The wait before the next attempt.

@@ -161,7 +161,7 @@ impl Sample {
                 return Err(ModelError { attempt, requests: attempt, ..error() });
             }
             let end = ReplyEnd { error: Some(error().record()), ..ReplyEnd::new(attempt, ReplyStatus::Discarded) };
-            call.tell(ModelEvent::Discarded(end)).await;
+            call.tell(ModelEvent::Discarded(Box::new(end))).await;
             let wait = RetryWait {
                 attempt,
                 wait_ms: RETRY_MS,

@@ -177,7 +177,7 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
             }
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
                 text.clear();
-                call.tell(ModelEvent::Discarded(end.clone())).await;
+                call.tell(ModelEvent::Discarded(Box::new(end.clone()))).await;
             }
             Event::ReplyEnd(end) => return ended(end, text),
             _ => {}
@@ -186,7 +186,7 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
     if asked {
         let broken = recording.broken_attempt(at);
         if broken > 0 {
-            call.tell(ModelEvent::Discarded(ReplyEnd::new(broken, ReplyStatus::Discarded))).await;
+            call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(broken, ReplyStatus::Discarded)))).await;
         }
         return Err(ModelError { attempt: broken + 1, ..ModelError::waiting() });
     }

@@ -151,7 +151,7 @@ fn answer<'a>(
 
 /// Asks again where a reply broke off in the middle: what came of it is discarded, attempts are counted on.
 async fn anew(live: &dyn Model, request: &Request, call: &Call, broken: u32) -> Result<Reply, ModelError> {
-    call.tell(ModelEvent::Discarded(ReplyEnd::new(broken, ReplyStatus::Discarded))).await;
+    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(broken, ReplyStatus::Discarded)))).await;
     let (sender, mut events) = mpsc::channel(QUEUE);
     let inner = Call { events: sender, cancel: call.cancel.clone() };
     let mut answer = live.answer(request, &inner);

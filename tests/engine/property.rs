@@ -56,7 +56,7 @@ impl Model for Player {
                 }
                 Act::RetryThenAnswer { partial, text } => {
                     call.text(1, partial).await;
-                    call.tell(ModelEvent::Discarded(ReplyEnd::new(1, ReplyStatus::Discarded))).await;
+                    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
                     call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
                     call.text(2, text.clone()).await;
                     Ok(Reply { attempt: 2, requests: 2, ..Reply::from(text) })

@@ -100,7 +100,7 @@ impl Model for Player {
                 0 => return Err(ModelError { requests: 2, ..ModelError::new(ErrorClass::Server, "as planned") }),
                 1 => {
                     call.text(1, "half a repl".to_owned()).await;
-                    call.tell(ModelEvent::Discarded(ReplyEnd::new(1, ReplyStatus::Discarded))).await;
+                    call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
                     call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
                     call.text(2, reply.text.clone()).await;
                     return Ok(Reply { attempt: 2, requests: 2, ..reply });
