@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Records the example sessions anew. usage: sessions/record.sh [replies | server]
-#   replies  what recording/replies/NAME[.MODE].txt says, given to the model `human` on standard input; needs nothing else
+# Records the example sessions anew. usage: sessions/record.sh [replies [NAME] | server]
+#   replies  what recording/replies/NAME[.MODE].txt says, given to the model `human` on standard input; needs nothing else;
+#            with NAME only the sessions of this example
 #   server   `sentiment` and `extract` in mode json against aimock, a mock server written by others, which streams the replies
 #            of recording/replies.json over HTTP; needs npm once (tests/peers/install.sh)
 # Without an argument: both. BIN names another build of the program than the one that is made here.
@@ -29,6 +30,10 @@ from_replies() {
   local number=20 file name mode
   for file in "$here"/recording/replies/*.txt; do
     name=$(basename "$file" .txt)
+    if [ -n "${1:-}" ] && [ "${name%%.*}" != "$1" ]; then
+      number=$((number + 1))
+      continue
+    fi
     mode=()
     source=assets/pipelines/$name.toml
     if [ ! -f "$source" ]; then
@@ -55,7 +60,7 @@ from_server() {
 }
 
 case ${1:-both} in
-  replies | server) "from_$1" ;;
+  replies | server) "from_$1" "${2:-}" ;;
   both) rm -f "$here"/*.jsonl && from_replies && from_server ;;
-  *) sed -n '2,6s/^# *//p' "$0" >&2 && exit 2 ;;
+  *) sed -n '2,7s/^# *//p' "$0" >&2 && exit 2 ;;
 esac

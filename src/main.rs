@@ -95,7 +95,11 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         Some(pipeline) => Live::of_pipeline(workbench, pipeline),
         None => Live::new(workbench, &agent, file),
     };
-    runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())
+    let left = runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())?;
+    if let Some(session) = &left.waiting {
+        cli::tell_waiting(session);
+    }
+    Ok(left.code)
 }
 
 /// The session that a name means; `None` when it means an agent.

@@ -21,6 +21,7 @@ pub const BUNDLED: &[Bundled] = &[
     Bundled { name: "booking", toml: include_str!("../../assets/agents/booking.toml") },
     Bundled { name: "workshop", toml: include_str!("../../assets/agents/workshop.toml") },
     Bundled { name: "statement", toml: include_str!("../../assets/agents/statement.toml") },
+    Bundled { name: "yard", toml: include_str!("../../assets/agents/yard.toml") },
 ];
 
 /// Every example pipeline; `toml` is its pipeline file.

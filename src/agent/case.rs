@@ -16,7 +16,7 @@ use crate::program::expression;
 /// Names of the explicit forms of `expect`.
 const FORMS: [&str; 5] = ["value", "json", "predicate", "schema", "fail"];
 /// Keys of a case.
-const KEYS: [&str; 4] = ["name", "context", "expect", "cassette"];
+const KEYS: [&str; 5] = ["name", "context", "expect", "cassette", "lenient"];
 /// Failures that say nothing about the agent: it could not be tried.
 const UNTRIED: [Reason; 16] = [
     Reason::LlmError,
@@ -37,8 +37,8 @@ const UNTRIED: [Reason; 16] = [
     Reason::InternalError,
 ];
 
-/// One case.
-#[derive(Debug, Clone)]
+/// One case; by default one that expects only an answer.
+#[derive(Debug, Clone, Default)]
 pub struct Case {
     /// Its name, the only one of the agent.
     pub name: String,
@@ -48,6 +48,8 @@ pub struct Case {
     pub expect: Option<Expect>,
     /// A recorded session beside the agent file that is replayed instead of asking a model.
     pub cassette: Option<String>,
+    /// Of a cassette: what is sent may differ from the recording, what comes of the replies may not.
+    pub lenient: bool,
 }
 
 /// What is expected of an answer.
@@ -148,13 +150,14 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Vec<Case>, Problem> {
 }
 
 fn case(entry: &Entry<'_>) -> Result<Case, Problem> {
-    let mut case = Case { name: String::new(), context: None, expect: None, cassette: None };
+    let mut case = Case::default();
     for entry in entry.entries()? {
         match entry.key {
             "name" => case.name = entry.words()?,
             "context" => case.context = Some(context(&entry)?),
             "expect" => case.expect = Some(expect(&entry)?),
             "cassette" => case.cassette = Some(entry.words()?),
+            "lenient" => case.lenient = entry.flag()?,
             _ => return Err(entry.unknown(&KEYS)),
         }
     }
@@ -163,6 +166,10 @@ fn case(entry: &Entry<'_>) -> Result<Case, Problem> {
     }
     if case.context.is_some() && case.cassette.is_some() {
         let message = format!("the case `{}` has a cassette, which holds its context; remove `context`", case.name);
+        return Err(entry.problem(message));
+    }
+    if case.lenient && case.cassette.is_none() {
+        let message = format!("the case `{}` has no cassette; remove `lenient`, which is about one", case.name);
         return Err(entry.problem(message));
     }
     Ok(case)

@@ -18,7 +18,7 @@ impl Agent {
             let written = document::parse(&self.to_toml()).map_err(|problem| {
                 vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, problem.message).key(key)]
             })?;
-            put(written.get(key).cloned().unwrap_or_default(), rest, value)
+            put(written.get(key).unwrap_or(&Json::default()), rest, value)
         };
         let mut agent = self.clone();
         match file::set(&mut agent, key, value) {
@@ -29,11 +29,11 @@ impl Agent {
 }
 
 /// The tree with a value at this path; what is no table on the way becomes one. Paths are typed by hand: they are short.
-fn put(tree: Json, path: &str, value: Json) -> Json {
+fn put(tree: &Json, path: &str, value: Json) -> Json {
     let (key, rest) = path.split_once('.').unwrap_or((path, ""));
     let members = tree.members().unwrap_or_default();
     let old = members.iter().find(|member| member.key == key).map(|member| member.value.clone());
-    let new = if rest.is_empty() { value } else { put(old.unwrap_or_default(), rest, value) };
+    let new = if rest.is_empty() { value } else { put(&old.unwrap_or_default(), rest, value) };
     let others = members.iter().filter(|member| member.key != key).map(|m| (m.key.clone(), m.value.clone()));
     Json::object(others.chain([(key.to_owned(), new)]).collect::<Vec<_>>())
 }

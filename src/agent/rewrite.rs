@@ -70,14 +70,13 @@ fn change_list(written: &mut Item, was: &ArrayOfTables, now: &ArrayOfTables) -> 
     match written {
         Item::ArrayOfTables(tables) if tables.len() == was.len() => {
             for (place, now) in pairs {
-                match (tables.get_mut(place), was.get(place)) {
-                    (Some(table), Some(was)) => change(table, was, now),
-                    _ => {
-                        let mut table = now.clone();
-                        unplaced(&mut table);
-                        table.decor_mut().set_prefix("\n");
-                        tables.push(table);
-                    }
+                if let (Some(table), Some(was)) = (tables.get_mut(place), was.get(place)) {
+                    change(table, was, now);
+                } else {
+                    let mut table = now.clone();
+                    unplaced(&mut table);
+                    table.decor_mut().set_prefix("\n");
+                    tables.push(table);
                 }
             }
             (now.len()..was.len()).rev().for_each(|place| drop(tables.remove(place)));
@@ -85,9 +84,11 @@ fn change_list(written: &mut Item, was: &ArrayOfTables, now: &ArrayOfTables) -> 
         }
         Item::Value(Value::Array(list)) if list.len() == was.len() => {
             for (place, now) in pairs {
-                match (list.get_mut(place).and_then(Value::as_inline_table_mut), was.get(place)) {
-                    (Some(table), Some(was)) => change(table, was, now),
-                    _ => push(list, now.clone().into_inline_table().into()),
+                let written = list.get_mut(place).and_then(Value::as_inline_table_mut);
+                if let (Some(table), Some(was)) = (written, was.get(place)) {
+                    change(table, was, now);
+                } else {
+                    push(list, now.clone().into_inline_table().into());
                 }
             }
             (now.len()..was.len()).rev().for_each(|place| drop(list.remove(place)));

@@ -4,6 +4,7 @@ mod case;
 mod compare;
 mod export;
 mod models;
+mod replay;
 mod sessions;
 mod test;
 
@@ -18,6 +19,7 @@ pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use models::ModelsFlags;
+pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
 
@@ -86,8 +88,13 @@ pub enum Command {
     Continue(ContinueFlags),
     /// Run a turn's program again on other inputs, without a model
     Exec(ExecFlags),
-    /// Replay a session without a model; the first difference is told and ends with exit code 3
+    /// Replay a session without a model: everything that is computed is computed again; the first difference is told and ends with
+    /// exit code 3
     Replay(ReplayFlags),
+    /// Fork a session: a new one begins as this one up to a point, takes edits there, and goes on live
+    Fork(ForkFlags),
+    /// Re-run a session live on the same inputs, with another model, mode or agent; always a new session
+    Rerun(RerunFlags),
     /// Show how two or more sessions differ; or run the cases of agents in several modes and with several models
     Compare(CompareFlags),
     /// Run the cases of agents; exit code 1 when one does not pass
@@ -218,19 +225,6 @@ pub struct ExecFlags {
     pub no_save: bool,
 }
 
-/// Flags of `replay`.
-#[derive(Debug, Args)]
-pub struct ReplayFlags {
-    /// Path, id, unique beginning of an id, or `last`
-    pub session: String,
-    /// Only the outcome, no turns
-    #[arg(long)]
-    pub check: bool,
-    /// Print the outcome as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// Flags of `prompt`.
 #[derive(Debug, Args)]
 pub struct PromptFlags {
@@ -256,6 +250,14 @@ pub enum SessionsCommand {
     /// One line each, newest first, then the examples
     List {
         /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Which session began as which: forks, re-runs, conversations that went on
+    Tree {
+        /// Only the tree of this one: path, id, unique beginning of an id, or `last`
+        session: Option<String>,
+        /// Print it as JSON
         #[arg(long)]
         json: bool,
     },

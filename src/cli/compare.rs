@@ -46,7 +46,9 @@ fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<
         return Err(UsageError("name two sessions or more (`ptc-workbench sessions list` shows them)".to_owned()));
     }
     let (comparison, warnings) = workbench.compare_sessions(&flags.names)?;
-    warnings.iter().for_each(|warning| tell(&format!("warning: {}", safe(warning))));
+    for warning in &warnings {
+        tell(&format!("warning: {}", safe(warning)));
+    }
     if flags.json {
         out(&printable(&json::comparison(&comparison)));
     } else {

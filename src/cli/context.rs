@@ -90,7 +90,7 @@ pub(super) fn read(file: &str) -> Result<String, UsageError> {
 }
 
 /// `--set K=V`: the name and the value in the type of its parameter.
-fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
+pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
     let (name, text) = pair
         .split_once('=')
         .ok_or_else(|| UsageError(format!("--set {pair}: write it as NAME=VALUE or NAME=@FILE")))?;

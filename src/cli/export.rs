@@ -35,13 +35,17 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
         Ok(None) => (drawing.session)(&prepared.content, size),
         Err(error) => {
             if let ExportError::Secrets(found) = &error {
-                found.iter().for_each(|finding| tell(&line(finding)));
+                for finding in found {
+                    tell(&line(finding));
+                }
             }
             return Err(UsageError(error.to_string()));
         }
     };
     if !prepared.findings.is_empty() {
-        prepared.findings.iter().for_each(|finding| tell(&line(finding)));
+        for finding in &prepared.findings {
+            tell(&line(finding));
+        }
         tell("warning: the export holds what looks like a secret");
     }
     match &flags.output {
@@ -109,10 +113,14 @@ fn preview(prepared: &Prepared, as_json: bool) {
     if as_json {
         return out(&json::printable(&report(prepared, [])));
     }
-    prepared.removals.iter().for_each(|removal| out(&line(removal)));
+    for removal in &prepared.removals {
+        out(&line(removal));
+    }
     out(&removed(&prepared.removals));
     if !prepared.findings.is_empty() {
-        prepared.findings.iter().for_each(|finding| out(&format!("looks like a secret: {}", line(finding))));
+        for finding in &prepared.findings {
+            out(&format!("looks like a secret: {}", line(finding)));
+        }
         out("`--redact secrets` takes these out");
     }
 }

@@ -8,7 +8,7 @@ mod table;
 use super::arguments::CompareFlags;
 use super::json::printable;
 use super::run::stop_on_signal;
-use super::source::{agent_source, mode_named};
+use super::source::{agent_source, mode};
 use super::{UsageError, columns, exit, out, safe, safe_line, tell};
 use crate::model::Sample;
 use crate::port::Stop;
@@ -28,7 +28,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let named = |name: &String| Ok::<_, UsageError>((name.clone(), agent_source(name)?));
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
-        modes: of_matrix.modes.iter().map(|name| mode_named(name.trim())).collect::<Result<_, _>>()?,
+        modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
         models: models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),

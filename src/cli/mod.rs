@@ -8,6 +8,7 @@ mod compare;
 mod context;
 mod doctor;
 mod export;
+mod fork;
 mod json;
 mod keyboard;
 mod lisp;
@@ -17,6 +18,7 @@ mod printer;
 mod proceed;
 mod prompt;
 mod replay;
+mod rerun;
 mod run;
 mod screenshot;
 mod sessions;
@@ -24,6 +26,7 @@ mod signature;
 mod source;
 mod test;
 mod tools;
+mod tree;
 
 use std::io::{IsTerminal as _, Write};
 
@@ -69,6 +72,8 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Continue(flags) => proceed::proceed(flags, arguments.plain, workbench).await,
         Command::Exec(flags) => proceed::exec(flags, arguments.plain, workbench).await,
         Command::Replay(flags) => replay::replay(flags, arguments.plain, workbench).await,
+        Command::Fork(flags) => fork::fork(flags, arguments.plain, workbench).await,
+        Command::Rerun(flags) => rerun::rerun(flags, arguments.plain, workbench).await,
         Command::Compare(flags) => compare::compare(flags, arguments.plain, workbench).await,
         Command::Test(flags) => test::test(flags, arguments.plain, workbench).await,
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing),
@@ -118,6 +123,11 @@ fn out(text: &str) {
 /// The same on stderr.
 fn tell(text: &str) {
     _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// How a run that waits is gone on with, on stderr.
+pub fn tell_waiting(session: &str) {
+    tell(&safe_line(&format!("answer with: ptc-workbench resume {session} --answer TEXT")));
 }
 
 /// An error on stderr, made safe.

@@ -13,6 +13,7 @@ use crate::event::{
     TurnEnd, elapsed_ms,
 };
 
+use crate::workbench::Definitions;
 use crate::workbench::format::plural;
 
 /// Marks in front of lines.
@@ -35,6 +36,9 @@ pub(super) struct Printer<W: Write> {
     replies: HashMap<Address, (u32, String)>,
     /// The program of each turn that has not ended.
     programs: HashMap<Address, String>,
+    definitions: Definitions,
+    /// Native calls of the reply were shown as they arrived.
+    calling: bool,
     in_reply: Option<(Address, u32, PartKind)>,
     at_line_start: bool,
     /// Columns before every line: agents below stand to the right of who called them.
@@ -64,6 +68,8 @@ impl<W: Write> Printer<W> {
             started_ms: HashMap::new(),
             replies: HashMap::new(),
             programs: HashMap::new(),
+            definitions: Definitions::default(),
+            calling: false,
             in_reply: None,
             at_line_start: true,
             indent: 0,
@@ -108,7 +114,10 @@ impl<W: Write> Printer<W> {
         self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
         let at = &envelope.address;
         match &envelope.event {
-            Event::RunStart(start) => self.run_start(start, envelope),
+            Event::RunStart(start) => {
+                self.definitions.apply(envelope);
+                self.run_start(start, envelope);
+            }
             Event::TurnStart(start) if start.stop.is_none() => {
                 let kind = match start.kind.as_str() {
                     "" | "normal" => String::new(),
@@ -143,7 +152,11 @@ impl<W: Write> Printer<W> {
             Event::QuestionAsked(question) => self.question(question),
             Event::AnswerGiven(answer) => self.answer(answer),
             Event::ProgramEnd(end) => self.program_end(at, end),
-            Event::MemoryChange(change) => self.memory(change),
+            Event::MemoryChange(change) => {
+                let replaced = self.definitions.apply(envelope);
+                self.memory(change, &replaced);
+            }
+            Event::TasksKept(tasks) => self.tasks(tasks),
             Event::PlanState(plan) => self.plan(plan),
             Event::CompactionDone(done) => self.compaction(done),
             Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
@@ -197,6 +210,7 @@ impl<W: Write> Printer<W> {
             }
             text.push_str(&part.text);
         }
+        self.calling |= part.kind == PartKind::Call;
         let bar = match part.kind {
             PartKind::Text => "  | ",
             PartKind::Reasoning => "  ~ ",
@@ -212,7 +226,9 @@ impl<W: Write> Printer<W> {
     }
 
     fn reply_end(&mut self, end: &ReplyEnd) {
-        for call in &end.calls {
+        // What was seen as it arrived is not told again.
+        let seen = std::mem::take(&mut self.calling);
+        for call in end.calls.iter().filter(|_| !seen) {
             self.line(&format!(
                 "  asks for {} {}",
                 call.name,

@@ -1,16 +1,29 @@
 //! `replay`: a session again, without a model.
 
+use std::sync::Arc;
+
 use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::arguments::ReplayFlags;
 use super::printer::Printer;
-use super::{UsageError, exit, json, out, safe, tell};
-use crate::replay::Outcome;
-use crate::workbench::Workbench;
+use super::run::watch;
+use super::{UsageError, exit, json, out, safe, safe_line, tell};
+use crate::event::Address;
+use crate::port::Human;
+use crate::replay::{Change, Divergence, Ignored, Outcome, Policy, Report, Rules};
+use crate::session::Session;
+use crate::workbench::{Desk, Missing, Workbench};
 
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
-    let report = workbench.replay(&session).await?;
+    if flags.accept || flags.missing.is_some() {
+        return accept(flags, &session, plain, workbench).await;
+    }
+    let policy = if flags.lenient { Policy::Lenient } else { Policy::Strict };
+    let ignored = flags.ignore.iter().map(|text| Ignored::parse(text)).collect::<Result<_, _>>();
+    let ignored = ignored.map_err(|error| UsageError(format!("--ignore: {error}")))?;
+    let report = workbench.replay_by(&session, &Rules { policy, ignored }).await?;
     if let Some(damage) = session.damage_report() {
         tell(&format!("warning: {}", safe(&damage)));
     }
@@ -18,25 +31,119 @@ pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workben
         let mut printer = Printer::new(std::io::stderr(), plain);
         session.events().for_each(|envelope| printer.print(&envelope));
     }
-    let compared = format!("{} derived events compared", report.compared);
-    let (code, name, said) = match &report.outcome {
-        Outcome::Identical => (exit::OK, "identical", format!("identical: {compared}")),
-        Outcome::Unfinished { at } => {
-            (exit::OK, "unfinished", format!("identical up to {at}, where the recording ends: {compared}"))
-        }
-        Outcome::Diverged(divergence) => (exit::DIVERGED, "diverged", format!("first difference at {divergence}")),
-    };
     if flags.json {
-        let mut members = vec![("session", Json::str(session.header.id.as_str())), ("outcome", Json::str(name))];
-        if let Outcome::Diverged(divergence) = &report.outcome {
-            members.push(("address", Json::str(divergence.address.as_str())));
-            members.push(("layer", Json::str(divergence.layer.name())));
-            members.push(("event", Json::str(divergence.kind.as_str())));
-            members.push(("difference", Json::str(divergence.difference.to_string())));
-        }
-        out(&json::printable(&Json::object(members)));
+        out(&json::printable(&data(&session, &report)));
     } else {
-        out(&safe(&said));
+        out(&safe(&said(&report, policy)));
     }
-    Ok(code)
+    let differs = matches!(report.outcome, Outcome::Diverged(_));
+    Ok(if differs && policy == Policy::Strict { exit::DIVERGED } else { exit::OK })
+}
+
+/// The outcome in words.
+fn said(report: &Report, policy: Policy) -> String {
+    let ignored = if report.ignored > 0 { format!(", {} left out", report.ignored) } else { String::new() };
+    let compared = format!("{} derived events compared{ignored}", report.compared);
+    match &report.outcome {
+        Outcome::Identical => format!("identical: {compared}"),
+        Outcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
+        Outcome::Diverged(first) if policy == Policy::Strict => format!("first difference at {first}"),
+        Outcome::Diverged(_) => {
+            let count = report.differences.len();
+            let all: Vec<_> = report.differences.iter().map(ToString::to_string).collect();
+            let missing: Vec<_> = report.missing.iter().map(Address::as_str).collect();
+            let missing = match missing.as_slice() {
+                [] => String::new(),
+                some => format!("\nno recorded answer at {}", some.join(", ")),
+            };
+            let places = if count == 1 { "1 difference" } else { &format!("{count} differences") };
+            format!("{}{missing}\n{places}: {compared}", all.join("\n"))
+        }
+    }
+}
+
+/// The outcome as JSON.
+fn data(session: &Session, report: &Report) -> Json {
+    let number = |count: usize| Json::from(Node::Int(i64::try_from(count).unwrap_or(i64::MAX)));
+    let name = match &report.outcome {
+        Outcome::Identical => "identical",
+        Outcome::Unfinished { .. } => "unfinished",
+        Outcome::Diverged(_) => "diverged",
+    };
+    let mut members = vec![
+        ("session", Json::str(session.header.id.as_str())),
+        ("outcome", Json::str(name)),
+        ("compared", number(report.compared)),
+        ("ignored", number(report.ignored)),
+    ];
+    if let Outcome::Diverged(first) = &report.outcome {
+        members.extend(told(first));
+    }
+    members.push(("differences", Json::list(report.differences.iter().map(|one| Json::object(told(one))))));
+    members.push(("missing", Json::list(report.missing.iter().map(|at| Json::str(at.as_str())))));
+    Json::object(members)
+}
+
+fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
+    let text = |text: &Option<String>| text.as_deref().map_or_else(Json::default, Json::str);
+    let turn = divergence.address.turn_number().map_or_else(Json::default, |turn| Node::Int(turn.into()).into());
+    let change = |change: &Change| {
+        Json::object([
+            ("path", Json::str(change.path.as_str())),
+            ("recorded", text(&change.recorded)),
+            ("now", text(&change.now)),
+            ("diff", text(&change.diff)),
+        ])
+    };
+    let more = Node::Int(i64::try_from(divergence.difference.more).unwrap_or(i64::MAX));
+    vec![
+        ("address", Json::str(divergence.address.as_str())),
+        ("turn", turn),
+        ("layer", Json::str(divergence.layer.name())),
+        ("event", Json::str(divergence.kind.as_str())),
+        ("difference", Json::str(divergence.difference.to_string())),
+        ("changes", Json::list(divergence.difference.changes.iter().map(change))),
+        ("more", more.into()),
+    ]
+}
+
+/// `--accept` and `--missing`: a new session with what comes out today.
+async fn accept(flags: &ReplayFlags, session: &Session, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let missing = match flags.missing.as_deref() {
+        None | Some("fail") => Missing::Fail,
+        Some("human") => Missing::Human,
+        Some("model") => Missing::Model(None),
+        Some(other) => match other.strip_prefix("model:") {
+            Some(name) => Missing::Model(Some(name.to_owned())),
+            None => return Err(UsageError(format!("--missing {other}: write fail, model, model:NAME or human"))),
+        },
+    };
+    let before = workbench.replay(session).await?;
+    let Outcome::Diverged(first) = &before.outcome else {
+        let members = [
+            ("session", Json::str(session.header.id.as_str())),
+            ("outcome", Json::str("identical")),
+            ("accepted", Json::default()),
+        ];
+        let said = "identical: there is nothing to accept".to_owned();
+        out(&if flags.json { json::printable(&Json::object(members)) } else { said });
+        return Ok(exit::OK);
+    };
+    let said = safe(&format!("first difference at {first}"));
+    let desk = Arc::new(Desk::default());
+    let running = workbench.accept(session, &missing, Arc::clone(&desk) as Arc<dyn Human>)?;
+    let id = running.session.clone().unwrap_or_default();
+    let step = watch(running, &desk, plain).await?;
+    if flags.json {
+        let outcome = step.fail.as_ref().map_or_else(Json::default, |fail| Json::str(fail.reason.as_str()));
+        out(&json::printable(&Json::object([
+            ("session", Json::str(session.header.id.as_str())),
+            ("outcome", Json::str("diverged")),
+            ("accepted", Json::str(id.as_str())),
+            ("fail", outcome),
+        ])));
+    } else {
+        out(&format!("{said}\naccepted in the new session {}", safe_line(&id)));
+    }
+    Ok(exit::OK)
 }

@@ -8,7 +8,7 @@ use super::arguments::RunFlags;
 use super::keyboard;
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
-use super::{UsageError, exit, json, out, safe, tell};
+use super::{UsageError, exit, json, out, safe, tell, tell_waiting};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
 use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
@@ -49,13 +49,13 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     }
     match (session, reason(&step)) {
         (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
-        (Some(session), Some(Reason::Suspended)) => {
+        (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
             tell(&format!("saved as {session}"));
-            tell(&format!("answer with: ptc-workbench resume {session} --answer TEXT"));
+            tell_waiting(&session);
         }
         (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
-        (None, Some(Reason::Suspended)) => {
-            tell("not saved: nobody can answer it any more (without --no-save it waits)")
+        (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
+            tell("not saved: nobody can answer it any more (without --no-save it waits)");
         }
         _ => {}
     }
@@ -107,7 +107,7 @@ fn code(step: &Step) -> u8 {
 }
 
 /// Prints events and asks the person until the run has ended. Ctrl-C and SIGTERM stop the run; its ends are still written.
-async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
+pub(super) async fn watch(running: Running, desk: &Desk, plain: bool) -> Result<Step, UsageError> {
     let Running { feed, stop, mut task, .. } = running;
     let mut printer = Printer::new(std::io::stderr(), plain);
     let signals = tokio::spawn(stop_on_signal(stop));

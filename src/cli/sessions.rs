@@ -40,6 +40,7 @@ pub(super) fn sessions(
         SessionsCommand::Recover(flags) => return recover::recover(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, drawing),
         SessionsCommand::Import(flags) => return export::import(flags, workbench),
+        SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,
     }
     Ok(exit::OK)
 }

@@ -63,7 +63,7 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
     };
     let mode = match &flags.mode {
         None => base.mode,
-        Some(name) => mode_named(name)?,
+        Some(name) => mode(name)?,
     };
     let agent = base.for_mode(mode).map_err(|findings| in_file(flags, &base, &findings))?;
     let agent = Agent { cache: agent.cache || flags.cache, ..agent };
@@ -72,7 +72,7 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
 }
 
 /// The mode of a name.
-pub(super) fn mode_named(name: &str) -> Result<Mode, UsageError> {
+pub(super) fn mode(name: &str) -> Result<Mode, UsageError> {
     Mode::from_name(name).ok_or_else(|| {
         let names = Mode::ALL.map(Mode::name);
         let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();

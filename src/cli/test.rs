@@ -1,4 +1,4 @@
-//! `test`: the cases of agents, with a summary, JSON and JUnit XML.
+//! `test`: the cases of agents, with a summary, JSON and `JUnit` XML.
 
 use std::path::Path;
 
@@ -8,11 +8,12 @@ use ptc_core::value::json::Node;
 use super::arguments::TestFlags;
 use super::json::printable;
 use super::run::stop_on_signal;
-use super::source::{mode_named, place};
+use super::source::{self, place};
 use super::{UsageError, agent_source, exit, out, safe, safe_line, tell};
 use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
+use crate::workbench::files::write_whole_in_folder;
 use crate::workbench::format::{duration, plural};
 use crate::workbench::suite::{AgentReport, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
@@ -43,7 +44,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     if let Some(file) = &flags.junit {
         let page =
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
-        std::fs::write(file, page)
+        write_whole_in_folder(file, page.as_bytes())
             .map_err(|error| UsageError(format!("{} cannot be written: {error}", file.display())))?;
     }
     if flags.json {
@@ -60,7 +61,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
 
 fn agent(name: &str, mode: Option<&str>) -> Result<SuiteAgent, UsageError> {
     let agent = agent_source(name)?;
-    let mode = mode.map(mode_named).transpose()?;
+    let mode = mode.map(source::mode).transpose()?;
     let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
     SuiteAgent::new(name, &agent, mode, folder).map_err(|findings| {
         let lines: Vec<_> =

@@ -4,6 +4,7 @@
 //! fork and its replay meet it at the same place.
 
 use futures::future::BoxFuture;
+use ptc_core::lisp;
 use ptc_core::value::Json;
 
 use super::cycle::Cycle;
@@ -71,9 +72,13 @@ impl Edited {
                     let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
                     agent = other.for_mode(agent.mode).map_err(|findings| wrong(said(&findings)))?;
                 }
+                // These keys say how a run begins: what they would change has its own edit.
                 ("option", "mode") => {
                     return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
                 }
+                ("option", "model") => return Err(wrong("--model names another model".to_owned())),
+                ("option", "context") => return Err(wrong("--set and --context change the context".to_owned())),
+                ("option", "memory") => return Err(wrong("--memory changes definitions".to_owned())),
                 ("prompt" | "signature", "") | ("option", _) => {
                     let key = if kind == "option" { name } else { kind };
                     agent = agent.with_key(key, edit.after.json()).map_err(|findings| wrong(said(&findings)))?;
@@ -87,6 +92,21 @@ impl Edited {
         let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", said(&findings)))?;
         Ok(Self { plan, context, memory, edits: edits.to_vec() })
     }
+}
+
+/// Are these definitions that can be read: one name and one expression each?
+pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String> {
+    for (name, expression) in definitions {
+        let read = |text: &str| lisp::read(text, lisp::Budget::default()).map(|forms| forms.len());
+        let wrong = |what: String| format!("the edit of memory.{name}: {what}");
+        if read(expression).map_err(|error| wrong(error.message()))? != 1 {
+            return Err(wrong("write one expression".to_owned()));
+        }
+        if name.contains(|c: char| c.is_whitespace() || "()[]{}\"';:,".contains(c)) || read(name) != Ok(1) {
+            return Err(wrong("this is no name".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 fn said(findings: &[Diagnostic]) -> String {

@@ -40,7 +40,7 @@ use crate::prompt::json::Opening;
 
 pub use ask::{PART_BYTES, PART_MS};
 pub use cycle::Tree;
-pub use edit::{EDITOR, Edited, Edits};
+pub use edit::{EDITOR, Edited, Edits, check_definitions};
 pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
 

@@ -107,6 +107,7 @@ events! {
     QuestionAsked "question" Derived "a person is asked";
     AnswerGiven "answer" Input "a person answered";
     MemoryChange "memory" Derived "what a program defined";
+    TasksKept "tasks" Note "what the journal of finished tasks keeps";
     CompactionDone "compaction" Derived "a request leaves out a part of the history";
     PlanState "plan" Derived "the checklist after a turn";
     Edit "edit" Input "something was changed at the point of a fork";

@@ -46,7 +46,9 @@ fn some_list(items: Vec<Json>) -> Option<Json> {
 /// The trajectory of runs that follow one another.
 fn trajectory(content: &Content, all: &[Run], told: &[&Run], id: &str) -> Json {
     let mut steps = Steps::default();
-    told.iter().for_each(|run| steps.run(content, all, run));
+    for run in told {
+        steps.run(content, all, run);
+    }
     if steps.steps.is_empty() {
         steps.add(content.created_ms, "system", "no turn was made", Members::new());
     }

@@ -3,6 +3,8 @@
 //! Everything from outside is escaped; the page's own policy forbids scripts, images, frames, forms and anything from elsewhere, and
 //! allows exactly the style that stands in it.
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use ptc_core::lisp::format;
 use ptc_core::text::lex::{self, lisp};
@@ -46,7 +48,9 @@ pub(super) fn html(content: &Content) -> String {
     if let Some(damage) = &content.damage {
         page.paragraph("warn", &format!("Not all of it could be read: {damage}"));
     }
-    roots(&runs).for_each(|run| page.run(&runs, run, 2));
+    for run in roots(&runs) {
+        page.run(&runs, run, 2);
+    }
     page.raw("</main>\n</body>\n</html>\n");
     page.out
 }
@@ -105,7 +109,7 @@ fn coloured(text: &str, language: Language) -> String {
         let (Some(before), Some(token)) = (text.get(at..place.start), text.get(place.start..place.end)) else { break };
         out.push_str(&escape(before));
         match class(kind) {
-            Some(class) => out.push_str(&format!("<span class=\"{class}\">{}</span>", escape(token))),
+            Some(class) => _ = write!(out, "<span class=\"{class}\">{}</span>", escape(token)),
             None => out.push_str(&escape(token)),
         }
         at = place.end;

@@ -26,7 +26,9 @@ pub(super) fn markdown(content: &Content) -> String {
     if let Some(damage) = &content.damage {
         page.line(&format!("Not all of it could be read: {}", span(damage)));
     }
-    roots(&runs).for_each(|run| page.run(&runs, run, 2));
+    for run in roots(&runs) {
+        page.run(&runs, run, 2);
+    }
     page.out
 }
 

@@ -59,31 +59,31 @@ fn nanoseconds(ms: i64) -> String {
 struct Attributes(Vec<Value>);
 
 impl Attributes {
-    fn put(&mut self, key: &str, value: Value) {
+    fn put(&mut self, key: &str, value: &Value) {
         self.0.push(json!({"key": key, "value": value}));
     }
 
     fn text(&mut self, key: &str, text: &str) {
         if !text.is_empty() {
-            self.put(key, string(text));
+            self.put(key, &string(text));
         }
     }
 
     fn count(&mut self, key: &str, count: Option<u64>) {
         if let Some(count) = count {
-            self.put(key, json!({"intValue": count.to_string()}));
+            self.put(key, &json!({"intValue": count.to_string()}));
         }
     }
 
     fn real(&mut self, key: &str, number: Option<f64>) {
         if let Some(number) = number {
-            self.put(key, json!({"doubleValue": number}));
+            self.put(key, &json!({"doubleValue": number}));
         }
     }
 
-    fn list(&mut self, key: &str, items: Vec<Value>) {
+    fn list(&mut self, key: &str, items: &[Value]) {
         if !items.is_empty() {
-            self.put(key, array(items));
+            self.put(key, &array(items));
         }
     }
 }
@@ -92,7 +92,7 @@ fn string(text: &str) -> Value {
     json!({"stringValue": visible(text)})
 }
 
-fn array(values: Vec<Value>) -> Value {
+fn array(values: &[Value]) -> Value {
     json!({"arrayValue": {"values": values}})
 }
 
@@ -110,7 +110,7 @@ fn any(json: &Json) -> Value {
         Node::Float(number) => json!({"doubleValue": number}),
         Node::Big(_) => string(&json.to_text()),
         Node::Str(text) => string(text),
-        Node::List(items) => array(items.iter().map(any).collect()),
+        Node::List(items) => array(&items.iter().map(any).collect::<Vec<_>>()),
         Node::Object(members) => {
             let values: Vec<Value> = members
                 .iter()
@@ -172,9 +172,9 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
     attributes.count("gen_ai.usage.output_tokens", tokens.map(|tokens| tokens.output));
     attributes.text("ptc_workbench.address", run.address.as_str());
     attributes.text("ptc_workbench.mode", &run.start.mode);
-    attributes.put("ptc_workbench.context", any(&run.start.context.json()));
+    attributes.put("ptc_workbench.context", &any(&run.start.context.json()));
     if let Some(answer) = &run.step.answer {
-        attributes.put("ptc_workbench.return", any(answer));
+        attributes.put("ptc_workbench.return", &any(answer));
     }
     let name = format!("invoke_agent {}", run.step.name);
     let frame = Frame {
@@ -213,9 +213,10 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
     attributes.real("gen_ai.request.top_p", told.options.top_p);
     attributes.count("gen_ai.request.max_tokens", told.options.max_tokens);
     attributes.count("gen_ai.request.seed", told.options.seed);
-    attributes.list("gen_ai.request.stop_sequences", told.options.stop.iter().map(|stop| string(stop)).collect());
+    attributes
+        .list("gen_ai.request.stop_sequences", &told.options.stop.iter().map(|stop| string(stop)).collect::<Vec<_>>());
     let finish = finish(turn.finish_reason.as_deref(), turn.error.is_some());
-    attributes.list("gen_ai.response.finish_reasons", vec![string(finish)]);
+    attributes.list("gen_ai.response.finish_reasons", &[string(finish)]);
     if let Some(tokens) = &turn.tokens {
         attributes.count("gen_ai.usage.input_tokens", Some(tokens.input));
         attributes.count("gen_ai.usage.output_tokens", Some(tokens.output));
@@ -228,8 +229,11 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
         turn.first_ms.map(|ms| std::time::Duration::from_millis(ms).as_secs_f64()),
     );
     let (system, others): (Vec<_>, Vec<_>) = run.step.sent(turn).partition(|message| message.role == Role::System);
-    attributes.list("gen_ai.system_instructions", system.iter().map(|message| text_part(&message.text())).collect());
-    attributes.list("gen_ai.input.messages", others.iter().map(|message| input(message)).collect());
+    attributes.list(
+        "gen_ai.system_instructions",
+        &system.iter().map(|message| text_part(&message.text())).collect::<Vec<_>>(),
+    );
+    attributes.list("gen_ai.input.messages", &others.iter().map(|message| input(message)).collect::<Vec<_>>());
     let mut parts = Vec::new();
     if !told.reasoning.is_empty() {
         parts.push(object(vec![("type", string("reasoning")), ("content", string(&told.reasoning))]));
@@ -246,8 +250,8 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
             ("arguments", args),
         ])
     }));
-    let said = object(vec![("role", string("assistant")), ("parts", array(parts)), ("finish_reason", string(finish))]);
-    attributes.list("gen_ai.output.messages", vec![said]);
+    let said = object(vec![("role", string("assistant")), ("parts", array(&parts)), ("finish_reason", string(finish))]);
+    attributes.list("gen_ai.output.messages", &[said]);
     attributes.text("ptc_workbench.address", &address);
     attributes.text("ptc_workbench.program", turn.program.as_deref().unwrap_or_default());
     attributes.text("url.full", &told.url);
@@ -283,7 +287,7 @@ fn input(message: &SentMessage) -> Value {
         "result" => object(vec![("type", string("tool_call_response")), ("response", string(text))]),
         _ => text_part(text),
     });
-    object(vec![("role", string(message.role.name())), ("parts", array(parts.collect()))])
+    object(vec![("role", string(message.role.name())), ("parts", array(&parts.collect::<Vec<_>>()))])
 }
 
 fn tool(content: &Content, run: &Run, call: &CallEntry, parent: &str) -> Value {
@@ -295,9 +299,9 @@ fn tool(content: &Content, run: &Run, call: &CallEntry, parent: &str) -> Value {
     attributes.text("gen_ai.tool.call.id", &address);
     attributes.text("gen_ai.agent.name", &run.step.name);
     attributes.text("gen_ai.conversation.id", &content.session);
-    attributes.put("gen_ai.tool.call.arguments", any(&call.args.json()));
+    attributes.put("gen_ai.tool.call.arguments", &any(&call.args.json()));
     if let Some(result) = &call.result {
-        attributes.put("gen_ai.tool.call.result", any(&result.json()));
+        attributes.put("gen_ai.tool.call.result", &any(&result.json()));
     }
     attributes.text("ptc_workbench.tool.kind", &call.kind);
     let unknown = ErrorRecord { reason: "unknown".to_owned(), ..ErrorRecord::default() };

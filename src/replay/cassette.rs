@@ -3,7 +3,7 @@
 //! In: a session with one root run, a definition. Out: a recording whose replay runs that definition in the recorded mode, on the recorded
 //! inputs, with the recorded replies and results. It must never change the session.
 
-use super::Recording;
+use super::{Ignored, Recording, Rules};
 use crate::agent::{Agent, Mode};
 use crate::config::options_over;
 use crate::event::{Address, AgentRecord, Envelope, Event, RunStart, hex_sha};
@@ -41,6 +41,13 @@ pub fn with_agent(session: &Session, agent: &Agent) -> Result<Recording, String>
         event => Envelope { event, ..envelope },
     });
     Ok(Recording::of_events(events))
+}
+
+/// The rules by which a cassette is replayed: strict; or lenient, where the messages, what else a request says, and their sizes may differ, and
+/// everything that comes of the replies may not.
+pub fn rules(lenient: bool) -> Rules {
+    let sent: &[&str] = if lenient { &["prompt", "request", "feedback", "step:usage"] } else { &[] };
+    Rules { ignored: sent.iter().filter_map(|part| Ignored::parse(part).ok()).collect(), ..Rules::strict() }
 }
 
 /// The agent in the recorded mode, with what the command line and the configured model added when it was recorded.

@@ -48,12 +48,11 @@ impl std::fmt::Display for Difference {
         let mut said = Vec::new();
         for Change { path, recorded, now, diff } in &self.changes {
             let mut text = if path.is_empty() { String::new() } else { format!("  at        {path}\n") };
-            match diff {
-                Some(diff) => diff.lines().for_each(|line| _ = writeln!(text, "  {line}")),
-                None => {
-                    let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
-                    _ = writeln!(text, "  recorded  {}\n  now       {}", side(recorded), side(now));
-                }
+            if let Some(diff) = diff {
+                diff.lines().for_each(|line| _ = writeln!(text, "  {line}"));
+            } else {
+                let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
+                _ = writeln!(text, "  recorded  {}\n  now       {}", side(recorded), side(now));
             }
             said.push(text.trim_end().to_owned());
         }

@@ -30,6 +30,13 @@ impl RecordedEdits {
         Ok(found)
     }
 
+    /// What the last edited turn of a run up to this one goes on with.
+    pub fn until(&self, run: &Address, turn: u32) -> Option<&Edited> {
+        let earlier = |at: &Address| at.run_part() == *run && at.turn_number().is_some_and(|number| number <= turn);
+        let last = self.turns.keys().filter(|at| earlier(at)).max_by_key(|at| at.turn_number());
+        last.and_then(|at| self.turns.get(at))
+    }
+
     fn add_run(&mut self, recording: &Recording, run: &Address) -> Result<(), String> {
         let of_the_turn = |at: &Address| -> Vec<Edit> {
             let edits = recording.at(at).iter().filter_map(|envelope| match &envelope.event {

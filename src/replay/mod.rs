@@ -3,12 +3,14 @@
 //! In: a session. Out: whether everything that is computed came out as recorded, or the first difference by layer.
 //! It must never open a socket, start a process or change the recording.
 
+mod accept;
 pub mod cassette;
 mod compare;
 mod demo;
 mod difference;
 mod edits;
 mod layer;
+mod point;
 mod ports;
 mod recorded;
 mod recording;
@@ -24,17 +26,19 @@ use crate::engine::{self, Carry, Input};
 use crate::event::{Address, JsonText, RunStart};
 use crate::port::Sink;
 
+pub use accept::{Accepting, Stamped};
 pub use compare::Divergence;
 pub use demo::Demo;
 pub use difference::{Change, Difference};
 pub use edits::RecordedEdits;
 pub use layer::{Ignored, Layer, Policy, Rules};
+pub use point::{Point, Stage};
+pub use ports::RecordedPorts;
 pub use recorded::Recorded;
 pub use recording::Recording;
 pub use resume::{Answers, Appending, Resumed};
 
 use compare::Comparer;
-use ports::RecordedPorts;
 
 /// How a replay came out.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,7 +170,7 @@ fn cannot(run: &Address, why: &str) -> ReplayError {
 }
 
 /// The checked agent of a recorded run.
-pub(crate) fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
+pub fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
     let start = recording.run_start(run).ok_or_else(|| cannot(run, "its run.start is missing"))?;
     let agent =
         Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| cannot(run, &error.to_string()))?;

@@ -19,18 +19,19 @@ use crate::port::{Clock, Human, Question, Sink, Stop};
 use crate::tool::{Failure, Invocation, Tools};
 
 /// Answers for one run.
-pub(super) struct RecordedPorts {
+pub struct RecordedPorts {
     recording: Arc<Recording>,
     run: Address,
 }
 
 impl RecordedPorts {
-    pub(super) fn new(recording: Arc<Recording>, run: Address) -> Self {
+    /// For the root run at this address, and those below it.
+    pub fn new(recording: Arc<Recording>, run: Address) -> Self {
         Self { recording, run }
     }
 
     /// All of them, with these edits and this sink, and nothing that stops the run but the recording.
-    pub(super) fn doors<'a>(&'a self, edits: &'a dyn Edits, events: &'a dyn Sink) -> Ports<'a> {
+    pub fn doors<'a>(&'a self, edits: &'a dyn Edits, events: &'a dyn Sink) -> Ports<'a> {
         let stop = Stop::default();
         Ports { model: self, models: self, tools: self, person: self, clock: self, edits, events, stop }
     }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, QuestionAsked,
-    ReplyStatus, RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, PartKind, ProgramEnd,
+    QuestionAsked, ReplyStatus, RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 
@@ -195,12 +195,15 @@ impl Recording {
                 _ => false,
             })
         };
+        let next = turn.run_part().turn(turn.turn_number().unwrap_or_default() + 1);
+        let ended = ended && self.turn_start(&next).is_none();
         let below = |address: &Address| address.turn_part() == *turn;
         (ended || self.events.iter().any(|(address, events)| below(address) && cut(events))).then_some(interrupt)
     }
 
+    /// The last stop that was told: one before it ended nothing, or the run would not have gone on.
     fn told_interrupt(&self, turn: &Address) -> Option<&Interrupt> {
-        self.at(turn).iter().find_map(|envelope| match &envelope.event {
+        self.at(turn).iter().rev().find_map(|envelope| match &envelope.event {
             Event::Interrupt(interrupt) => Some(interrupt),
             _ => None,
         })
@@ -275,10 +278,50 @@ impl Recording {
         self.at(at).iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)))
     }
 
+    /// Every tool call, in no order.
+    pub(super) fn calls(&self) -> Vec<Address> {
+        let is_call = |events: &[Envelope]| events.iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)));
+        self.events.iter().filter(|(_, events)| is_call(events)).map(|(address, _)| address.clone()).collect()
+    }
+
+    /// The text of a turn's reply.
+    pub fn reply_text(&self, turn: &Address) -> Option<String> {
+        let mut said: Option<(u32, String)> = None;
+        for envelope in self.at(turn) {
+            if let Event::ReplyPart(part) = &envelope.event
+                && part.kind == PartKind::Text
+            {
+                match &mut said {
+                    Some((attempt, text)) if *attempt == part.attempt => text.push_str(&part.text),
+                    _ => said = Some((part.attempt, part.text.clone())),
+                }
+            }
+        }
+        said.map(|(_, text)| text)
+    }
+
+    /// The model that a fork of a root run named last.
+    pub fn named_model(&self, run: &Address) -> Option<String> {
+        self.at(run).iter().rev().find_map(|envelope| match &envelope.event {
+            Event::Edit(edit) if edit.target == Edit::MODEL => Some(edit.text()),
+            _ => None,
+        })
+    }
+
+    /// The name of the model that a root run was asked from last.
+    pub fn model_of(&self, run: &Address) -> Option<String> {
+        self.named_model(run).or_else(|| self.run_start(run).map(|start| start.model.alias.clone()))
+    }
+
     /// How many calls of a run are recorded.
     pub(super) fn calls_of(&self, run: &Address) -> u64 {
         let calls = self.events.values().flatten().filter(|e| matches!(e.event, Event::ToolCall(_)));
         calls.filter(|envelope| envelope.run() == *run).count() as u64
+    }
+
+    /// The time of the event with this number, in Unix ms.
+    pub fn at_ms_of(&self, seq: u64) -> Option<i64> {
+        self.events.values().flatten().find(|envelope| envelope.seq == seq).map(|envelope| envelope.at_ms)
     }
 
     /// The time since the last event, in ms.

@@ -302,6 +302,8 @@ impl Appending {
             _ => {}
         }
         let repeats = |known: &Envelope| match event.class() {
+            // A stop that ended nothing before the file broke off is not the one that ends the run now.
+            Class::Input if matches!(event, Event::Interrupt(_)) => known.event == *event,
             Class::Note => known.event == *event,
             Class::Input | Class::Derived => known.event.kind() == event.kind(),
         };

@@ -66,10 +66,26 @@ impl std::fmt::Display for Imported {
 pub struct Parent {
     /// The other session's id.
     pub session: String,
+    /// The turn or call where the two part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Where in it: request, reply, call, after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
     /// Number of its last event that was copied.
     pub seq: u64,
-    /// continue, fork, pin
+    /// SHA-256 of the lines that were copied byte for byte, with their line ends, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_sha: Option<String>,
+    /// continue, fork, rerun, accept, recover
     pub kind: String,
+}
+
+impl Parent {
+    /// A session that nothing was copied from as it stands.
+    pub fn whole(session: impl Into<String>, kind: &str) -> Self {
+        Self { session: session.into(), at: None, stage: None, seq: 0, prefix_sha: None, kind: kind.to_owned() }
+    }
 }
 
 impl Header {

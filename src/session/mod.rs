@@ -2,6 +2,7 @@
 //!
 //! In: events. Out: files, and from files the same events again. A session file is never edited.
 
+mod branch;
 pub mod diff;
 mod header;
 pub mod index;
@@ -14,6 +15,7 @@ mod recover;
 mod skeleton;
 mod whole;
 
+pub use branch::Prefix;
 pub use header::{Group, Header, Imported, Parent, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use list::{FindError, LAST, Summary, find, list, summarize};

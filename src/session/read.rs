@@ -124,11 +124,18 @@ impl Session {
         Ok(session)
     }
 
+    /// The header of a file; nothing else of it is read.
+    pub fn header_of(path: &Path) -> Result<Header, ReadError> {
+        let fail = |message: String| ReadError::new(path, message);
+        let file = File::open(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        let mut line = Vec::new();
+        BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        read_header(&line).map_err(fail)
+    }
+
     /// When the session of this file was made, in Unix ms; `None` when its header cannot be read.
     pub fn created_ms(path: &Path) -> Option<i64> {
-        let mut line = Vec::new();
-        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
-        read_header(&line).ok().map(|header| header.created_ms)
+        Self::header_of(path).ok().map(|header| header.created_ms)
     }
 
     fn index(path: &Path, mut reader: impl BufRead, source: Source) -> Result<Self, ReadError> {

@@ -130,7 +130,9 @@ impl Recorder {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, RecorderError> {
         let (mut journal, path) = begin(dir, header)?;
-        events.iter().for_each(|envelope| journal.take(envelope));
+        for envelope in events {
+            journal.take(envelope);
+        }
         if let Some(unwritten) = journal.unwritten() {
             // Half a copy would look like a session; that it cannot be removed changes nothing.
             _ = std::fs::remove_file(&path);
@@ -219,6 +221,25 @@ impl Drop for Recorder {
     }
 }
 
+impl Recorder {
+    /// Numbers and writes an event of this time (Unix ms). What is waited for is in the file when it returns.
+    pub async fn record(&self, at_ms: i64, address: Address, event: Event) -> Result<Envelope, SinkError> {
+        let mut next = self.next.lock().await;
+        let envelope = Envelope { seq: *next, at_ms, address, event };
+        let (taken, done) = oneshot::channel();
+        let waits = is_waited_for(&envelope.event);
+        let job = Job { envelope: envelope.clone(), taken: waits.then_some(taken) };
+        let gone = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
+        self.jobs.send(job).await.map_err(|_| gone())?;
+        *next += 1;
+        drop(next);
+        if waits {
+            done.await.map_err(|_| gone())?;
+        }
+        Ok(envelope)
+    }
+}
+
 /// Does the engine wait until this event is written? Inputs are acted on, and what asks a person or has an effect must be known
 /// after a crash.
 fn is_waited_for(event: &Event) -> bool {
@@ -232,21 +253,7 @@ fn is_waited_for(event: &Event) -> bool {
 
 impl Sink for Recorder {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
-        Box::pin(async move {
-            let mut next = self.next.lock().await;
-            let envelope = Envelope { seq: *next, at_ms: self.clock.now_ms(&address), address, event };
-            let (taken, done) = oneshot::channel();
-            let waits = is_waited_for(&envelope.event);
-            let job = Job { envelope: envelope.clone(), taken: waits.then_some(taken) };
-            let gone = || SinkError::Storage(format!("the writer of {} has stopped", self.path.display()));
-            self.jobs.send(job).await.map_err(|_| gone())?;
-            *next += 1;
-            drop(next);
-            if waits {
-                done.await.map_err(|_| gone())?;
-            }
-            Ok(envelope)
-        })
+        Box::pin(async move { self.record(self.clock.now_ms(&address), address, event).await })
     }
 }
 

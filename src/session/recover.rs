@@ -65,7 +65,7 @@ fn write(
         if let Some(new) = header.take() {
             let old = serde_json::from_slice::<Header>(body).ok().filter(|old| old.min_reader <= VERSION);
             let session = old.as_ref().map_or(stem.clone(), |old| old.id.to_string());
-            let parent = Parent { session, seq: 0, kind: "recover".to_owned() };
+            let parent = Parent::whole(session, "recover");
             out.line(&serde_json::to_string(&Header { parent: Some(parent), ..new })?)?;
             if old.is_some() {
                 continue;

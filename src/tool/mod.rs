@@ -232,8 +232,7 @@ impl Tool {
     /// How long a call may take, in ms; `None` for persons and agents below, which the budgets of the run bound.
     pub fn most_ms(&self) -> Option<u64> {
         match self.kind {
-            Kind::Agent(_) | Kind::Itself | Kind::Llm(_) => None,
-            Kind::Builtin(Builtin::AskUser | Builtin::LlmQuery) => None,
+            Kind::Agent(_) | Kind::Itself | Kind::Llm(_) | Kind::Builtin(Builtin::AskUser | Builtin::LlmQuery) => None,
             Kind::Table(_)
             | Kind::Snippet(_)
             | Kind::Closure(_)

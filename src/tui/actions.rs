@@ -146,6 +146,7 @@ pub enum Action {
     ListBottom,
     OpenSession,
     Replay,
+    GoOn,
     Filter,
     Reload,
     ReadUp,
@@ -274,12 +275,15 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ListBottom, "sessions.bottom", "end", "To the oldest session.", &["end", "shift-g"], C::Sessions, 0),
     row(A::OpenSession, "sessions.open", "open", "Opens the session to read.", &["enter"], C::Sessions, 2),
     row(A::Replay, "sessions.replay", "replay", "Runs the session again from its recording, without a model, and compares.", &["r"], C::Sessions, 3),
+    row(A::GoOn, "sessions.go_on", "go on", "Goes on with a run that waits for a person or broke off, in its session.", &["o"], C::Sessions, 6),
     row(A::Filter, "sessions.filter", "filter", "Filters the list: words, agent:, mode:, model:, status:.", &["/"], C::Sessions, 4),
     row(A::Reload, "sessions.reload", "reload", "Reads the list again.", &["ctrl-r"], C::Sessions, 5),
     row(A::ListUp, "filter.up", "up", "To the session above.", &["up"], C::Filter, 0),
     row(A::ListDown, "filter.down", "down", "To the session below.", &["down"], C::Filter, 0),
     row(A::OpenSession, "filter.open", "open", "Opens the session to read.", &["enter"], C::Filter, 2),
     row(A::Replay, "viewer.replay", "replay", "Runs the opened session again from its recording, and compares.", &["r"], C::Viewer, 3),
+
+    row(A::GoOn, "viewer.go_on", "go on", "Goes on with the opened session, when it waits for a person or broke off.", &["o"], C::Viewer, 4),
 
     row(A::ReadUp, "steps.up", "up", "One line up.", &["up", "k"], C::Steps, 0),
     row(A::ReadDown, "steps.down", "scroll", "One line down.", &["down", "j"], C::Steps, 11),

@@ -214,10 +214,13 @@ pub struct TurnOutline {
     pub tokens: Option<Tokens>,
 }
 
-/// Reads parts of a saved session. Both methods read files.
+/// Reads parts of a saved session. All methods read files.
 pub trait Bodies: Send + Sync {
     /// The events at these places.
     fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord>;
+
+    /// Values in short that the definitions of a turn replaced, by name.
+    fn replaced(&self, turn: &Address) -> Vec<(String, String)>;
 
     /// Everything that was sent in a turn.
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord>;
@@ -284,6 +287,9 @@ pub trait Run: Send + Sync {
 
     /// Answers a question. Returns at once.
     fn answer(&self, question: &Address, text: String);
+
+    /// The person goes away: a run that asks waits for another time, in its session. Returns at once.
+    fn put_down(&self);
 }
 
 /// Why a file was not saved.
@@ -340,6 +346,9 @@ pub trait Backend: Send + Sync {
 
     /// A saved session.
     fn open(&self, session: &SessionKey) -> Result<OpenSession, ErrorRecord>;
+
+    /// Goes on with a session that waits for a person or broke off.
+    fn resume(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
 
     /// Replays a saved session in the background.
     fn replay(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;

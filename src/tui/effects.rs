@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::backend::{Overwrite, Run, SaveError, SessionKey};
 use super::drive::{Done, Driver};
-use super::message::{Effect, Msg, Slot};
+use super::message::{Effect, Msg, Slot, TurnBody};
 use super::model::{Model, Tone};
 use super::stage::Stage;
 use super::update;
@@ -43,6 +43,20 @@ pub(super) async fn perform(
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
         }
         Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
+        Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
+        Effect::Resume(key) => {
+            let handle = tokio::runtime::Handle::current();
+            work(driver, move || {
+                let _inside = handle.enter();
+                match backend.resume(&key) {
+                    Ok(run) => {
+                        let session = run.session();
+                        Done::Run(Slot::Workbench, run, Msg::WentOn(Ok(session)))
+                    }
+                    Err(error) => Done::Msg(Msg::WentOn(Err(error))),
+                }
+            });
+        }
         Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
         Effect::Open(key) => work(driver, move || match backend.open(&key) {
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
@@ -173,7 +187,11 @@ fn read_turns(driver: &mut Driver, session: &SessionKey, turns: Vec<(crate::even
         driver.reading.push(turn.clone());
         let (bodies, session) = (bodies.clone(), session.clone());
         work(driver, move || {
-            let body = bodies.events(places).map(|events| (events, request(&*bodies, &turn)));
+            let body = bodies.events(places).map(|events| TurnBody {
+                events,
+                request: request(&*bodies, &turn),
+                replaced: bodies.replaced(&turn),
+            });
             Done::Msg(Msg::TurnRead(session, turn, body))
         });
     }

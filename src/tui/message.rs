@@ -20,8 +20,16 @@ pub enum Slot {
     Viewer,
 }
 
-/// The body of a turn as read from a file: its events, and what was sent.
-pub type TurnBody = (Vec<Envelope>, Option<Vec<SentMessage>>);
+/// The body of a turn as read from a file.
+#[derive(Debug, Clone, Default)]
+pub struct TurnBody {
+    /// Its events.
+    pub events: Vec<Envelope>,
+    /// What was sent.
+    pub request: Option<Vec<SentMessage>>,
+    /// Values in short that its definitions replaced, by name.
+    pub replaced: Vec<(String, String)>,
+}
 
 /// Something happened.
 pub enum Msg {
@@ -39,6 +47,8 @@ pub enum Msg {
     Checked(u64, Vec<Diagnostic>, Box<Preview>),
     /// A run was started, or refused.
     Started(Result<Option<String>, Vec<Diagnostic>>),
+    /// A session that waited or broke off goes on, or does not.
+    WentOn(Result<Option<String>, ErrorRecord>),
     /// A replay was started, or could not be.
     ReplayStarted(Result<(), ErrorRecord>),
     /// What a run told.
@@ -74,6 +84,10 @@ pub enum Effect {
     Cancel(Slot),
     /// Answer a question of the workbench's run.
     Answer(Address, String),
+    /// Leave a run that asks to wait for another time.
+    PutDown,
+    /// Go on with a session; answers [`Msg::WentOn`].
+    Resume(SessionKey),
     /// Read the list of sessions; answers [`Msg::Listed`].
     List,
     /// Open a session; answers [`Msg::Opened`].

@@ -78,11 +78,20 @@ pub enum Colours {
     Off,
 }
 
-/// Shows the workbench until a person leaves or a signal comes; returns the exit code.
+/// How the workbench was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The exit code.
+    pub code: u8,
+    /// The session of a run that waits for an answer.
+    pub waiting: Option<String>,
+}
+
+/// Shows the workbench until a person leaves or a signal comes.
 ///
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept through [`Backend::keep`].
-pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<u8, TakeError> {
+pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<Left, TakeError> {
     let mut screen = Screen::take()?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
@@ -104,7 +113,10 @@ pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<u8, TakeErro
         }
     }
     match result {
-        Ok(exit) => Ok(exit?.code()),
+        Ok(exit) => {
+            let run = model.workbench.run.filter(|run| run.waits);
+            Ok(Left { code: exit?.code(), waiting: run.and_then(|run| run.session) })
+        }
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }

@@ -155,6 +155,8 @@ pub struct RunView {
     pub asked: (String, usize),
     /// It was started as a replay.
     pub replay: bool,
+    /// It waits for a person, in its session.
+    pub waits: bool,
 }
 
 /// How far a run is.
@@ -451,6 +453,14 @@ impl Sessions {
     /// Is the list filtered, or about to be?
     pub fn filters(&self) -> bool {
         self.viewer.is_none() && (self.filtering || !self.filter.text().is_empty())
+    }
+
+    /// The opened session, else the selected one.
+    pub fn subject(&self) -> Option<&SessionSummary> {
+        match self.viewer.as_ref() {
+            Some(viewer) => self.all.iter().flatten().find(|session| Some(session.key()) == viewer.key),
+            None => self.current(),
+        }
     }
 
     /// The selected session, when it is shown.

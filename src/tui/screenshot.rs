@@ -80,7 +80,9 @@ fn played(session: &OpenSession) -> RunView {
 pub fn session_screenshot(session: &str, events: &[Envelope], size: (u16, u16)) -> String {
     let mut model = Model::new(Opening::default(), size, 0);
     let mut view = RunView { session: Some(session.to_owned()), ended: Some(Ended::Run), ..RunView::default() };
-    events.iter().for_each(|envelope| view.transcript.apply(envelope));
+    for envelope in events {
+        view.transcript.apply(envelope);
+    }
     model.now_ms = view.transcript.facts.last_ms;
     model.screen = Screen::Sessions;
     model.sessions.viewer = Some(view);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::value::Json;
 
 use super::Workbench;
-use super::files::write_whole;
+use super::files::write_whole_in_folder;
 use crate::agent::{Agent, Bundled, Case, Expect};
 use crate::event::{Address, Event, RunEnd, RunStart};
 use crate::replay::{Recording, cassette};
@@ -93,7 +93,7 @@ impl Workbench {
         if let Some(cassette) = &cassette {
             copy(session, cassette).map_err(|error| unwritable(cassette, &error))?;
         }
-        write_whole(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
+        write_whole_in_folder(&file, text.as_bytes()).map_err(|error| unwritable(&file, &error))?;
         Ok(MadeCase { name, is_new_file: original.is_none(), file, cassette })
     }
 }
@@ -137,27 +137,23 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
 
 /// The agent file that the case goes into.
 fn place(spec: &CaseSpec, recorded: &Agent) -> Result<PathBuf, CaseError> {
-    match &spec.file {
-        Some(file) => {
-            let name = file.display().to_string();
-            if !file.exists() && Bundled::find(&name).is_some() {
-                return Err(CaseError(format!(
-                    "{name} is an example that is part of the program; name a file of your own, such as --agent {name}.toml"
-                )));
-            }
-            Ok(file.clone())
+    if let Some(file) = &spec.file {
+        let name = file.display().to_string();
+        if !file.exists() && Bundled::find(&name).is_some() {
+            return Err(CaseError(format!(
+                "{name} is an example that is part of the program; name a file of your own, such as --agent {name}.toml"
+            )));
         }
-        None => {
-            let file = PathBuf::from(format!("{}.toml", file_name(&recorded.name)));
-            if file.exists() {
-                return Ok(file);
-            }
-            Err(CaseError(format!(
-                "name the agent file with --agent FILE (there is no {} here; a file that does not exist is made from the session)",
-                file.display()
-            )))
-        }
+        return Ok(file.clone());
     }
+    let file = PathBuf::from(format!("{}.toml", file_name(&recorded.name)));
+    if file.exists() {
+        return Ok(file);
+    }
+    Err(CaseError(format!(
+        "name the agent file with --agent FILE (there is no {} here; a file that does not exist is made from the session)",
+        file.display()
+    )))
 }
 
 /// The file's text and its agent; without a file the recorded one.
@@ -182,18 +178,17 @@ fn read(file: &Path, recorded: &Agent) -> Result<(Option<String>, Agent), CaseEr
 /// The table of the case.
 fn table(name: &str, ended: &Ended, cassette: Option<&str>) -> Result<Json, CaseError> {
     let mut members = vec![("name", Json::str(name))];
-    match cassette {
-        Some(cassette) => members.push(("cassette", Json::str(cassette))),
-        None => {
-            members.push(("context", Case::write_context(&ended.start.context.json())));
-            let expect = match (&ended.end.value, &ended.end.fail) {
-                (_, Some(fail)) => Expect::write_fail(&fail.reason),
-                (Some(answer), None) => Expect::write_value(&answer.json()),
-                (None, None) => return Err(CaseError(format!("{} ended without an answer", ended.address))),
-            };
-            members.push(("expect", expect));
-        }
+    if let Some(cassette) = cassette {
+        members.push(("cassette", Json::str(cassette)));
+        return Ok(Json::object(members));
     }
+    members.push(("context", Case::write_context(&ended.start.context.json())));
+    let expect = match (&ended.end.value, &ended.end.fail) {
+        (_, Some(fail)) => Expect::write_fail(&fail.reason),
+        (Some(answer), None) => Expect::write_value(&answer.json()),
+        (None, None) => return Err(CaseError(format!("{} ended without an answer", ended.address))),
+    };
+    members.push(("expect", expect));
     Ok(Json::object(members))
 }
 
@@ -210,10 +205,7 @@ fn copy(session: &Session, file: &Path) -> io::Result<()> {
     if file.exists() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists already; give the case another --name"));
     }
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    write_whole(file, &session.whole_lines()?)
+    write_whole_in_folder(file, &session.whole_lines()?)
 }
 
 #[cfg(test)]

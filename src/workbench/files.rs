@@ -23,3 +23,11 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     written
 }
+
+/// The same in a folder that is made when it does not exist.
+pub fn write_whole_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    write_whole(path, content)
+}

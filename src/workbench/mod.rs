@@ -2,15 +2,18 @@
 //!
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
+mod accept;
 mod below;
 mod case;
 pub mod comparison;
+mod definitions;
 mod desk;
 mod doctor;
 mod examples;
 mod export;
 mod feed;
 pub mod files;
+mod fork;
 pub mod format;
 mod gates;
 mod import;
@@ -22,6 +25,7 @@ mod pin;
 mod pipeline;
 mod preview;
 mod recover;
+mod rerun;
 mod resume;
 mod run;
 mod saving;
@@ -29,27 +33,33 @@ mod search;
 mod sessions;
 mod stages;
 pub mod suite;
+mod tree;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use gates::Gates;
 
 pub use crate::replay::Answers;
+pub use accept::Missing;
 pub use case::{CaseError, CaseSpec, MadeCase};
+pub use definitions::Definitions;
 pub use desk::{Asked, Desk};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use export::{ExportError, Prepared, Secrets, write_export};
 pub use feed::Feed;
+pub use fork::{Changed, ForkSpec};
 pub use import::{ImportError, ImportReport};
 pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use preview::Preview;
+pub use rerun::RerunSpec;
 pub use run::{RunSpec, Running, StartError};
 pub use saving::{Saving, Settled};
 pub use search::SearchReport;
 pub use sessions::{OpenError, SessionKey};
+pub use tree::Branch;
 
 /// The workbench of one user.
 #[derive(Debug, Clone)]

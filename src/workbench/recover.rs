@@ -24,9 +24,8 @@ impl Workbench {
                     path.display()
                 )));
             }
-            Ok(_) => {}
             Err(error) if error.is_newer => return Err(OpenError(error.to_string())),
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
         let now = SystemClock.now();
         let done = recover(&path, &self.folders.sessions_dir, SessionId::new(now, chance()), now);

@@ -11,7 +11,7 @@ use ptc_core::value::json::Node;
 use super::below::LiveModels;
 use super::desk::Prepared;
 use super::feed::{Feed, Tee};
-use super::run::chance;
+use super::run::{chance, refuse_closures};
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step, StepFold};
@@ -19,10 +19,13 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, replay_carrying};
+use crate::replay::{
+    Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
+};
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
 use crate::tool::LiveTools;
 
+#[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
     StartError::Model { reason: Reason::SessionUnreadable, message: message.to_string() }
 }
@@ -53,11 +56,9 @@ impl Workbench {
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
-        let live = match agent.program() {
-            Some(program) if model.is_none() => Arc::new(Pinned::new(program)) as Arc<dyn Model>,
-            _ => self.build_model(self.choose(model.unwrap_or(&start.model.alias))?, Arc::clone(&person))?,
-        };
-        let later = self.later_stages(later, model, &person)?;
+        let named = model.map(ToOwned::to_owned).or_else(|| recording.named_model(&run));
+        let live = self.live_model(&recording, &run, &agent, named.as_deref(), Arc::clone(&person))?;
+        let later = self.later_stages(later, named.as_deref(), &person)?;
         // Answers in order serve the later steps too.
         let (in_order, answers) = (answers.in_order, Answers { in_order: VecDeque::new(), ..answers });
         let asked = Arc::clone(&person);
@@ -83,24 +84,48 @@ impl Workbench {
                 events: &tee,
                 stop: task_stop.clone(),
             };
-            let step = match ended {
-                Some(step) => step,
-                None => {
-                    let earlier = match start.continues.as_deref().map(Address::from) {
-                        Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
-                        None => None,
-                    };
-                    let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
-                    let input = Input { continues: earlier, ..input_of(&run, &start) };
-                    let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
-                    if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
-                }
+            let step = if let Some(step) = ended {
+                step
+            } else {
+                let earlier = match start.continues.as_deref().map(Address::from) {
+                    Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
+                    None => None,
+                };
+                let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
+                let input = Input { continues: earlier, ..input_of(&run, &start) };
+                let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
+                if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
             };
             let step = follow(step, &later, next, &ports).await;
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
         Ok(Running { session: Some(id), path, saving: Some(saving), feed, stop, warnings: Vec::new(), task })
+    }
+
+    /// The model that a root run goes on with: the one named, else its pinned program, else the recorded one.
+    fn live_model(
+        &self,
+        recording: &Recording,
+        run: &Address,
+        agent: &Agent,
+        named: Option<&str>,
+        person: Arc<dyn Human>,
+    ) -> Result<Arc<dyn Model>, StartError> {
+        let recorded = recording.model_of(run).unwrap_or_default();
+        match agent.program() {
+            Some(program) if named.is_none() => Ok(Arc::new(Pinned::new(program))),
+            _ => self.build_model(self.choose(named.unwrap_or(&recorded))?, person),
+        }
+    }
+
+    /// Is there what the last run of a recording needs to go on?
+    pub(super) fn check_resumable(&self, recording: &Recording, person: Arc<dyn Human>) -> Result<(), StartError> {
+        let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
+        let plan = plan_of(recording, &run).map_err(|error| unusable(error.to_string()))?;
+        refuse_closures(&plan)?;
+        let named = recording.named_model(&run);
+        self.live_model(recording, &run, &plan.agent, named.as_deref(), person).map(|_| ())
     }
 
     /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
@@ -120,6 +145,12 @@ impl Workbench {
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let old =
             Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        // A pinned program knows no message: a model answers.
+        let asked = model.map_or_else(
+            || if old.program().is_some() { self.model_name(None, &old) } else { start.model.alias.clone() },
+            str::to_owned,
+        );
+        let old = old.without_program();
         // The message is no template, and it has no parameters.
         let agent =
             Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
@@ -129,12 +160,14 @@ impl Workbench {
         let carry = carry_of(&recording, &earlier)
             .await
             .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;
-        let choice = self.choose(model.unwrap_or(&start.model.alias))?;
-        let live = self.build_model(choice, Arc::clone(&person))?;
+        let live = self.build_model(self.choose(&asked)?, Arc::clone(&person))?;
         let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
             session: recording.id.clone(),
+            at: Some(earlier.to_string()),
+            stage: Some("after".to_owned()),
+            prefix_sha: None,
             seq: events.last().map_or(0, |last| last.seq),
             kind: "continue".to_owned(),
         };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Workbench, example_sessions};
-use crate::replay::{Recording, Report, replay};
+use crate::replay::{Recording, Report, Rules, replay_by};
 use crate::session::{FindError, Session, find};
 
 /// Why a session cannot be opened or replayed; the text says what could be read and what to do.
@@ -63,7 +63,13 @@ impl Workbench {
 
     /// Replays a session with the same engine, without a model.
     pub async fn replay(&self, session: &Session) -> Result<Report, OpenError> {
-        let recording = Recording::of(session).map_err(OpenError)?;
-        replay(&Arc::new(recording), None).await.map_err(|error| OpenError(error.to_string()))
+        self.replay_by(session, &Rules::strict()).await
+    }
+
+    /// The same by these rules.
+    pub async fn replay_by(&self, session: &Session, rules: &Rules) -> Result<Report, OpenError> {
+        let recording = Arc::new(Recording::of(session).map_err(OpenError)?);
+        let replayed = replay_by(rules, &recording, None).await;
+        replayed.map(|(report, _)| report).map_err(|error| OpenError(error.to_string()))
     }
 }

@@ -120,6 +120,7 @@ fn what_cannot_be_a_case_is_told_at_its_place() {
             "name = \"a\"\nexpect = 1\ncontext = 3",
             ":5:11: `cases.0.context` must be a table, or JSON text of an object",
         ),
+        ("name = \"a\"\nlenient = true", ":2:1: the case `a` has no cassette; remove `lenient`"),
         ("name = \"a\"\ncassette = \"c\"\ncontext = {}", "the case `a` has a cassette, which holds its context"),
     ];
     for (lines, told) in cases {

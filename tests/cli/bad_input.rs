@@ -39,7 +39,7 @@ fn an_agent_file_that_cannot_be_read() {
     let program = Program::new();
     program.file("latin.toml", b"name = \"caf\xe9\"\n");
     let told = |name: &str| program.run(["run", name]).exits(2).told();
-    assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean sentiment? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, quote)");
+    assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean sentiment? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
     assert_snapshot!(told("."), @"error: .: cannot be read: Is a directory (os error 21)");
     assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: stream did not contain valid UTF-8");
     assert_snapshot!(refused(""), @r"

@@ -76,6 +76,12 @@ fn the_page_about_the_matrix_shows_what_its_commands_print() {
 
 #[cfg(unix)]
 #[test]
+fn the_page_about_testing_shows_what_its_commands_print() {
+    holds("docs/testing.md");
+}
+
+#[cfg(unix)]
+#[test]
 fn the_commands_of_the_page_about_sessions_work() {
     holds("docs/sessions.md");
 }
@@ -84,4 +90,10 @@ fn the_commands_of_the_page_about_sessions_work() {
 #[test]
 fn the_page_about_exports_shows_what_its_commands_print() {
     holds("docs/export.md");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_page_about_comparing_shows_what_its_commands_print() {
+    holds("docs/compare.md");
 }

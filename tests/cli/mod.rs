@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod commands;
+mod compare;
 mod context;
 mod documents;
 mod export;
@@ -12,3 +13,4 @@ mod run;
 mod safety;
 mod signals;
 mod suspension;
+mod test;

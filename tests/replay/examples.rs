@@ -27,6 +27,7 @@ const RECORDED: &[(&str, &[Mode])] = &[
     ("booking", &[Mode::PtcLisp, Mode::Text, Mode::JsonLoop]),
     ("workshop", &[Mode::PtcLisp, Mode::Text, Mode::JsonLoop]),
     ("statement", &[Mode::PtcLisp, Mode::Text, Mode::JsonLoop]),
+    ("yard", &[Mode::PtcLisp, Mode::Text, Mode::JsonLoop]),
 ];
 
 /// The files in `sessions/`.
@@ -199,6 +200,11 @@ async fn what_the_examples_are_for_can_be_seen_in_their_steps() {
     assert_eq!(step("workshop").summaries.len(), 3);
     assert_eq!(seen["statement"].turns(), ["tool_error", "ok", "ok"]);
     assert!(seen["booking"].events.iter().any(|envelope| envelope.event.kind() == "question"));
+    let yard = Bundled::find("yard").unwrap().agent().unwrap().for_mode(Mode::JsonLoop).unwrap();
+    let yard = played(&yard, &demo).await.step;
+    let sent: Vec<usize> = yard.turns.iter().map(|turn| yard.sent(turn).count()).collect();
+    // System text, task and the last messages once the history is trimmed; it would be 12 messages at the end.
+    assert_eq!(sent, [2, 4, 6, 5, 5, 5]);
     // From turn 2 on a coalesced history is one user message.
     let last = step("statement").turns.last().unwrap();
     assert_eq!(step("statement").sent(last).count(), 2);

@@ -171,3 +171,58 @@ fn a_replay_never_changes_what_it_reads() {
     program.run(["sessions", "show", "altered.jsonl"]).exits(0);
     assert_eq!(state(), before);
 }
+
+/// An example session of the mode `ptc_lisp` with tools and definitions.
+const STATEMENT: &str = "sessions/2026-11-22T00-00-38Z-34f89148.jsonl";
+
+#[test]
+fn programs_and_tool_arguments_have_layers_of_their_own() {
+    let program = Program::new();
+    let text = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(STATEMENT)).unwrap();
+    alter(&program, &text, "r0/t2/c1", "tool.call", |data| data["args"]["currency"] = "usd".into());
+    let said = differs(&program, "r0/t2/c1 (turn 2, layer tool arguments, event tool.call)", "tool arguments");
+    assert!(said.ends_with("  at        args.currency\n  recorded  \"usd\"\n  now       \"USD\"\n"), "{said}");
+    alter(&program, &text, "r0/t3", "program.end", |data| reword(&mut data["value"], "3118.0", "3117.0"));
+    differs(&program, "r0/t3 (turn 3, layer program, event program.end)", "program");
+    alter(&program, &text, "r0/t2", "memory", |data| data["bytes"] = 1.into());
+    differs(&program, "r0/t2 (turn 2, layer program, event memory)", "program");
+    // Another result of a tool is computed with: what differs first is what the program gave.
+    alter(&program, &text, "r0/t2/c1", "tool.end", |data| data["result"] = 0.5.into());
+    differs(&program, "r0/t2 (turn 2, layer program, event program.end)", "program");
+}
+
+/// All lines of a long diff are not shown, and no text from a session reaches the terminal as it is.
+#[test]
+fn a_report_is_bounded_and_made_safe() {
+    let (program, text) = recorded();
+    alter(&program, &text, "r0/t1", "message", |data| {
+        let long: String = (0..500).map(|number| format!("line {number} \u{1b}[31m\u{202e}\n")).collect();
+        data["parts"][0]["text"] = long.into();
+    });
+    let said = program.run(["replay", "altered.jsonl", "--check"]).exits(3).stdout.clone();
+    assert!(said.contains("more lines") && said.lines().count() < 80, "{said}");
+    assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
+    let data = program.run(["replay", "altered.jsonl", "--json"]).exits(3).stdout.clone();
+    assert!(!data.contains('\u{1b}') && !data.contains('\u{202e}'), "{data}");
+}
+
+#[test]
+fn a_replay_opens_no_socket() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let (program, text) = recorded();
+    let url = format!("http://{}/v1", server.local_addr().unwrap());
+    program.file("config.toml", format!("[providers.far]\nkind = \"openai\"\nbase_url = \"{url}\"\n"));
+    alter(&program, &text, "r0", "run.start", |data| {
+        data["model"] = serde_json::json!({"alias": "far:model", "provider": "far", "id": "model"});
+        reword(&mut data["agent"]["toml"], "model = \"demo\"", "model = \"far:model\"");
+    });
+    let replay = |flags: &[&str]| {
+        program.run(["--config", "config.toml", "replay", "altered.jsonl"].iter().chain(flags)).exits(0);
+    };
+    for flags in [&["--check"][..], &["--lenient"], &["--accept"], &["--json"]] {
+        replay(flags);
+    }
+    let nobody = server.accept().map(drop).unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+}

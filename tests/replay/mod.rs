@@ -2,8 +2,13 @@
 
 mod below;
 mod examples;
+mod fork;
 mod http;
 mod layers;
+mod rerun;
+mod rules;
+
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -35,4 +40,14 @@ fn reword(value: &mut Value, from: &str, to: &str) {
     let text = value.as_str().unwrap();
     assert!(text.contains(from), "{from:?} is not in {text:?}");
     *value = text.replacen(from, to, 1).into();
+}
+
+/// The first line of a session.
+fn header(file: &Path) -> Value {
+    serde_json::from_str(std::fs::read_to_string(file).unwrap().lines().next().unwrap()).unwrap()
+}
+
+/// The newest session by the time in its header: names of one second are in no order.
+fn newest_file(program: &Program) -> PathBuf {
+    program.session_files().into_iter().max_by_key(|file| header(file)["created_ms"].as_i64()).unwrap()
 }

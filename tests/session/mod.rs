@@ -1,5 +1,6 @@
 //! Session files: what the recorder writes, what survives a kill, what a damaged file still gives.
 
+mod compare;
 mod damage;
 mod disk;
 mod kill;

@@ -61,6 +61,10 @@ impl Run for Told {
 
     fn save_to(&self, _: Option<std::path::PathBuf>) {}
 
+    fn put_down(&self) {
+        self.cancel();
+    }
+
     fn answer(&self, question: &Address, text: String) {
         self.answers.lock().unwrap().push((question.clone(), text));
     }
@@ -100,6 +104,10 @@ impl Backend for Fake {
     fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         Ok(self.fatal.clone().unwrap_or_else(|| self.run.clone()))
+    }
+
+    fn resume(&self, _: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        Ok(self.run.clone())
     }
 
     fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
@@ -170,6 +178,10 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
 struct Made;
 
 impl Bodies for Made {
+    fn replaced(&self, _: &Address) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     fn events(&self, places: std::ops::Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
         let turn = format!("r0/t{}", places.start / 10);
         let reply = format!("{{\"number\": {}}}", places.start / 10);

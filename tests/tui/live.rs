@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Event;
-use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey};
+use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey, SessionStatus};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::workbench::{Workbench, example_sessions};
 
@@ -212,4 +212,50 @@ fn a_model_that_does_not_exist_is_found_while_typing() {
         let found = live.diagnose(&DraftTexts { options, ..texts.clone() });
         assert!(found.len() == 1 && found[0].is_error() && found[0].message.contains(said), "{found:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let folders = Folders::at(dir.path().to_owned(), dir.path(), Some(dir.path()));
+    let agent = Bundled::find("booking").unwrap().agent().unwrap();
+    let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
+    let run = live.start(&DraftTexts::of(&agent)).unwrap();
+    let mut kinds = Vec::new();
+    let mut ended = false;
+    while !ended {
+        run.changed().await;
+        for happening in run.drain() {
+            match happening {
+                Happening::Event(envelope) => kinds.push(envelope.event.kind().to_owned()),
+                Happening::Question(_) => run.put_down(),
+                Happening::Unwritten { told, .. } => panic!("{told}"),
+                Happening::Ended(_) => ended = true,
+            }
+        }
+    }
+    assert_eq!(kinds.last().map(String::as_str), Some("run.wait"));
+    let waiting = live.sessions().unwrap().remove(0);
+    assert_eq!(waiting.status, SessionStatus::Open);
+    drop(run);
+
+    let run = live.resume(&waiting.key()).unwrap();
+    let mut ended = false;
+    while !ended {
+        run.changed().await;
+        for happening in run.drain() {
+            match happening {
+                Happening::Question(question) => run.answer(&question.address, "4".to_owned()),
+                Happening::Ended(_) => ended = true,
+                Happening::Unwritten { told, .. } => panic!("{told}"),
+                Happening::Event(_) => {}
+            }
+        }
+    }
+    drop(run);
+    let done = live.sessions().unwrap().remove(0);
+    assert_eq!((done.id, done.status), (waiting.id, SessionStatus::Ok));
+    assert!(done.result.contains("Da Enzo"), "{}", done.result);
+    let refused = live.resume(&SessionKey::File(waiting.path.unwrap())).err().unwrap();
+    assert!(refused.message.contains("has ended"), "{}", refused.message);
 }

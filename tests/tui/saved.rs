@@ -2,7 +2,7 @@
 
 use ptc_workbench::event::ErrorRecord;
 use ptc_workbench::tui::backend::{AgentFile, Ended, Overwrite, SaveError, SessionKey, SessionSummary};
-use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::message::{Effect, Msg, Slot, TurnBody};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
 
@@ -163,7 +163,7 @@ fn a_recording_without_an_end_is_not_live() {
     picture(&mut model, SIZE);
     let key = model.sessions.viewer.as_ref().unwrap().key.clone().unwrap();
     let streamed = super::story::Story::new().turn(turn.as_str()).part(turn.as_str(), 1, "{\"senti").events();
-    tell(&mut model, Msg::TurnRead(key, turn, Ok((streamed, None))));
+    tell(&mut model, Msg::TurnRead(key, turn, Ok(TurnBody { events: streamed, ..TurnBody::default() })));
     tell(&mut model, Msg::Clock(NOW_MS + 3_600_000));
     let screen = shown(&mut model);
     assert!(screen.contains("! not finished · last event after 2.5 s"), "{screen}");

@@ -173,3 +173,16 @@ fn a_run_that_waits_for_a_person_says_how_it_is_stopped_before_it_is() {
     assert!(model.toast.as_ref().unwrap().text.contains("Esc again stops it"));
     assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Workbench)]);
 }
+
+#[test]
+fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), None);
+    let first = |effects: Vec<Effect>| effects.into_iter().next();
+    let mut going = model.clone();
+    going.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
+    assert_eq!(first(press(&mut going, "ctrl-q")), Some(Effect::Cancel(Slot::Workbench)));
+    let question = Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned() };
+    model.workbench.run.as_mut().unwrap().question = Some(question);
+    assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::PutDown));
+}

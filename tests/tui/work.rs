@@ -24,7 +24,7 @@ const SIZES: &[(u16, u16)] = &[(80, 24), (140, 40)];
 
 impl Story {
     /// A run of an agent in this mode.
-    fn run(self, at: &str, agent: &str, mode: &str, context: &str) -> Self {
+    pub(super) fn run(self, at: &str, agent: &str, mode: &str, context: &str) -> Self {
         let owned = str::to_owned;
         let start = RunStart {
             agent: AgentRecord { name: owned(agent), ..AgentRecord::default() },
@@ -51,7 +51,7 @@ impl Story {
     }
 
     /// A reply with a program in a fence, found.
-    fn program(self, turn: &str, program: &str) -> Self {
+    pub(super) fn program(self, turn: &str, program: &str) -> Self {
         let reply = format!("```clojure\n{program}\n```");
         let span = Some((11, 11 + program.len()));
         self.reply(turn, &reply, (812, 96)).tell(
@@ -81,7 +81,7 @@ impl Story {
         self.tell(at, ToolEnd { status, error, ..ToolEnd::default() })
     }
 
-    fn ended(self, turn: &str) -> Self {
+    pub(super) fn ended(self, turn: &str) -> Self {
         self.tell(turn, TurnEnd { success: true, ..TurnEnd::default() })
     }
 }
@@ -254,7 +254,7 @@ fn agents_below_stand_between_the_call_and_what_came_of_it() {
     });
 }
 
-fn told(events: &[Envelope]) -> Transcript {
+pub(super) fn told(events: &[Envelope]) -> Transcript {
     let mut transcript = Transcript::default();
     for event in events {
         transcript.apply(event);
@@ -262,7 +262,7 @@ fn told(events: &[Envelope]) -> Transcript {
     transcript
 }
 
-fn rows(transcript: &mut Transcript) -> Vec<String> {
+pub(super) fn rows(transcript: &mut Transcript) -> Vec<String> {
     transcript.prepare(100, 200, NOW_MS + 5_000);
     transcript.rows().map(|row| " ".repeat(usize::from(row.indent)) + &row.row.plain()).collect()
 }
@@ -302,7 +302,7 @@ fn an_agent_below_does_not_count_as_a_run_of_the_session() {
 }
 
 /// Two agents below at work at the same time, one with an agent of its own.
-fn beside() -> Vec<Envelope> {
+pub(super) fn beside() -> Vec<Envelope> {
     let (one, two, below) = ("r0/t1/p1.0/c0", "r0/t1/p1.1/c0", "r0/t1/p1.1/c0/t1/c0");
     let ended = || RunEnd { value: Some(text("1")), ..RunEnd::default() };
     Story::new()
@@ -340,7 +340,7 @@ fn beside() -> Vec<Envelope> {
 }
 
 /// The events as a session of the real backend.
-fn saved(dir: &Path, events: &[Envelope]) -> OpenSession {
+pub(super) fn saved(dir: &Path, events: &[Envelope]) -> OpenSession {
     let header = Header::new(SessionId::new(NOW_MS, 7), NOW_MS);
     let lines = events.iter().map(|event| event.to_line(None).unwrap());
     let lines: Vec<String> = [serde_json::to_string(&header).unwrap()].into_iter().chain(lines).collect();
@@ -365,6 +365,7 @@ fn a_session_draws_what_its_run_drew() {
                 let bodies = opened.bodies.events(places).unwrap();
                 let request = opened.bodies.request(&turn).unwrap();
                 read.read_turn(&turn, &bodies, Some(request));
+                read.set_replaced(&turn, &opened.bodies.replaced(&turn));
             }
         }
         assert_eq!(rows(&mut read), rows(&mut live));

@@ -181,6 +181,13 @@ impl Agent {
         self.options.iter().filter(|(name, _)| name == "retry").cloned().collect()
     }
 
+    /// The same agent without a pinned program: a model answers again.
+    #[must_use]
+    pub fn without_program(mut self) -> Self {
+        self.options.retain(|(name, _)| name != "program");
+        self
+    }
+
     /// The pinned program that answers in the place of a model.
     pub fn program(&self) -> Option<&str> {
         self.option("program").and_then(Json::as_str)

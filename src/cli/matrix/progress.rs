@@ -8,6 +8,9 @@ use crate::cli::{safe_line, tell};
 use crate::workbench::format::duration;
 use crate::workbench::matrix::{Cell, MatrixEvent, MatrixState, TrialKey};
 
+/// Columns left free for the `^C` that the terminal shows.
+const INTERRUPT: usize = 4;
+
 /// Tells how far a matrix is.
 pub(super) struct Progress {
     /// Columns of the line that is rewritten; `None` when lines are added.
@@ -29,7 +32,7 @@ impl Progress {
     /// Tells what has changed.
     pub(super) fn tell(&mut self, event: &MatrixEvent, state: &MatrixState) {
         match self.line {
-            Some(columns) => rewrite(&width::truncate(&now(state), columns.saturating_sub(1))),
+            Some(columns) => rewrite(&width::truncate(&now(state), columns.saturating_sub(INTERRUPT))),
             None => {
                 if let Some(line) = self.added(event, state) {
                     tell(&line);

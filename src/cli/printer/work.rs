@@ -9,7 +9,7 @@ use ptc_core::text::width::width;
 use super::Printer;
 use crate::event::{
     Address, AnswerGiven, CallStatus, CompactionDone, Extract, JsonText, MemoryChange, PlanState, ProgramEnd,
-    QuestionAsked, RunEnd, ToolCall, ToolEnd,
+    QuestionAsked, RunEnd, TasksKept, ToolCall, ToolEnd,
 };
 use crate::workbench::format::plural;
 use crate::workbench::wording::{self, Excerpt, cut};
@@ -112,11 +112,16 @@ impl<W: Write> Printer<W> {
         self.line(&format!("        | {under}"));
     }
 
-    pub(super) fn memory(&mut self, change: &MemoryChange) {
+    /// What a program defined; `replaced`: the values that names had before.
+    pub(super) fn memory(&mut self, change: &MemoryChange, replaced: &[(String, String)]) {
         if change.rolled_back {
             return self.line(&format!("  {} memory: too large, the definitions are dropped", self.marks.warning));
         }
-        let set = change.set.iter().map(|(name, value)| format!("+ {name} {}", short(value.text())));
+        let old = |name: &String| replaced.iter().find(|(known, _)| known == name).map(|(_, value)| short(value));
+        let set = change.set.iter().map(|(name, value)| match old(name) {
+            Some(old) => format!("~ {name} {old} → {}", short(value.text())),
+            None => format!("+ {name} {}", short(value.text())),
+        });
         let del = change.del.iter().map(|name| format!("- {name}"));
         let all: Vec<String> = set.chain(del).collect();
         for line in all.iter().take(ITEMS) {
@@ -135,6 +140,13 @@ impl<W: Write> Printer<W> {
             let note = note.as_deref().filter(|note| !note.is_empty()).map(|note| format!(" — {}", short(note)));
             self.line(&format!("    {mark} {id} {}{}", short(what), note.unwrap_or_default()));
         }
+    }
+
+    /// What the journal keeps.
+    pub(super) fn tasks(&mut self, tasks: &TasksKept) {
+        let set = tasks.set.iter().map(|(id, value)| format!("+ {id} {}", short(value.text())));
+        let del = tasks.del.iter().map(|id| format!("- {id}"));
+        set.chain(del).collect::<Vec<_>>().iter().for_each(|line| self.line(&format!("  task {line}")));
     }
 
     pub(super) fn compaction(&mut self, done: &CompactionDone) {

@@ -29,22 +29,22 @@ pub(super) fn tag(flags: &TagFlags, workbench: &Workbench) -> Result<u8, UsageEr
     } else {
         workbench.tag(&place, &add, &del)?
     };
-    told(&place, &mark, as_json)
+    Ok(told(&place, &mark, as_json))
 }
 
 pub(super) fn note(flags: &NoteFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let place = workbench.mark_place(&flags.place)?;
     let mark = workbench.note(&place, &flags.text)?;
-    told(&place, &mark, flags.json)
+    Ok(told(&place, &mark, flags.json))
 }
 
 pub(super) fn mark(flags: &MarkFlags, workbench: &Workbench) -> Result<u8, UsageError> {
     let place = workbench.mark_place(&flags.place)?;
     let mark = workbench.mark(&place, !flags.remove)?;
-    told(&place, &mark, flags.json)
+    Ok(told(&place, &mark, flags.json))
 }
 
-fn told(place: &MarkPlace, mark: &Mark, as_json: bool) -> Result<u8, UsageError> {
+fn told(place: &MarkPlace, mark: &Mark, as_json: bool) -> u8 {
     if as_json {
         let at = place.at.as_ref().map_or_else(Json::default, |at| Json::str(at.as_str()));
         let members =
@@ -53,7 +53,7 @@ fn told(place: &MarkPlace, mark: &Mark, as_json: bool) -> Result<u8, UsageError>
     } else {
         out(&format!("{}  {}", safe_line(&place.to_string()), words(mark)));
     }
-    Ok(exit::OK)
+    exit::OK
 }
 
 fn members(mark: &Mark) -> [(&'static str, Json); 3] {

@@ -16,7 +16,7 @@ use crate::engine::edit::Edited;
 use crate::engine::program::World;
 use crate::engine::progress::{Done, Progress};
 use crate::engine::{Answered, Halt, Input, checked_context};
-use crate::event::{Address, ErrorRecord, MessagePart};
+use crate::event::{Address, ErrorRecord, MessagePart, TasksKept};
 use crate::model::Reply;
 use crate::prompt::ptc_lisp::Kept;
 use crate::prompt::ptc_lisp::feedback::{Seen, TurnKind};
@@ -189,6 +189,7 @@ impl Work {
             return Ok(Some(cycle.plan.settings.memory_strategy));
         }
         self.memory.clone_from(&outcome.memory);
+        self.tell_tasks(cycle, at, outcome.journal.as_ref()).await?;
         self.journal.clone_from(&outcome.journal);
         cycle.kept = Kept { memory: self.memory.clone(), journal: self.journal.clone(), ..Kept::default() };
         for (id, text) in &outcome.summaries {
@@ -201,6 +202,23 @@ impl Work {
             self.latest = Some((cycle.totals.turns + 1, value.clone()));
         }
         Ok(None)
+    }
+
+    /// Tells what a program changed in the journal.
+    async fn tell_tasks(&self, cycle: &Cycle<'_>, at: &Address, after: Option<&Map>) -> Result<(), Halt> {
+        let before = self.journal.as_ref();
+        let after: Vec<(&Value, &Value)> = after.into_iter().flat_map(Map::iter).collect();
+        let shown = |value: &Value| crate::event::Kept::of(value.print(Bounds::default()).text);
+        let id = |value: &Value| value.as_str().map_or_else(|| value.print(Bounds::default()).text, str::to_owned);
+        let new = after.iter().filter(|(key, value)| before.and_then(|before| before.get(key)) != Some(*value));
+        let set = new.map(|(key, value)| (id(key), shown(value))).collect();
+        let old = before.into_iter().flat_map(Map::iter);
+        let del = old.filter(|(key, _)| !after.iter().any(|(known, _)| known == key)).map(|(key, _)| id(key)).collect();
+        let change = TasksKept { set, del };
+        if change != TasksKept::default() {
+            cycle.emit(at, change).await?;
+        }
+        Ok(())
     }
 
     /// Tells the checklist.

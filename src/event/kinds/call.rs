@@ -143,6 +143,17 @@ pub struct MemoryChange {
     pub rolled_back: bool,
 }
 
+/// `tasks`: what the journal of finished tasks keeps after a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TasksKept {
+    /// New and changed tasks by id, with their results as PTC-Lisp text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(String, Kept)>,
+    /// Tasks that were forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub del: Vec<String>,
+}
+
 /// `question`: something a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionAsked {

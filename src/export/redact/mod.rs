@@ -98,12 +98,11 @@ impl Found {
         for hit in hits {
             let field = if hit.path.is_empty() { kind.to_owned() } else { format!("{kind} {}", hit.path.join(".")) };
             let is_same = |known: &Removal| known.address == *address && known.field == field && known.rule == hit.rule;
-            match self.removals.iter_mut().rev().take(NEAR).find(|(_, known)| is_same(known)) {
-                Some((_, known)) => known.count += 1,
-                None => {
-                    let (address, rule, excerpt) = (address.clone(), hit.rule, hit.excerpt);
-                    self.removals.push((self.at, Removal { address, field, rule, count: 1, excerpt }));
-                }
+            if let Some((_, known)) = self.removals.iter_mut().rev().take(NEAR).find(|(_, known)| is_same(known)) {
+                known.count += 1;
+            } else {
+                let (address, rule, excerpt) = (address.clone(), hit.rule, hit.excerpt);
+                self.removals.push((self.at, Removal { address, field, rule, count: 1, excerpt }));
             }
         }
     }

@@ -63,8 +63,11 @@ pub(super) fn tell(records: &[Record]) -> Result<Trace, TraceError> {
         }
     }
     let first = records.first().map_or(0, |record| record.at_ms);
-    teller.trace_id = records.iter().find_map(|record| record.text("trace_id")).unwrap_or("unknown").to_owned();
-    records.iter().for_each(|record| teller.take(record));
+    let named = records.iter().find_map(|record| record.text("trace_id"));
+    teller.trace_id = named.map_or_else(|| "unknown".to_owned(), str::to_owned);
+    for record in records {
+        teller.take(record);
+    }
     if teller.runs.is_empty() {
         return Err(TraceError("the trace tells of no run (no run.start, no turn); nothing was imported".to_owned()));
     }

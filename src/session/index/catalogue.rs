@@ -122,8 +122,7 @@ impl Catalogue {
     fn load(&mut self) {
         let files =
             std::fs::read_dir(self.index_dir()).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        let mut files: Vec<PathBuf> =
-            files.filter(|path| path.extension().is_some_and(|ending| ending == ENDING)).collect();
+        let mut files: Vec<PathBuf> = files.filter(|path| is_own(path)).collect();
         files.sort();
         for path in files {
             match entries_of(&path) {
@@ -360,6 +359,17 @@ fn session_files(dir: &Path) -> Vec<(SessionId, Stamp)> {
             Some((id, Stamp { bytes: found.len(), changed_ns }))
         })
         .collect()
+}
+
+/// Does the file have a name that [`Catalogue::write`] gives? Others are not read, and never removed.
+fn is_own(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let numbers: Vec<&str> = stem.split('-').collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    path.extension().is_some_and(|ending| ending == ENDING)
+        && numbers.len() == 3
+        && numbers[0].len() >= 13
+        && numbers.iter().all(is_number)
 }
 
 /// The entries of an index file; `None` when it is damaged or of another version.

@@ -87,7 +87,7 @@ pub struct Facts {
 pub(super) struct Text {
     pub(super) field: Field,
     pub(super) at: Address,
-    pub(super) text: String,
+    pub(super) body: String,
     /// Bytes of a reply that are a program.
     pub(super) program: Option<(usize, usize)>,
 }
@@ -126,7 +126,7 @@ impl Digest {
         digest.texts.extend(replies.map(|(at, reply)| Text {
             field: Field::Reply,
             at,
-            text: reply.text,
+            body: reply.text,
             program: reply.program,
         }));
         digest.facts.tools.sort();
@@ -139,7 +139,7 @@ impl Digest {
     fn say(&mut self, field: Field, at: &Address, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
-            self.texts.push(Text { field, at: at.clone(), text, program: None });
+            self.texts.push(Text { field, at: at.clone(), body: text, program: None });
         }
     }
 

@@ -164,13 +164,13 @@ pub(super) fn day(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     match text {
         "today" => of_day(today()?),
         "yesterday" => of_day(today()?.yesterday().ok()?),
-        _ => ago('d', 24 * HOUR_MS).or_else(|| ago('h', HOUR_MS)).or_else(|| match text.contains('T') {
-            true => {
-                let at: DateTime = text.parse().ok()?;
-                let from = at.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
-                Some((from, from + 60_000))
+        _ => ago('d', 24 * HOUR_MS).or_else(|| ago('h', HOUR_MS)).or_else(|| {
+            if !text.contains('T') {
+                return of_day(text.parse().ok()?);
             }
-            false => of_day(text.parse().ok()?),
+            let at: DateTime = text.parse().ok()?;
+            let from = at.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond();
+            Some((from, from + 60_000))
         }),
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Held {
 impl Held {
     /// Does the session hold what the query asks for?
     pub(super) fn suits(&self, query: &Query) -> bool {
-        query.terms.iter().enumerate().all(|(bit, term)| (self.terms >> bit & 1 == 1) != term.absent)
+        query.terms.iter().enumerate().all(|(bit, term)| ((self.terms >> bit) & 1 == 1) != term.absent)
     }
 
     pub(super) fn see(&mut self, bit: usize, found: impl FnOnce() -> Option<Match>) {

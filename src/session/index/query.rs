@@ -249,9 +249,9 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, QueryError> {
         let rest = &text[start..];
         let negated = rest.len() > 1 && rest.starts_with('-') && !rest[1..].starts_with(char::is_whitespace);
         let from = start + usize::from(negated);
-        let (head, value) = head(&text[from..], start)?;
+        let head = head(&text[from..], start)?;
         let value_at = from + head.map_or(0, |(key, op)| key.len() + op.len());
-        let (kind, inner, end) = value_of(text, value_at, head.is_some(), value)?;
+        let (kind, inner, end) = value_of(text, value_at, head.is_some())?;
         if head.is_some() && inner.is_empty() {
             let key = head.map_or("", |(key, _)| key);
             return Err(QueryError { span: (start, end), message: format!("`{key}` has no value"), near: None });
@@ -263,14 +263,14 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, QueryError> {
     Ok(items)
 }
 
-/// Key and comparison of a filter at the beginning of a text, and whether its value may be in quotes.
-fn head(text: &str, start: usize) -> Result<(Option<(&str, &str)>, bool), QueryError> {
+/// Key and comparison of a filter at the beginning of a text.
+fn head(text: &str, start: usize) -> Result<Option<(&str, &str)>, QueryError> {
     let key_end = text.find(|c: char| !(c.is_ascii_lowercase() || c == '_')).unwrap_or(text.len());
     let (key, rest) = text.split_at(key_end);
     let op = [">=", "<=", ":", ">", "<", "="].into_iter().find(|op| rest.starts_with(op));
-    let Some(op) = op.filter(|_| !key.is_empty()) else { return Ok((None, true)) };
+    let Some(op) = op.filter(|_| !key.is_empty()) else { return Ok(None) };
     if FILTERS.iter().any(|(name, _)| *name == key) {
-        return Ok((Some((key, &rest[..op.len()])), true));
+        return Ok(Some((key, &rest[..op.len()])));
     }
     // Links and code hold colons too: only what looks like a filter is taken for a mistyped one.
     let near = nearest(key, FILTERS.iter().map(|(name, _)| *name));
@@ -280,11 +280,11 @@ fn head(text: &str, start: usize) -> Result<(Option<(&str, &str)>, bool), QueryE
         let message = format!("`{key}:` is no filter ({}); to look for the text, put it in quotes", names.join(", "));
         return Err(QueryError { span, message, near: near.map(ToOwned::to_owned) });
     }
-    Ok((None, true))
+    Ok(None)
 }
 
 /// The value or text at this place: what it is, without its marks, and where it ends.
-fn value_of(text: &str, at: usize, of_filter: bool, quotes: bool) -> Result<(Kind, &str, usize), QueryError> {
+fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(Kind, &str, usize), QueryError> {
     let rest = &text[at..];
     let closed = |mark: char, kind: Kind| {
         let end = rest[1..].find(mark).ok_or_else(|| QueryError {
@@ -294,7 +294,7 @@ fn value_of(text: &str, at: usize, of_filter: bool, quotes: bool) -> Result<(Kin
         })?;
         Ok((kind, &rest[1..=end], at + end + 2))
     };
-    if quotes && rest.starts_with('"') {
+    if rest.starts_with('"') {
         return closed('"', Kind::Quoted);
     }
     let is_pattern = !of_filter && rest.starts_with('/') && rest[1..].contains('/') && {

@@ -63,7 +63,7 @@ impl Builder {
         self.entries.push(Entry { stamp, summary: digest.summary, facts: digest.facts });
         for text in digest.texts {
             self.place(
-                text.text.as_bytes(),
+                text.body.as_bytes(),
                 &Place { session, field: text.field, program: text.program, at: text.at.as_str() },
             );
         }

@@ -18,7 +18,7 @@ use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
 use crate::event::{ErrorRecord, Message, RunText};
-use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
+use crate::workbench::{Answers, Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
 
 use super::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError, SentMessage, SessionKey,
@@ -134,6 +134,14 @@ impl Backend for Live {
     fn open(&self, key: &SessionKey) -> Result<OpenSession, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
         Ok(sessions::open(key, session))
+    }
+
+    fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
+        let desk = Arc::new(Desk::default());
+        let running = self.workbench.resume(&session, Answers::default(), None, desk.clone());
+        let running = running.map_err(|error| unreadable(error.to_string()))?;
+        Ok(Arc::new(run::LiveRun::new(running, desk)))
     }
 
     fn replay(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
@@ -28,6 +29,8 @@ pub(super) struct LiveRun {
     desk: Arc<Desk>,
     /// A question that was taken from the desk and not told yet, and the one that waits for its answer.
     asked: Mutex<(bool, Option<Asked>)>,
+    /// Nobody is there any more: questions are not taken.
+    alone: AtomicBool,
     end: Arc<End>,
     /// Where the session goes that could not be written.
     place: mpsc::UnboundedSender<Option<PathBuf>>,
@@ -64,7 +67,7 @@ async fn settled(saving: Saving, end: &End, places: &mut mpsc::UnboundedReceiver
         match moved.await {
             Ok(Ok(told)) => return Ended::Elsewhere(told),
             Ok(Err(error)) => {
-                told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error)
+                told = format!("{} did not take it: {}. Which folder shall?", error.path.display(), error.error);
             }
             Err(error) => return Ended::Elsewhere(error.to_string()),
         }
@@ -99,6 +102,7 @@ impl LiveRun {
             stop: running.stop,
             desk,
             asked: Mutex::new((false, None)),
+            alone: AtomicBool::new(false),
             end,
             place,
         }
@@ -137,7 +141,10 @@ impl Run for LiveRun {
             tokio::select! {
                 () = self.feed.changed() => {}
                 () = self.end.changed.notified() => {}
-                question = self.desk.next(), if self.is_free() => *lock(&self.asked) = (true, question),
+                question = self.desk.next(), if self.is_free() => {
+                    // A question that is dropped says that nobody answers.
+                    *lock(&self.asked) = if self.alone.load(Ordering::SeqCst) { (false, None) } else { (true, question) };
+                }
             }
         }
         .boxed()
@@ -161,6 +168,11 @@ impl Run for LiveRun {
         {
             tracing::debug!(%question, "the run no longer waits for an answer");
         }
+    }
+
+    fn put_down(&self) {
+        self.alone.store(true, Ordering::SeqCst);
+        *lock(&self.asked) = (false, None);
     }
 }
 
@@ -239,6 +251,8 @@ impl Run for Replay {
     fn save_to(&self, _: Option<PathBuf>) {}
 
     fn answer(&self, _: &Address, _: String) {}
+
+    fn put_down(&self) {}
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Saved sessions as the interface takes them.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::event::{Address, Envelope, ErrorRecord, Role};
 use crate::session::{RunState, Session, Summary, TurnEntry, TurnState, summarize};
 use crate::tui::backend::{
     Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
 };
+use crate::workbench::Definitions;
 use crate::workbench::format::{plural, size};
 
 /// A line of the list.
@@ -56,7 +58,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
     });
     let runs = runs.collect();
     let summary = summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) });
-    OpenSession { runs, summary, bodies: Arc::new(Bodied(session)) }
+    OpenSession { runs, summary, bodies: Arc::new(Bodied { session, replaced: OnceLock::new() }) }
 }
 
 fn turn(entry: &TurnEntry) -> TurnOutline {
@@ -74,25 +76,50 @@ fn turn(entry: &TurnEntry) -> TurnOutline {
     }
 }
 
-/// Reads bodies on demand.
-struct Bodied(Session);
+/// Reads bodies on demand; what definitions replaced is collected once, when the first turn is read.
+struct Bodied {
+    session: Session,
+    replaced: OnceLock<HashMap<Address, Vec<(String, String)>>>,
+}
+
+/// The values in short that each turn's definitions replaced. Only the lines that define something are read whole.
+fn replaced(session: &Session) -> HashMap<Address, Vec<(String, String)>> {
+    let mut places = Vec::new();
+    session.visit(|place, line| {
+        if matches!(&*line.k, "run.start" | "memory") {
+            places.push(place);
+        }
+    });
+    let (mut definitions, mut found) = (Definitions::default(), HashMap::new());
+    for envelope in places.into_iter().filter_map(|place| session.event(place)) {
+        let before = definitions.apply(&envelope);
+        if !before.is_empty() {
+            found.insert(envelope.address, before);
+        }
+    }
+    found
+}
 
 /// A larger request is not read whole: it would fill the memory for one card.
 const REQUEST_BYTES: u64 = 16_000_000;
 
 impl Bodies for Bodied {
+    fn replaced(&self, turn: &Address) -> Vec<(String, String)> {
+        self.replaced.get_or_init(|| replaced(&self.session)).get(turn).cloned().unwrap_or_default()
+    }
+
     fn events(&self, places: Range<usize>) -> Result<Vec<Envelope>, ErrorRecord> {
-        Ok(places.filter_map(|place| self.0.event(place)).collect())
+        Ok(places.filter_map(|place| self.session.event(place)).collect())
     }
 
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord> {
-        let Some((_, places)) = self.0.places_of_request(turn) else { return Ok(Vec::new()) };
-        let bytes = self.0.bytes_of(places.iter().copied());
+        let Some((_, places)) = self.session.places_of_request(turn) else { return Ok(Vec::new()) };
+        let bytes = self.session.bytes_of(places.iter().copied());
         if bytes > REQUEST_BYTES {
             let text = format!("{} in {}: too large to show", plural(places.len() as u64, "event"), size(bytes));
             return Ok(vec![SentMessage { role: Role::User, sections: vec![("omitted".to_owned(), text)] }]);
         }
-        let messages = self.0.request(turn).unwrap_or_default();
+        let messages = self.session.request(turn).unwrap_or_default();
         Ok(messages.into_iter().map(|message| SentMessage { role: message.role, sections: message.parts }).collect())
     }
 }

@@ -2,7 +2,7 @@
 
 use ptc_core::signature::{Signature, Type};
 
-use crate::agent::{Agent, Plan};
+use crate::agent::{Agent, Diagnostic, Plan};
 use crate::tui::backend::{OpenPipeline, PipelineStep};
 use crate::workbench::{Pipeline, Workbench};
 
@@ -10,7 +10,7 @@ use crate::workbench::{Pipeline, Workbench};
 pub(super) fn outline(workbench: &Workbench, pipeline: &Pipeline) -> OpenPipeline {
     let errors = match pipeline.plans() {
         Ok(_) => Vec::new(),
-        Err(findings) => findings.into_iter().filter(|f| f.is_error()).map(|finding| finding.message).collect(),
+        Err(findings) => findings.into_iter().filter(Diagnostic::is_error).map(|finding| finding.message).collect(),
     };
     let signatures: Vec<Option<Signature>> =
         pipeline.steps.iter().map(|agent| Plan::new(agent).ok().map(|plan| plan.signature)).collect();

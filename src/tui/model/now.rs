@@ -2,6 +2,7 @@
 
 use super::{Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
 use crate::tui::actions::{Action, ActionRow, Context};
+use crate::tui::backend::SessionStatus;
 use crate::tui::draft::Draft;
 use crate::tui::transcript::Transcript;
 
@@ -75,6 +76,13 @@ impl Model {
                 "no editor has the focus",
             ),
             Action::OpenSession | Action::Replay => self.enabled_for_session(action),
+            Action::GoOn => match self.sessions.subject() {
+                _ if self.workbench.running() => Err("a run is going on"),
+                None => Err("no session is selected"),
+                Some(session) if session.path.is_none() => Err("examples stay as they are"),
+                Some(session) if session.damage.is_some() => Err("the session is damaged"),
+                Some(session) => rule(session.status == SessionStatus::Open, "the run has ended"),
+            },
             Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",

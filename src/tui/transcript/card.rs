@@ -10,7 +10,7 @@ use super::partial::Reading;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Check, CompactionDone, ErrorRecord, Extract, Interrupt, JsonText, MemoryChange,
     NativeCall, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait, Role, RunEnd,
-    RunStart, Sent, StructuredBy, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Wire,
+    RunStart, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Wire,
 };
 use crate::tui::backend::{SentMessage, TurnOutline};
 use crate::workbench::wording;
@@ -158,6 +158,10 @@ pub struct TurnCard {
     pub program: Option<ProgramEnd>,
     /// What it defined.
     pub memory: Option<MemoryChange>,
+    /// The values in short that this replaced, by name.
+    pub replaced: Vec<(String, String)>,
+    /// What it changed in the journal of finished tasks.
+    pub tasks: Option<TasksKept>,
     /// The checklist after the turn.
     pub plan: Option<PlanState>,
     /// Checks in order.

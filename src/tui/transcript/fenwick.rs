@@ -39,6 +39,13 @@ impl Heights {
         self.tree.push(below + height);
     }
 
+    /// Puts a cell before the one at this place; takes time for all of them.
+    pub fn insert(&mut self, at: usize, height: usize) {
+        let mut values = std::mem::take(&mut self.values);
+        values.insert(at.min(values.len()), height);
+        *self = Self::new(values);
+    }
+
     /// The height of a cell; nothing behind the last.
     pub fn get(&self, cell: usize) -> usize {
         self.values.get(cell).copied().unwrap_or_default()

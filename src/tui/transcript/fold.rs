@@ -1,6 +1,6 @@
 //! Events become cards, one by one, live and from a file alike.
 //!
-//! Cards stand in the order in which they began. When an agent below begins inside a turn, the turn is parted: its reply and
+//! Cards stand in the order in which they began, agents that run at the same time in that of their addresses. When an agent below begins inside a turn, the turn is parted: its reply and
 //! calls stay before the agent's cards, what came of it stands behind them.
 
 use std::collections::HashSet;
@@ -17,6 +17,14 @@ pub(super) struct TurnCells {
     base: usize,
     /// The cell of what came of a parted turn; its feedback stands behind it.
     after: Option<usize>,
+}
+
+impl TurnCells {
+    /// A cell came at this place.
+    pub(super) fn make_room(&mut self, place: usize) {
+        let moved = |at: usize| at + usize::from(at >= place);
+        *self = Self { base: moved(self.base), after: self.after.map(moved) };
+    }
 }
 
 /// A part of a saved session that becomes cells at its place.
@@ -91,6 +99,7 @@ impl Transcript {
         let at = &envelope.address;
         let turn = at.turn_part();
         self.facts.last_ms = envelope.at_ms;
+        let replaced = self.definitions.apply(envelope);
         match &envelope.event {
             Event::RunStart(start) => self.start_run(at, start, envelope.at_ms),
             // A budget does not allow the turn: nothing is asked, the end of the run says why.
@@ -117,6 +126,14 @@ impl Transcript {
             }
             event => self.turn_event(&turn, at, envelope.at_ms, event),
         }
+        if !replaced.is_empty() {
+            self.set_replaced(&turn, &replaced);
+        }
+    }
+
+    /// The values in short that a turn's definitions replaced. A turn that was read alone does not know them by itself.
+    pub fn set_replaced(&mut self, turn: &Address, replaced: &[(String, String)]) {
+        self.cards_of(turn).for_each(|card| card.replaced = replaced.to_vec());
     }
 
     fn start_run(&mut self, at: &Address, start: &RunStart, at_ms: i64) {
@@ -219,7 +236,7 @@ impl Transcript {
         if let Some(card) = self.turn_mut(turn) {
             card.part = Part::Before;
         }
-        let after = Some(self.cells.len());
+        let after = Some(self.place_of(turn));
         self.push(turn, card, true);
         self.push(turn, Card::Feedback(String::new()), false);
         if let Some(cells) = self.turns.get_mut(turn) {
@@ -236,7 +253,7 @@ impl Transcript {
     }
 
     fn start_turn(&mut self, at: &Address, started_ms: i64, outline: Option<TurnOutline>) {
-        self.turns.insert(at.clone(), TurnCells { base: self.cells.len(), after: None });
+        let base = self.place_of(at);
         if outline.is_none() {
             self.moving.push(at.clone());
         }
@@ -244,6 +261,7 @@ impl Transcript {
             let open = matches!(card, Card::Turn(_));
             self.push(at, card, open);
         }
+        self.turns.insert(at.clone(), TurnCells { base, after: None });
     }
 
     fn push(&mut self, at: &Address, card: Card, open: bool) {
@@ -251,8 +269,8 @@ impl Transcript {
         let starts = matches!(card, Card::Start(_));
         let mut cell = Cell::new(at.clone(), card, open);
         cell.hidden = self.folded.iter().any(|run| at.is_within(run) && !(starts && at == run));
-        self.heights.push(usize::from(!empty && !cell.hidden));
-        self.cells.push(cell);
+        let height = usize::from(!empty && !cell.hidden);
+        self.insert(self.place_of(at), cell, height);
     }
 
     /// Shows or hides what lies inside a run whose start was folded or unfolded.

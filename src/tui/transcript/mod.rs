@@ -8,6 +8,7 @@ pub mod cell;
 pub mod fenwick;
 mod fold;
 mod layout;
+mod order;
 pub mod partial;
 mod turn;
 mod viewport;
@@ -21,6 +22,7 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 pub use crate::workbench::format;
 
 use crate::event::{Address, ErrorRecord, Tokens};
+use crate::workbench::Definitions;
 use card::MessageStore;
 use fenwick::Heights;
 use viewport::Viewport;
@@ -38,6 +40,7 @@ pub struct Transcript {
     /// Runs below others that are folded.
     folded: Vec<Address>,
     store: MessageStore,
+    definitions: Definitions,
     /// What the title and the status line tell.
     pub facts: Facts,
     heights: Heights,

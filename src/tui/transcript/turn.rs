@@ -33,6 +33,7 @@ impl TurnCard {
             }
             Event::ProgramEnd(end) => self.program = Some(end.clone()),
             Event::MemoryChange(change) => self.memory = Some(change.clone()),
+            Event::TasksKept(tasks) => self.tasks = Some(tasks.clone()),
             Event::PlanState(plan) => self.plan = Some(plan.clone()),
             Event::Sent(sent) => {
                 self.wait = None;

@@ -30,6 +30,18 @@ pub(super) struct Viewport {
     laid: VecDeque<usize>,
 }
 
+impl Viewport {
+    /// A cell came at this place: what is seen and selected stays.
+    pub(super) fn make_room(&mut self, place: usize) {
+        let moved = |at: usize| at + usize::from(at >= place);
+        self.anchor.0 = moved(self.anchor.0);
+        self.left_at.0 += usize::from(self.left_at.0 > place);
+        self.selected = self.selected.map(moved);
+        self.visible.iter_mut().for_each(|part| part.cell = moved(part.cell));
+        self.laid.iter_mut().for_each(|cell| *cell = moved(*cell));
+    }
+}
+
 /// A visible cell: which of its lines are seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visible {

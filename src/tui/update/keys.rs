@@ -100,6 +100,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ListBottom => sessions::select(model, isize::MAX),
         Action::OpenSession => sessions::open(model),
         Action::Replay => sessions::replay(model),
+        Action::GoOn => sessions::go_on(model),
         Action::Filter => sessions::filter(model),
         Action::Reload => vec![Effect::List],
         Action::ReadUp => turn_pages(model, -1),
@@ -194,10 +195,8 @@ fn close(model: &mut Model) -> Vec<Effect> {
         }
         Screen::Workbench if model.workbench.running() => run::stop(model),
         Screen::Workbench => {
-            if !model.wide() {
-                if model.workbench.focus == Pane::Run {
-                    model.workbench.focus = model.workbench.home();
-                }
+            if !model.wide() && model.workbench.focus == Pane::Run {
+                model.workbench.focus = model.workbench.home();
             }
             Vec::new()
         }

@@ -36,6 +36,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Started(result) => run::started(model, result),
+        Msg::WentOn(result) => sessions::went_on(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
         Msg::Happened(slot, happenings) => run::happened(model, slot, happenings),
         Msg::Listed(result) => sessions::listed(model, result),

@@ -1,7 +1,7 @@
 //! Starting, watching, answering and stopping runs.
 
 use crate::agent::{Diagnostic, Place, Severity};
-use crate::event::ErrorRecord;
+use crate::event::{ErrorRecord, Event};
 use crate::tui::backend::{Ended, Happening, Question};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
@@ -61,6 +61,8 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
                     return vec![Effect::Cancel(Slot::Workbench)];
                 }
                 run.phase = Phase::Running;
+                // The list knows the run before somebody looks at it.
+                return vec![Effect::List];
             }
         }
         Err(findings) => {
@@ -108,6 +110,11 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
         match happening {
             Happening::Event(envelope) => {
                 view.transcript.apply(&envelope);
+                view.waits = match envelope.event {
+                    Event::RunWait(_) => true,
+                    Event::AnswerGiven(_) | Event::RunEnd(_) => false,
+                    _ => view.waits,
+                };
                 let answered = view.question.as_ref().is_some_and(|question| {
                     question.address.is_within(&envelope.address) && ends_question(&envelope.event)
                 });
@@ -139,8 +146,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
     effects
 }
 
-fn ends_question(event: &crate::event::Event) -> bool {
-    use crate::event::Event;
+fn ends_question(event: &Event) -> bool {
     matches!(
         event,
         Event::ReplyEnd(_) | Event::TurnEnd(_) | Event::RunEnd(_) | Event::AnswerGiven(_) | Event::ToolEnd(_)

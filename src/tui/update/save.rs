@@ -115,11 +115,14 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     leave(model)
 }
 
-/// Ends the program; runs are stopped first, so that their ends are recorded.
+/// Ends the program; runs are stopped or put down first, so that their sessions say so.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     model.quitting = true;
     model.workbench.keep_at_ms = None;
-    vec![Effect::Cancel(Slot::Workbench), Effect::Cancel(Slot::Viewer), Effect::Forget]
+    // A run that asks waits in its session; any other one is stopped.
+    let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
+    let run = if asks { Effect::PutDown } else { Effect::Cancel(Slot::Workbench) };
+    vec![run, Effect::Cancel(Slot::Viewer), Effect::Forget]
 }
 
 /// Offers the newest texts of an earlier start.

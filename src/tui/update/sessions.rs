@@ -4,7 +4,7 @@ use crate::event::{Address, ErrorRecord};
 use crate::tui::backend::{OpenSession, SessionKey, SessionSummary};
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot, TurnBody};
-use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
+use crate::tui::model::{Model, Pane, Phase, RunView, Screen, Tone};
 
 /// Goes to the sessions; from an opened one back to the list.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
@@ -100,7 +100,10 @@ pub(super) fn turn_read(
 ) -> Vec<Effect> {
     if let Some(viewer) = model.sessions.viewer.as_mut().filter(|viewer| viewer.key.as_ref() == Some(session)) {
         match body {
-            Ok((events, request)) => viewer.transcript.read_turn(turn, &events, request),
+            Ok(body) => {
+                viewer.transcript.read_turn(turn, &body.events, body.request);
+                viewer.transcript.set_replaced(turn, &body.replaced);
+            }
             Err(error) => viewer.transcript.fail_turn(turn, &error.message),
         }
     }
@@ -116,6 +119,27 @@ pub(super) fn replay(model: &mut Model) -> Vec<Effect> {
     model.sessions.viewer =
         Some(RunView { session: Some(name), key: Some(key.clone()), replay: true, ..RunView::starting() });
     vec![Effect::Replay(key)]
+}
+
+/// Goes on with the session that is opened or selected, in the place of the workbench's run.
+pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
+    let Some(key) = model.sessions.subject().map(SessionSummary::key) else { return Vec::new() };
+    model.sessions.filtering = false;
+    model.screen = Screen::Workbench;
+    model.workbench.focus = Pane::Run;
+    model.workbench.run = Some(RunView::starting());
+    vec![Effect::Resume(key)]
+}
+
+pub(super) fn went_on(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Ok(session) => super::run::started(model, Ok(session)),
+        Err(error) => {
+            model.workbench.run = None;
+            model.say(Tone::Bad, format!("it does not go on: {}", error.message));
+            Vec::new()
+        }
+    }
 }
 
 pub(super) fn replay_started(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {

@@ -58,6 +58,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         (Phase::Running, _, None) => (Role::Accent, format!("● running{time}")),
         (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned{time}")),
         (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {}{time}", error.reason)),
+        (Phase::Done, _, None) if view.waits => (Role::Accent, "● waits for an answer".to_owned()),
         (Phase::Done, _, None) if time.is_empty() => (Role::Warn, "! not finished".to_owned()),
         (Phase::Done, _, None) => {
             (Role::Warn, format!("! not finished · last event after {}", facts.time(model.now_ms)))

@@ -127,7 +127,8 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     let areas = areas(screen);
     let sessions = &model.sessions;
     let all = sessions.all.as_ref().map_or(0, Vec::len);
-    let left = [Piece::literal(Role::Title, " Sessions  "), Piece::new(Role::Text, &count(all as u64))];
+    let known = sessions.all.as_ref().map_or_else(String::new, |all| count(all.len() as u64));
+    let left = [Piece::literal(Role::Title, " Sessions  "), Piece::new(Role::Text, &known)];
     Row::new(left).draw(areas.title, buffer, model.theme);
     let cursor = draw_filter(model, areas.title, buffer);
     let columns = Columns::of(areas.list.width);

@@ -161,10 +161,9 @@ impl Told<'_> {
     fn value(&self, found: &Difference) -> (Tone, String) {
         let shown = |json: &Json| if self.frame.whole { json.to_text() } else { cut(&json.to_text(), CHARS) };
         // The run is said where there are several.
-        let path = match found.path.strip_prefix("r0") {
-            Some(rest) if !self.several() => rest.trim_start_matches('.'),
-            _ => &found.path,
-        };
+        let only = self.comparison.columns[0].side.runs.first().filter(|_| !self.several());
+        let below = only.and_then(|run| found.path.strip_prefix(run.address.as_str()));
+        let path = below.map_or(found.path.as_str(), |rest| rest.trim_start_matches('.'));
         let path = if path.is_empty() { String::new() } else { format!("{path}  ") };
         match (&found.left, &found.right) {
             (Some(left), Some(right)) => (Tone::Plain, format!("{path}{} → {}", shown(left), shown(right))),

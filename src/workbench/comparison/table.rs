@@ -43,42 +43,61 @@ fn cell(text: &str, columns: usize) -> String {
     width::pad(&width::truncate(&safe, columns), columns)
 }
 
+/// The end of a name that is too long: the ends of ids tell them apart.
+fn ending(name: &str, columns: usize) -> String {
+    let most = columns.max(2);
+    match name.chars().count().checked_sub(most) {
+        None | Some(0) => name.to_owned(),
+        Some(more) => format!("…{}", name.chars().skip(more + 1).collect::<String>()),
+    }
+}
+
 /// Columns of each of so many cells.
 fn share(cells: usize, frame: Frame, label: usize) -> usize {
     (frame.columns.saturating_sub(label) / cells.max(1)).saturating_sub(GAP).max(NARROWEST / 2)
 }
+
+/// What a column has in a row.
+type Read = dyn Fn(&Column) -> Option<String>;
 
 /// A row: its label and what a column has there; nothing when it has nothing to say.
 struct Row {
     label: &'static str,
     /// Marked where the columns differ: facts, not measures.
     is_fact: bool,
-    read: Box<dyn Fn(usize, &Column) -> Option<String>>,
+    read: Box<Read>,
 }
 
 impl Row {
     fn line(&self, columns: &[Column], block: &[usize], frame: Frame) -> Option<Line> {
-        let all: Vec<Option<String>> =
-            columns.iter().enumerate().map(|(place, column)| (self.read)(place, column)).collect();
+        let all: Vec<Option<String>> = columns.iter().map(|column| (self.read)(column)).collect();
         if all.iter().all(Option::is_none) {
             return None;
         }
         let differs = self.is_fact && block.iter().any(|place| all[*place] != all[0]);
         let mark = if differs { frame.differs() } else { "" };
         let cells = share(block.len(), frame, LABEL);
-        let texts = block.iter().map(|place| cell(all[*place].as_deref().unwrap_or("–"), cells));
+        let is_head = self.label.is_empty();
+        let texts = block.iter().map(|place| {
+            let text = all[*place].as_deref().unwrap_or("–");
+            if is_head {
+                cell(&format!("{}  {}", place + 1, ending(text, cells - 3)), cells)
+            } else {
+                cell(text, cells)
+            }
+        });
         let label = width::pad(self.label, LABEL - 3);
         let text = format!("{label}{} {}", width::pad(mark, 2), texts.collect::<Vec<_>>().join(&" ".repeat(GAP)));
-        Some(frame.line(if self.label.is_empty() { Tone::Head } else { Tone::Plain }, &text))
+        Some(frame.line(if is_head { Tone::Head } else { Tone::Plain }, &text))
     }
 }
 
 fn rows(frame: Frame) -> Vec<Row> {
     fn fact(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
-        Row { label, is_fact: true, read: Box::new(move |_, column| read(column)) }
+        Row { label, is_fact: true, read: Box::new(read) }
     }
     fn measure(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
-        Row { label, is_fact: false, read: Box::new(move |_, column| read(column)) }
+        Row { label, is_fact: false, read: Box::new(read) }
     }
     /// A number of all runs, and the part of those below.
     fn number(label: &'static str, read: fn(&Share) -> Option<u64>) -> Row {
@@ -100,14 +119,10 @@ fn rows(frame: Frame) -> Vec<Row> {
     let right = |text: String| Some(width::pad_left(&text, NUMBER));
     let some = |number: u64| (number > 0).then_some(number);
     vec![
-        Row {
-            label: "",
-            is_fact: false,
-            read: Box::new(|place, column| Some(format!("{}  {}", place + 1, column.side.name))),
-        },
-        fact("agent", |column| each(column, |run| run.step.name.clone())),
-        fact("mode", |column| each(column, |run| run.mode.clone())),
-        fact("model", |column| each(column, |run| run.model.clone())),
+        Row { label: "", is_fact: false, read: Box::new(|column| Some(column.side.name.clone())) },
+        fact("agent", |column| Some(each(column, |run| run.step.name.clone()))),
+        fact("mode", |column| Some(each(column, |run| run.mode.clone()))),
+        fact("model", |column| Some(each(column, |run| run.model.clone()))),
         fact("end", end),
         number("turns", |share| Some(share.turns)),
         number("requests", |share| Some(share.requests)),
@@ -130,10 +145,10 @@ fn rows(frame: Frame) -> Vec<Row> {
 }
 
 /// What the runs of a column are, each once.
-fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> Option<String> {
+fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> String {
     let mut all: Vec<String> = column.side.runs.iter().map(read).collect();
     all.dedup();
-    Some(all.join(", "))
+    all.join(", ")
 }
 
 /// The turns side by side, a row for those that belong together.

@@ -55,8 +55,8 @@ impl Ledger {
             let times = |words: &Words| words.get(word).copied().unwrap_or_default();
             times(&self.sent).max(times(&self.sent_unescaped))
         };
-        let kept_out = |(word, times): (&Box<str>, &u32)| u64::from(times.saturating_sub(times_sent(word)));
-        self.had.iter().map(|(word, times)| word.len() as u64 * kept_out((word, times))).sum()
+        let kept_out = |word: &str, times: u32| u64::from(times.saturating_sub(times_sent(word)));
+        self.had.iter().map(|(word, times)| word.len() as u64 * kept_out(word, *times)).sum()
     }
 }
 
@@ -114,7 +114,9 @@ mod tests {
     fn ledger(had: &str, sent: &[&str]) -> (u64, u64) {
         let mut ledger = Ledger::default();
         ledger.had(&parse(had).unwrap());
-        sent.iter().for_each(|text| ledger.sent_text(text));
+        for text in sent {
+            ledger.sent_text(text);
+        }
         (ledger.data_bytes(), ledger.kept_out_bytes())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! In: the events of one session, in order. Out: [`Measures`], which add up whole trees of agents.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ptc_core::value::json;
 use serde::{Deserialize, Serialize};
@@ -62,14 +62,16 @@ pub struct Meter {
     waits: Stretches,
     /// When the attempt of a turn went to the gate.
     asked_ms: HashMap<Address, i64>,
-    first: Option<Option<u64>>,
+    /// The first reply was met.
+    replied: bool,
+    first_ms: Option<u64>,
     retries: u32,
     errors: BTreeMap<String, u32>,
     ledger: Ledger,
     /// Messages that no request has carried yet.
     unsent: HashMap<(Address, u32), Message>,
     /// Calls that are agents: what they answer is a model's, not data.
-    agents: HashMap<Address, ()>,
+    agents: HashSet<Address>,
 }
 
 impl Meter {
@@ -95,9 +97,9 @@ impl Meter {
             Event::RetryWait(wait) => self.wait(at, wait, now),
             Event::ReplyEnd(end) => self.reply(at, end, now),
             Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
-                self.agents.insert(at.clone(), ());
+                self.agents.insert(at.clone());
             }
-            Event::ToolEnd(end) if !self.agents.contains_key(at) => {
+            Event::ToolEnd(end) if !self.agents.contains(at) => {
                 if let Some(result) = &end.result {
                     self.ledger.had(&result.json());
                 }
@@ -132,7 +134,7 @@ impl Meter {
             retries: self.retries,
             tokens,
             cost: cost(&step),
-            first_ms: self.first.flatten(),
+            first_ms: self.first_ms,
             time_ms: elapsed_ms(started_ms, self.ended_ms).saturating_sub(waited_ms),
             waited_ms,
             errors: self.errors.clone(),
@@ -156,8 +158,9 @@ impl Meter {
         }
         if end.status == ReplyStatus::Discarded {
             self.asked_ms.insert(at.clone(), now);
-        } else if self.first.is_none() {
-            self.first = Some(end.first_ms);
+        } else if !self.replied {
+            self.replied = true;
+            self.first_ms = end.first_ms;
         }
     }
 

@@ -191,7 +191,7 @@ fn said(findings: &[Diagnostic]) -> String {
 
 /// What counts for an agent without cases: it returns.
 fn without_expectations() -> Case {
-    Case { name: String::new(), context: None, expect: None, cassette: None }
+    Case::default()
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::event::{Event, Kept};
 use crate::port::{Human, Question, Stop, SystemClock};
 use crate::session::Group;
 use crate::workbench::run::chance;
-use crate::workbench::{RunSpec, Running, StartError, Workbench};
+use crate::workbench::{RunSpec, Running, Settled, StartError, Workbench};
 
 /// Why a matrix cannot be planned, opened or gone on with; the text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,7 +209,7 @@ async fn watched(
     key: TrialKey,
     tell: &mpsc::UnboundedSender<MatrixEvent>,
 ) -> Result<(Step, Meter), MatrixError> {
-    let Running { feed, mut task, .. } = running;
+    let Running { feed, mut task, saving, .. } = running;
     let mut meter = Meter::default();
     let take = |meter: &mut Meter| {
         for envelope in feed.drain() {
@@ -228,5 +228,14 @@ async fn watched(
         }
     };
     take(&mut meter);
+    if let Some(saving) = saving {
+        // A trial whose session is nowhere whole cannot be looked at later: it was not tried.
+        match tokio::task::spawn_blocking(move || saving.settle()).await {
+            Ok(Settled::Whole) => {}
+            Ok(settled @ Settled::Elsewhere { .. }) => tracing::warn!(%settled, "the session of a trial"),
+            Ok(settled @ Settled::Partly { .. }) => return Err(MatrixError(settled.to_string())),
+            Err(error) => return Err(MatrixError(format!("{}: {error}", Reason::InternalError))),
+        }
+    }
     Ok((step.map_err(|error| MatrixError(format!("{}: {error}", Reason::InternalError)))?, meter))
 }

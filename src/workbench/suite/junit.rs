@@ -1,4 +1,4 @@
-//! A report as JUnit XML, the form that CI systems read.
+//! A report as `JUnit` XML, the form that CI systems read.
 //!
 //! `testsuites` > a `testsuite` per agent > a `testcase` per trial, with `failure` (not as expected), `error` (could not be tried) or
 //! `skipped` (stopped before it began); times in seconds. Text from models is data: what XML cannot hold is replaced.

@@ -10,7 +10,7 @@ use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport
 use crate::agent::{Case, Context, Mismatch, Step, Verdict};
 use crate::event::elapsed_ms;
 use crate::port::{Human, Question, Stop, SystemClock};
-use crate::replay::{Outcome, cassette, replay};
+use crate::replay::{Outcome, cassette, replay_by};
 use crate::session::Session;
 use crate::workbench::{RunSpec, Workbench};
 
@@ -43,7 +43,7 @@ impl Workbench {
             ..SuiteReport::default()
         };
         let mut ended =
-            stream::iter(due(suite)).map(|due| self.trial(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
+            stream::iter(due(suite)).map(|due| self.try_case(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
         while let Some((due, trial)) = ended.next().await {
             let Some(trial) = trial else {
                 report.stopped = true;
@@ -78,7 +78,7 @@ impl Workbench {
     }
 
     /// Runs one; `None` when it was stopped.
-    async fn trial(&self, suite: &Suite, due: Due, stop: &Stop) -> (Due, Option<TrialReport>) {
+    async fn try_case(&self, suite: &Suite, due: Due, stop: &Stop) -> (Due, Option<TrialReport>) {
         if stop.reason().is_some() {
             return (due, None);
         }
@@ -191,8 +191,8 @@ async fn play(agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -
         Ok(recording) => Arc::new(recording),
         Err(found) => return error(found),
     };
-    let report = match replay(&recording, None).await {
-        Ok(report) => report,
+    let report = match replay_by(&cassette::rules(case.lenient), &recording, None).await {
+        Ok((report, _)) => report,
         Err(found) => return error(found.to_string()),
     };
     let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use ptc_workbench::agent::{Step, StepFold};
-use ptc_workbench::event::{CallStatus, ReplyStatus};
+use ptc_workbench::event::{CallStatus, Edit, JsonText, ReplyStatus};
 use ptc_workbench::port::SystemClock;
-use ptc_workbench::replay::{Answers, Appending, Outcome, Recording, Resumed, input_of, replay};
-use ptc_workbench::session::{Header, Recorder, Session, SessionId};
+use ptc_workbench::replay::{
+    Answers, Appending, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, input_of, replay,
+};
+use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
 use super::*;
 use cast::{Play, plays};
@@ -62,7 +64,13 @@ async fn resume(play: &Play, path: &Path) -> Step {
     let model = Player::new(play, stop.clone());
     let tools = Later::new(play);
     let person = Crowd::silent();
-    let live = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &sink, stop.clone()) };
+    let edits = RecordedEdits::of(&recording).unwrap();
+    let live = Ports {
+        tools: &tools,
+        person: &person,
+        edits: &edits,
+        ..Ports::new(&model, &SystemClock, &sink, stop.clone())
+    };
     let answers = Answers { in_order: [String::from("blue")].into(), ..Answers::default() };
     let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers);
     let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&sink, stop)).await;
@@ -191,6 +199,63 @@ async fn goes_on_after_a_cut(play: &Play, path: &Path) {
     holds(play, &step, path, Told::Cut).await;
 }
 
+/// Every point of a session where a fork can begin.
+fn points(session: &Session, recording: &Recording) -> Vec<Point> {
+    let mut addresses: Vec<Address> = session.events().map(|envelope| envelope.address).collect();
+    addresses.sort();
+    addresses.dedup();
+    let names = addresses.iter().flat_map(|at| {
+        Stage::ALL.map(|stage| if at.is_call() { at.to_string() } else { format!("{at}:{}", stage.name()) })
+    });
+    names.filter_map(|name| Point::find(recording, &name, Stage::Request).ok()).collect()
+}
+
+/// What is edited at a point: another prompt and system text, a reply, a result.
+fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Vec<Envelope> {
+    let start = recording.run_start(&point.meets.turn_part().run_part()).unwrap();
+    let prompt = Agent::from_toml(&start.agent.toml, "recorded").unwrap().prompt + " Anew.";
+    let edits: Vec<(&str, &str)> = match point.stage {
+        _ if play.cut.is_multiple_of(3) => Vec::new(),
+        Stage::Request | Stage::After => vec![("prompt", &prompt), ("option.system_prompt.suffix", "Be brief.")],
+        Stage::Reply => vec![("reply", "```clojure\n(def edited 1)\n```")],
+        Stage::Call => vec![("result", "edited")],
+    };
+    let edit = |(seq, (target, after)): (u64, (&str, &str))| {
+        let after = JsonText::of(&Json::str(after));
+        let (target, by) = (target.to_owned(), "test".to_owned());
+        let edit = Edit { target, at: point.to_string(), after, by, before_sha: None };
+        Envelope { seq, at_ms: 0, address: point.meets.clone(), event: edit.into() }
+    };
+    (after + 1..).zip(edits).map(edit).collect()
+}
+
+/// Forks the session anywhere: what is kept is kept byte for byte, the other file stays as it is, and the fork goes on, ends and replays.
+async fn goes_on_from_a_fork(play: &Play, path: &Path, dir: &Path) {
+    let before = std::fs::read(path).unwrap();
+    let session = Session::open(path).unwrap();
+    let recording = Recording::of(&session).unwrap();
+    let points = points(&session, &recording);
+    if points.is_empty() {
+        return;
+    }
+    let point = &points[play.cut % points.len()];
+    let prefix = Prefix::of(&session, point.seq).unwrap();
+    let header = Header::new(SessionId::new(0, 8), 0);
+    let fork = prefix.write(dir, &header, &edits_at(point, &recording, play, prefix.seq)).unwrap();
+    let mut step = resume(play, &fork).await;
+    for _ in 0..MOST_RESUMES {
+        if step.waits_for.is_none() {
+            break;
+        }
+        step = resume(play, &fork).await;
+    }
+    holds(play, &step, &fork, Told::Cut).await;
+    assert_eq!(std::fs::read(path).unwrap(), before, "a fork never changes the other session");
+    let lines = |bytes: &[u8]| -> Vec<Vec<u8>> { bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect() };
+    let kept = usize::try_from(point.seq).unwrap();
+    assert_eq!(lines(&std::fs::read(&fork).unwrap())[1..=kept], lines(&before)[1..=kept], "{point}");
+}
+
 async fn perform(play: &Play) {
     let dir = tempfile::tempdir().unwrap();
     let (mut step, path) = record(play, dir.path()).await;
@@ -203,6 +268,7 @@ async fn perform(play: &Play) {
         holds(play, &step, &path, Told::Resumed).await;
     }
     assert!(step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
+    goes_on_from_a_fork(play, &path, dir.path()).await;
     goes_on_after_a_cut(play, &path).await;
 }
 

@@ -18,6 +18,10 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
     if frame.at.is_call() {
         return below(start, frame);
     }
+    // Of several runs in one session each says whose it is.
+    let whose = start.pipeline.is_some() || frame.at.as_str() != "r0";
+    let what =
+        if whose { format!("{what} · {} · {} · {}", start.agent.name, start.mode, start.model.alias) } else { what };
     let mut rows = vec![
         Row::new([frame.mark(), Piece::literal(Role::Title, "Input     "), Piece::new(Role::Dim, &what)])
             .ending([Piece::new(Role::Dim, frame.at.as_str())]),

@@ -211,7 +211,10 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(work::program(end, card.program_text(), columns));
     }
     if let Some(change) = &card.memory {
-        rows.extend(work::memory(change, columns));
+        rows.extend(work::memory(change, &card.replaced, columns));
+    }
+    if let Some(tasks) = &card.tasks {
+        rows.extend(work::tasks(tasks, columns));
     }
     if let Some(plan) = &card.plan {
         rows.extend(work::plan(plan, columns));

@@ -6,6 +6,7 @@ use ptc_core::text::width::width;
 use super::block::{error, prose};
 use crate::event::{
     AnswerGiven, CallStatus, CompactionDone, JsonText, Kept, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
+    TasksKept,
 };
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
@@ -17,6 +18,8 @@ use crate::workbench::wording::{self, Excerpt};
 
 /// Columns of the words before what they name.
 const LABEL: usize = 8;
+/// Characters of a value that is no longer there.
+const OLD: usize = 80;
 /// Rows of a printed text or a value that are shown.
 const ROWS: usize = 12;
 
@@ -171,22 +174,45 @@ fn at_its_place(excerpt: &Excerpt) -> [Row; 2] {
     ]
 }
 
-/// What a program defined, and what it took away.
-pub(super) fn memory(change: &MemoryChange, columns: usize) -> Vec<Row> {
+/// What a program defined, and what it took away; `replaced`: the values that names had before.
+pub(super) fn memory(change: &MemoryChange, replaced: &[(String, String)], columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     let mut rows = Vec::new();
+    let old = |name: &String| replaced.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     for (name, value) in &change.set {
-        let head = vec![Piece::literal(Role::Good, "+ "), Piece::new(Role::JsonKey, &format!("{name} "))];
-        rows.extend(prose(head, &wording::cut(value.text(), 200), Role::Text, room));
+        let key = Piece::new(Role::JsonKey, &format!("{name} "));
+        let (mark, text) = match old(name) {
+            Some(old) => {
+                let (old, new) = (wording::cut(old, OLD), wording::cut(value.text(), 200));
+                (Piece::literal(Role::Accent, "~ "), format!("{old}  →  {new}"))
+            }
+            None => (Piece::literal(Role::Good, "+ "), wording::cut(value.text(), 200)),
+        };
+        rows.extend(prose(vec![mark, key], &text, Role::Text, room));
     }
     for name in &change.del {
-        rows.push(Row::new([Piece::literal(Role::Bad, "- "), Piece::new(Role::JsonKey, name)]));
+        let head = vec![Piece::literal(Role::Bad, "- "), Piece::new(Role::JsonKey, &format!("{name} "))];
+        rows.extend(prose(head, &wording::cut(old(name).unwrap_or_default(), OLD), Role::Dim, room));
     }
     if change.rolled_back {
         let text = format!("{} bytes are too many: the turn's definitions are dropped", count(change.bytes));
         rows.extend(prose(vec![Piece::literal(Role::Warn, "! ")], &text, Role::Text, room));
     }
     labelled("memory", rows)
+}
+
+/// What changed in the journal of finished tasks.
+pub(super) fn tasks(tasks: &TasksKept, columns: usize) -> Vec<Row> {
+    let room = columns.saturating_sub(LABEL).max(1);
+    let kept = tasks.set.iter().flat_map(|(id, value)| {
+        let head = vec![Piece::literal(Role::Good, "✓ "), Piece::new(Role::JsonKey, &format!("{id}  "))];
+        prose(head, &wording::cut(value.text(), 200), Role::Text, room)
+    });
+    let forgotten = tasks.del.iter().map(|id| {
+        let head = [Piece::literal(Role::Bad, "- "), Piece::new(Role::JsonKey, &format!("{id}  "))];
+        Row::new(head.into_iter().chain([Piece::literal(Role::Dim, "forgotten")]))
+    });
+    labelled("tasks", kept.chain(forgotten).collect())
 }
 
 /// The checklist.

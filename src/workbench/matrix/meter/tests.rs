@@ -32,7 +32,7 @@ fn request(last: u32) -> String {
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),
-        options: Default::default(),
+        options: crate::event::Options::default(),
         cache: false,
     };
     data(&made)

@@ -1,0 +1,93 @@
+//! `fork`: a new session from a point of another one.
+
+use std::sync::Arc;
+
+use ptc_core::value::{Json, json};
+
+use super::arguments::ForkFlags;
+use super::context;
+use super::run::told;
+use super::{UsageError, tell};
+use crate::agent::Agent;
+use crate::event::Edit;
+use crate::port::Human;
+use crate::session::Session;
+use crate::workbench::{Changed, Desk, ForkSpec, Workbench};
+
+pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let session = workbench.open_session(&flags.session)?;
+    let changes = changes(flags, &session, workbench)?;
+    let desk = Arc::new(Desk::default());
+    let spec = ForkSpec {
+        at: flags.at.clone(),
+        changes,
+        model: flags.model.clone(),
+        by: "command".to_owned(),
+        kind: "fork".to_owned(),
+        person: Arc::clone(&desk) as Arc<dyn Human>,
+    };
+    let running = workbench.fork(&session, spec).await?;
+    tell(&format!("fork of {} at {}", session.header.id, super::safe_line(&flags.at)));
+    told(running, &desk, flags.json, plain).await
+}
+
+/// What the flags change.
+fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<Vec<Changed>, UsageError> {
+    let mut changes = Vec::new();
+    let text = |text: &str| text_of(text).map(Json::str);
+    if let Some(prompt) = &flags.prompt {
+        changes.push(Changed::new("prompt", text(prompt)?));
+    }
+    if let Some(signature) = &flags.signature {
+        changes.push(Changed::new("signature", Json::str(signature.as_str())));
+    }
+    for pair in &flags.options {
+        let (key, value) = named(pair, "--option")?;
+        let value = text_of(value)?;
+        changes.push(Changed::new(format!("option.{key}"), json::parse(&value).unwrap_or_else(|_| Json::str(value))));
+    }
+    if let Some(context) = &flags.context {
+        changes.push(Changed::new("context", context::object(context)?.1));
+    }
+    if !flags.set.is_empty() {
+        let agent = agent(flags, session, workbench)?;
+        for pair in &flags.set {
+            let (name, value) = context::set(pair, &agent)?;
+            changes.push(Changed::new(format!("context.{name}"), value));
+        }
+    }
+    for pair in &flags.memory {
+        let (name, expression) = named(pair, "--memory")?;
+        changes.push(Changed::new(format!("memory.{name}"), text(expression)?));
+    }
+    if let Some(reply) = &flags.reply {
+        changes.push(Changed::new(Edit::REPLY, text(reply)?));
+    }
+    if let Some(result) = &flags.result {
+        let written = text_of(result)?;
+        let value = json::parse(&written).map_err(|error| {
+            UsageError(format!("--result: {}: {} (a text stands in quotes)", error.line_col(&written), error.message))
+        })?;
+        changes.push(Changed::new(Edit::RESULT, value));
+    }
+    Ok(changes)
+}
+
+/// The agent whose parameters `--set` gives.
+fn agent(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<Agent, UsageError> {
+    let agent = workbench.agent_at(session, &flags.at)?;
+    Ok(Agent { signature: flags.signature.clone().or_else(|| agent.signature.clone()), ..agent })
+}
+
+/// `NAME=VALUE`
+fn named<'p>(pair: &'p str, flag: &str) -> Result<(&'p str, &'p str), UsageError> {
+    pair.split_once('=').ok_or_else(|| UsageError(format!("{flag} {pair}: write it as NAME=VALUE")))
+}
+
+/// `TEXT|@FILE`
+fn text_of(text: &str) -> Result<String, UsageError> {
+    match text.strip_prefix('@') {
+        Some(file) => context::read(file),
+        None => Ok(text.to_owned()),
+    }
+}

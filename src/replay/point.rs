@@ -1,0 +1,152 @@
+//! Points of a session where another one can begin: an address and a stage.
+//!
+//! In: `r0/t2:reply`. Out: the last event that stays, and the turn or call that meets what is edited.
+
+use ptc_core::text::nearest;
+
+use super::Recording;
+use crate::event::{Address, Envelope, Event};
+
+/// Where in a turn or call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Before the turn begins.
+    Request,
+    /// When the request is made: the reply is open.
+    Reply,
+    /// When a call is made: its result is open.
+    Call,
+    /// When the turn is over: before the next one begins.
+    After,
+}
+
+impl Stage {
+    /// Every stage.
+    pub const ALL: [Self; 4] = [Self::Request, Self::Reply, Self::Call, Self::After];
+
+    /// The name behind the address.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Reply => "reply",
+            Self::Call => "call",
+            Self::After => "after",
+        }
+    }
+}
+
+/// A point of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// The turn or call.
+    pub address: Address,
+    /// Where in it.
+    pub stage: Stage,
+    /// The last event that stays.
+    pub seq: u64,
+    /// The turn or call that meets the edits.
+    pub meets: Address,
+}
+
+impl std::fmt::Display for Point {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.address, self.stage.name())
+    }
+}
+
+impl Point {
+    /// The point of `ADDRESS[:STAGE]`. Without a stage, `usual` counts at a turn, and the call at a call.
+    ///
+    /// Errors: no such address (those that there are), no such stage there.
+    pub fn find(recording: &Recording, text: &str, usual: Stage) -> Result<Self, String> {
+        let (address, stage) = match text.split_once(':') {
+            Some((address, stage)) => (Address::from(address), Some(staged(stage)?)),
+            None => (Address::from(text), None),
+        };
+        if address.is_call() {
+            return match stage.unwrap_or(Stage::Call) {
+                Stage::Call => Self::at_call(recording, &address),
+                other => Err(format!("{address} is a call: it has the stage call, not {}", other.name())),
+            };
+        }
+        let stage = stage.unwrap_or(usual);
+        let start = seq(recording, &address, |event| matches!(event, Event::TurnStart(_)))
+            .ok_or_else(|| missing(recording, &address))?;
+        match stage {
+            Stage::Request => Ok(Self { stage, seq: start.saturating_sub(1), meets: address.clone(), address }),
+            Stage::Reply => match seq(recording, &address, |event| matches!(event, Event::RequestMade(_))) {
+                Some(seq) => Ok(Self { stage, seq, meets: address.clone(), address }),
+                None => Err(format!("no request was made at {address}")),
+            },
+            Stage::Call => match first_call(recording, &address) {
+                Some(call) => Self::at_call(recording, &call),
+                None => Err(format!("no tool was called at {address}")),
+            },
+            Stage::After => Self::after(recording, address),
+        }
+    }
+
+    fn at_call(recording: &Recording, call: &Address) -> Result<Self, String> {
+        let made = |event: &Event| matches!(event, Event::ToolCall(_));
+        let seq = seq(recording, call, made).ok_or_else(|| missing(recording, call))?;
+        Ok(Self { address: call.clone(), stage: Stage::Call, seq, meets: call.clone() })
+    }
+
+    fn after(recording: &Recording, address: Address) -> Result<Self, String> {
+        let end = seq(recording, &address, |event| matches!(event, Event::TurnEnd(_)))
+            .ok_or_else(|| format!("{address} has not ended"))?;
+        let run = address.run_part();
+        let next = run.turn(address.turn_number().unwrap_or_default() + 1);
+        if recording.is_complete(&run) && recording.turn_start(&next).is_none() {
+            return Err(format!(
+                "{run} ended with {address}: nothing follows it (`continue` goes on with a new message, {address}:reply asks for another reply)"
+            ));
+        }
+        Ok(Self { address, stage: Stage::After, seq: end, meets: next })
+    }
+}
+
+fn staged(name: &str) -> Result<Stage, String> {
+    Stage::ALL.into_iter().find(|stage| stage.name() == name).ok_or_else(|| {
+        let names = Stage::ALL.map(Stage::name);
+        let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        format!("there is no stage {name:?}{near} (stages: {})", names.join(", "))
+    })
+}
+
+fn seq(recording: &Recording, at: &Address, wanted: fn(&Event) -> bool) -> Option<u64> {
+    recording.at(at).iter().find(|envelope| wanted(&envelope.event)).map(|envelope| envelope.seq)
+}
+
+fn first_call(recording: &Recording, turn: &Address) -> Option<Address> {
+    let calls = recording.below(turn).into_iter().filter(|envelope: &Envelope| {
+        matches!(envelope.event, Event::ToolCall(_)) && envelope.address.turn_part() == *turn
+    });
+    calls.map(|envelope| envelope.address).next()
+}
+
+/// Addresses named when one does not exist.
+const NAMED: usize = 8;
+
+fn missing(recording: &Recording, address: &Address) -> String {
+    let calls = || recording.calls().into_iter();
+    let turns = || {
+        let runs = recording.all_runs().iter();
+        runs.flat_map(|run| (1..=recording.turns(run)).map(move |number| run.turn(number)))
+    };
+    let mut all: Vec<Address> = turns().chain(calls()).collect();
+    all.sort();
+    let near = nearest(address.as_str(), all.iter().map(Address::as_str));
+    let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let within = |known: &&Address| known.run_part() == address.run_part();
+    let mut shown: Vec<&Address> = all.iter().filter(within).collect();
+    if shown.is_empty() {
+        shown = all.iter().collect();
+    }
+    let more = if shown.len() > NAMED { ", …" } else { "" };
+    let names: Vec<_> = shown.iter().take(NAMED).map(|known| known.as_str()).collect();
+    if names.is_empty() {
+        return format!("there is no {address}: the session holds no turns");
+    }
+    format!("there is no turn or call {address}{near} (there are {}{more})", names.join(", "))
+}

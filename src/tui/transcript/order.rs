@@ -1,0 +1,56 @@
+//! Where a new cell stands: agents that run at the same time stand in the order of their addresses, whoever told something first.
+
+use super::Transcript;
+use super::cell::Cell;
+use crate::event::Address;
+
+impl Transcript {
+    /// The place of a new cell at this address: behind what is there, but before agents of the same turn that come later.
+    pub(super) fn place_of(&self, at: &Address) -> usize {
+        let later = self.cells.iter().rev().take_while(|cell| comes_later(&cell.at, at)).count();
+        self.cells.len() - later
+    }
+
+    /// Puts a cell there; everything that names cells by their places follows.
+    pub(super) fn insert(&mut self, place: usize, cell: Cell, height: usize) {
+        if place >= self.cells.len() {
+            self.heights.push(height);
+            self.cells.push(cell);
+            return;
+        }
+        self.heights.insert(place, height);
+        self.cells.insert(place, cell);
+        self.turns.values_mut().for_each(|cells| cells.make_room(place));
+        self.viewport.make_room(place);
+    }
+}
+
+/// Do both lie in agents below the same turn, the first in a later one?
+fn comes_later(one: &Address, other: &Address) -> bool {
+    let mut run = one.root();
+    while let (Some(first), Some(second)) = (one.child_of(&run), other.child_of(&run)) {
+        if first != second {
+            return first.turn_part() == second.turn_part() && first > second;
+        }
+        run = first;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_of_a_turn_have_an_order_and_others_do_not() {
+        let later = |one: &str, other: &str| comes_later(&Address::from(one), &Address::from(other));
+        assert!(later("r0/t1/p1.10/c0/t1", "r0/t1/p1.2/c0"));
+        assert!(later("r0/t1/c1", "r0/t1/c0/t2/p1.1/c0/t1"));
+        assert!(later("r0/t1/c0/t1/p1.1/c0", "r0/t1/c0/t1/p1.0/c0/t1"));
+        assert!(!later("r0/t1/p1.2/c0", "r0/t1/p1.10/c0"));
+        assert!(!later("r0/t2/c0", "r0/t1/c0"));
+        assert!(!later("r0/t1", "r0/t1/c0"));
+        assert!(!later("r1/t1/c0", "r0/t1/c0"));
+        assert!(!later("r0/t1/c0/t1", "r0/t1/c0/t1"));
+    }
+}

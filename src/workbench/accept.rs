@@ -1,0 +1,135 @@
+//! Accepting what comes out today: a new session with the recorded inputs and today's derived events; and answers that the recording does not
+//! have, from a live model or a person.
+//!
+//! In: a session. Out: a run in the background that writes another one.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use super::below::LiveModels;
+use super::feed::Feed;
+use super::resume::unusable;
+use super::run::chance;
+use super::{Running, StartError, Workbench};
+use crate::agent::Step;
+use crate::engine::{self, Input, Ports};
+use crate::event::{Address, Envelope, Event};
+use crate::model::{HumanModel, Model};
+use crate::port::{Human, Sink, SinkError, Stop, SystemClock};
+use crate::replay::{
+    Accepting, Answers, RecordedEdits, RecordedPorts, Recording, Resumed, Stamped, carried, input_of, plan_of,
+};
+use crate::session::{Header, Parent, Recorder, Session, SessionId};
+use crate::tool::LiveTools;
+
+/// What answers where the recording has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// Nothing: the run fails there.
+    Fail,
+    /// A live model: of this name, or the recorded one.
+    Model(Option<String>),
+    /// A person.
+    Human,
+}
+
+/// Writes the new session and hands what it takes to the feed.
+struct Written {
+    recorder: Recorder,
+    feed: Feed,
+}
+
+impl Stamped for Written {
+    fn take(&self, at_ms: i64, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+        Box::pin(async move {
+            let envelope = self.recorder.record(at_ms, address, event).await?;
+            self.feed.push(envelope.clone());
+            Ok(envelope)
+        })
+    }
+}
+
+impl Workbench {
+    /// Replays a session into a new one with what comes out today. Everything that came from outside stays as it was recorded.
+    pub fn accept(&self, session: &Session, missing: &Missing, person: Arc<dyn Human>) -> Result<Running, StartError> {
+        let recording = Arc::new(Recording::of(session).map_err(unusable)?);
+        let edits = RecordedEdits::of(&recording).map_err(unusable)?;
+        let mut runs = Vec::new();
+        for run in recording.runs() {
+            let plan = plan_of(&recording, &run).map_err(|error| unusable(error.to_string()))?;
+            let live = self.missing_model(&recording, &run, missing, &person)?;
+            runs.push((run, plan, live));
+        }
+        if runs.is_empty() {
+            return Err(unusable("the session holds no run"));
+        }
+        let now = SystemClock.now();
+        let parent = Parent::whole(recording.id.as_str(), "accept");
+        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock))
+            .map_err(StartError::Recorder)?;
+        let path = recorder.path().to_owned();
+        let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
+        let saving = Some(self.saving(&recorder));
+        let written = Written { recorder, feed: feed.clone() };
+        let models = LiveModels::of(self, Arc::clone(&person));
+        let (task_stop, task_id) = (stop.clone(), id.clone());
+        let task = tokio::spawn(async move {
+            let mut carries = std::collections::HashMap::new();
+            let mut last = Step::default();
+            let sink = Accepting::new(&recording, &written, now_ms);
+            for (run, plan, live) in &runs {
+                let Some(start) = recording.run_start(run) else { continue };
+                let input = Input { continues: carried(start, &carries), ..input_of(run, start) };
+                let events: &dyn Sink = &sink;
+                let (step, carry) = match live {
+                    None => {
+                        let ports = RecordedPorts::new(Arc::clone(&recording), run.clone());
+                        engine::run_carrying(plan, input, &ports.doors(&edits, events)).await
+                    }
+                    Some(live) => {
+                        let doors = Ports {
+                            model: &**live,
+                            models: &models,
+                            tools: &LiveTools,
+                            person: &*person,
+                            edits: &edits,
+                            clock: &SystemClock,
+                            events,
+                            stop: task_stop.clone(),
+                        };
+                        let resumed = Resumed::new(Arc::clone(&recording), run.clone(), doors, Answers::default());
+                        engine::run_carrying(plan, input, &resumed.ports(events, task_stop.clone())).await
+                    }
+                };
+                carries.insert(run.clone(), carry);
+                last = step;
+            }
+            Step { session: Some(task_id), ..last }
+        });
+        Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings: Vec::new(), task })
+    }
+
+    fn missing_model(
+        &self,
+        recording: &Recording,
+        run: &Address,
+        missing: &Missing,
+        person: &Arc<dyn Human>,
+    ) -> Result<Option<Arc<dyn Model>>, StartError> {
+        Ok(match missing {
+            Missing::Fail => None,
+            Missing::Human => Some(Arc::new(HumanModel::new(Arc::clone(person)))),
+            Missing::Model(name) => {
+                let recorded = recording.model_of(run).unwrap_or_default();
+                let choice = self.choose(name.as_deref().unwrap_or(&recorded))?;
+                Some(self.build_model(choice, Arc::clone(person))?)
+            }
+        })
+    }
+}
+
+fn now_ms() -> i64 {
+    SystemClock.now()
+}

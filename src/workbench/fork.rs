@@ -1,0 +1,204 @@
+//! Forking: a new session that begins as another one up to a point, takes edits there, and goes on live. The other one stays as it is.
+//!
+//! In: a session, a point, edits. Out: a run in the background that writes the new session. It goes on as a resumed run does: from the recording
+//! as far as it goes, live behind it. A session that does not replay as recorded up to the point is not forked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ptc_core::value::Json;
+
+use super::resume::unusable;
+use super::run::{chance, refuse_closures};
+use super::{Running, StartError, Workbench};
+use crate::agent::{Agent, Context};
+use crate::config::document;
+use crate::engine;
+use crate::event::{Address, Edit, Envelope, JsonText, hex_sha};
+use crate::port::{Human, SystemClock};
+use crate::replay::{Answers, Outcome, Point, RecordedEdits, Recording, Stage, replay};
+use crate::session::{Header, Parent, Prefix, Session, SessionId};
+
+/// Something that is changed at the point of a fork.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// What: a target of [`Edit`].
+    pub target: String,
+    /// What stands there from now on.
+    pub after: Json,
+}
+
+impl Changed {
+    /// This target with this value.
+    pub fn new(target: impl Into<String>, after: Json) -> Self {
+        Self { target: target.into(), after }
+    }
+}
+
+/// What is to be forked.
+pub struct ForkSpec {
+    /// The point: `ADDRESS[:STAGE]`.
+    pub at: String,
+    /// What is changed there, in order.
+    pub changes: Vec<Changed>,
+    /// Another model for what follows.
+    pub model: Option<String>,
+    /// Who changed it: command, person.
+    pub by: String,
+    /// What the new session is to the old one: fork, rerun.
+    pub kind: String,
+    /// Who answers questions.
+    pub person: Arc<dyn Human>,
+}
+
+/// What stands at a point of a recording.
+pub(super) struct There {
+    /// The agent of the run, earlier edits included.
+    pub(super) agent: Agent,
+    /// The run's whole context.
+    pub(super) context: Json,
+}
+
+impl There {
+    pub(super) fn of(recording: &Recording, meets: &Address) -> Result<Self, StartError> {
+        let run = meets.turn_part().run_part();
+        let edits = RecordedEdits::of(recording).map_err(unusable)?;
+        if let Some(edited) = edits.until(&run, meets.turn_number().unwrap_or(u32::MAX)) {
+            return Ok(Self { agent: edited.plan.agent.clone(), context: edited.context.clone() });
+        }
+        let start = recording.run_start(&run).ok_or_else(|| unusable(format!("the session has no run {run}")))?;
+        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|e| unusable(e.to_string()))?;
+        Ok(Self { agent, context: start.context.json() })
+    }
+
+    /// What stands at a target, as text; `None` where nothing does or it is not known.
+    fn text(&self, recording: &Recording, target: &str, point: &Point) -> Option<String> {
+        let key = |path: &str| {
+            let written = document::parse(&self.agent.to_toml()).ok()?;
+            path.split('.').try_fold(written, |table, key| table.get(key).cloned())
+        };
+        let plain = |json: Json| json.as_str().map_or_else(|| json.to_text(), ToOwned::to_owned);
+        match target.split_once('.').unwrap_or((target, "")) {
+            ("agent", "") => Some(self.agent.to_toml()),
+            ("prompt", "") => Some(self.agent.prompt.clone()),
+            ("signature", "") => self.agent.signature.clone(),
+            ("option", path) => key(path).map(plain),
+            ("context", "") => Some(self.context.to_text()),
+            ("context", name) => self.context.get(name).map(|value| plain(value.clone())),
+            ("reply", "") => recording.reply_text(&point.address),
+            ("result", "") => {
+                let result = recording.tool_end(&point.address)?.result.as_ref()?;
+                Some(result.as_str().to_owned())
+            }
+            ("model", "") => recording.model_of(&point.address.root()),
+            _ => None,
+        }
+    }
+}
+
+impl Workbench {
+    /// The agent as it is at a point of a session, earlier edits included.
+    pub fn agent_at(&self, session: &Session, at: &str) -> Result<Agent, StartError> {
+        let recording = Recording::of(session).map_err(unusable)?;
+        let point = Point::find(&recording, at, Stage::Request).map_err(unusable)?;
+        There::of(&recording, &point.meets).map(|there| there.agent)
+    }
+
+    /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live.
+    pub async fn fork(&self, session: &Session, spec: ForkSpec) -> Result<Running, StartError> {
+        let recording = Recording::of(session).map_err(unusable)?;
+        let usual =
+            if spec.changes.iter().any(|change| change.target == Edit::REPLY) { Stage::Reply } else { Stage::Request };
+        let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
+        fits(&point, &spec.changes)?;
+        let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
+        let there = There::of(&recording, &point.meets)?;
+        let now = SystemClock.now();
+        let mut changes = spec.changes;
+        changes.extend(spec.model.map(|model| Changed::new(Edit::MODEL, Json::str(model))));
+        // The time until the run goes on does not count: nothing in the new session is younger than what it begins with.
+        let at_ms = recording.at_ms_of(prefix.seq).unwrap_or(now);
+        let edits: Vec<Envelope> = (prefix.seq + 1..)
+            .zip(&changes)
+            .map(|(seq, change)| {
+                let before = there.text(&recording, &change.target, &point);
+                let edit = Edit {
+                    target: change.target.clone(),
+                    at: point.to_string(),
+                    before_sha: before.map(|text| hex_sha(text.as_bytes())),
+                    after: JsonText::of(&change.after),
+                    by: spec.by.clone(),
+                };
+                // Another model is met by whoever goes on with the run, at its address.
+                let meets = if change.target == Edit::MODEL { point.address.root() } else { point.meets.clone() };
+                Envelope { seq, at_ms, address: meets, event: edit.into() }
+            })
+            .collect();
+        let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
+        let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
+        self.check_edits(&begun, &point)?;
+        replays(&begun, session).await?;
+        let parent = Parent {
+            session: recording.id.clone(),
+            at: Some(point.address.to_string()),
+            stage: Some(point.stage.name().to_owned()),
+            seq: prefix.seq,
+            prefix_sha: Some(prefix.sha()),
+            kind: spec.kind,
+        };
+        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        self.check_resumable(&begun, Arc::clone(&spec.person))?;
+        let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
+        self.go_on(&file, spec.person)
+    }
+
+    fn go_on(&self, file: &Path, person: Arc<dyn Human>) -> Result<Running, StartError> {
+        let session = Session::open(file).map_err(|error| unusable(error.to_string()))?;
+        self.resume(&session, Answers::default(), None, person)
+    }
+
+    /// Are the edits usable: would the run open with them?
+    fn check_edits(&self, begun: &Recording, point: &Point) -> Result<(), StartError> {
+        let edits = RecordedEdits::of(begun).map_err(unusable)?;
+        let Some(edited) = engine::Edits::turn(&edits, &point.meets) else { return Ok(()) };
+        refuse_closures(&edited.plan)?;
+        let context = Context::from(edited.context.clone());
+        self.refuse_keys(&edited.plan.agent, &context)?;
+        engine::check_definitions(&edited.memory).map_err(unusable)?;
+        if !edited.memory.is_empty() && !edited.plan.agent.mode.is_program() && !edited.plan.is_combined() {
+            return Err(unusable("this run has no programs, so that it has no definitions to edit"));
+        }
+        engine::preview(&edited.plan, &context).map(|_| ()).map_err(StartError::Agent)
+    }
+}
+
+/// Can these edits be made at this point?
+fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
+    for Changed { target, .. } in changes {
+        let wanted: &[Stage] = match target.as_str() {
+            Edit::REPLY => &[Stage::Reply],
+            Edit::RESULT => &[Stage::Call],
+            Edit::MODEL => &Stage::ALL,
+            _ => &[Stage::Request, Stage::After],
+        };
+        if !wanted.contains(&point.stage) {
+            let names: Vec<_> = wanted.iter().map(|stage| stage.name()).collect();
+            let message = format!("an edit of {target} is made at the stage {}, not at {point}", names.join(" or "));
+            return Err(unusable(message));
+        }
+    }
+    Ok(())
+}
+
+/// Does what is kept come out as recorded?
+async fn replays(begun: &Arc<Recording>, session: &Session) -> Result<(), StartError> {
+    let report = replay(begun, None).await.map_err(|error| unusable(error.to_string()))?;
+    match report.outcome {
+        Outcome::Diverged(divergence) => Err(unusable(format!(
+            "{} does not come out as recorded up to this point, so that nothing can begin there; `replay {} --accept` makes a session that does.\nfirst difference at {divergence}",
+            session.header.id,
+            session.path.display()
+        ))),
+        Outcome::Identical | Outcome::Unfinished { .. } => Ok(()),
+    }
+}

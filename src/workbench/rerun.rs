@@ -1,0 +1,180 @@
+//! Re-running: live again on the same inputs, with another model, mode or agent. Always a new session.
+//!
+//! In: a session and from where. Out: a run in the background. From the start of a run everything is asked anew; from a turn on it is a fork
+//! that edits nothing but the model and the agent.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::below::LiveModels;
+use super::feed::{Feed, Tee};
+use super::fork::{Changed, ForkSpec};
+use super::resume::unusable;
+use super::run::{chance, refuse_closures, with_options};
+use super::{Running, StartError, Workbench};
+use crate::agent::{Agent, Context, Mode, Plan, Step};
+use crate::engine::{self, Carry, Input, Ports};
+use crate::event::{Address, LaterStep, RunStart};
+use crate::model::{Model, Pinned};
+use crate::port::{Human, Stop, SystemClock};
+use crate::replay::{Recording, carried, input_of, replay_carrying};
+use crate::session::{Header, Parent, Prefix, Recorder, Session, SessionId};
+use crate::tool::LiveTools;
+
+/// What is to be run again.
+pub struct RerunSpec {
+    /// From where: a run (`r0`) or a turn (`r0/t2`); the first run when absent.
+    pub from: Option<String>,
+    /// Another model.
+    pub model: Option<String>,
+    /// Another mode; only from the start of a run.
+    pub mode: Option<Mode>,
+    /// Another version of the agent.
+    pub agent: Option<Agent>,
+    /// Who answers questions.
+    pub person: Arc<dyn Human>,
+}
+
+/// A root run that is made again.
+struct Again {
+    run: Address,
+    start: RunStart,
+    plan: Plan,
+    model: Arc<dyn Model>,
+}
+
+impl Workbench {
+    /// Runs a session again, live.
+    pub async fn rerun(&self, session: &Session, spec: RerunSpec) -> Result<Running, StartError> {
+        match spec.from.clone().filter(|from| from.contains('/')) {
+            Some(at) => self.rerun_turn(session, at, spec).await,
+            None => self.rerun_runs(session, spec).await,
+        }
+    }
+
+    async fn rerun_turn(&self, session: &Session, at: String, spec: RerunSpec) -> Result<Running, StartError> {
+        if spec.mode.is_some() {
+            return Err(unusable(format!(
+                "a run keeps its mode, so that it cannot change at {at}: re-run it from its start, without a turn in --from"
+            )));
+        }
+        let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
+        let (by, kind) = ("command".to_owned(), "rerun".to_owned());
+        self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind, person: spec.person }).await
+    }
+
+    async fn rerun_runs(&self, session: &Session, spec: RerunSpec) -> Result<Running, StartError> {
+        let recording = Arc::new(Recording::of(session).map_err(unusable)?);
+        let runs = recording.runs();
+        let names = || runs.iter().map(Address::as_str).collect::<Vec<_>>().join(", ");
+        let first = match &spec.from {
+            None => 0,
+            Some(from) => runs
+                .iter()
+                .position(|run| run.as_str() == from)
+                .ok_or_else(|| unusable(format!("there is no run {from} (runs: {})", names())))?,
+        };
+        if spec.agent.is_some() && runs.len() > first + 1 {
+            let message = format!("the session holds several runs ({}): name the last one with --from", names());
+            return Err(unusable(message));
+        }
+        let again =
+            runs.iter().skip(first).map(|run| self.again(&recording, run, &spec)).collect::<Result<Vec<_>, _>>()?;
+        let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
+        let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
+        let prefix = Prefix::of(session, seq).map_err(unusable)?;
+        let (_, carries) = replay_carrying(&recording, None).await.map_err(|error| unusable(error.to_string()))?;
+        let now = SystemClock.now();
+        let parent = Parent {
+            session: recording.id.clone(),
+            at: Some(begin.run.to_string()),
+            stage: None,
+            seq: prefix.seq,
+            prefix_sha: Some(prefix.sha()),
+            kind: "rerun".to_owned(),
+        };
+        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
+        let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
+        let recorder = Recorder::append(&opened, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
+        let saving = Some(self.saving(&recorder));
+        let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
+        let warnings = again.iter().flat_map(|again| again.plan.warnings.clone()).collect();
+        let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
+        let models = LiveModels::of(self, Arc::clone(&spec.person));
+        let person = spec.person;
+        let task = tokio::spawn(async move {
+            let tee = Tee::new(Some(recorder), task_feed);
+            let step = in_a_row(&again, carries, |model| Ports {
+                models: &models,
+                tools: &LiveTools,
+                person: &*person,
+                ..Ports::new(model, &SystemClock, &tee, task_stop.clone())
+            });
+            Step { session: Some(task_id), ..step.await }
+        });
+        Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings, task })
+    }
+
+    /// What a recorded root run is made again with.
+    fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
+        let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
+        let old =
+            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let agent = match spec.agent.clone() {
+            // A message of a conversation stays what it was.
+            Some(agent) if start.continues.is_some() => {
+                Agent { prompt: old.prompt.clone(), signature: old.signature.clone(), ..agent }
+                    .with_option("literal", Node::Bool(true).into())
+            }
+            Some(agent) => agent,
+            None => old.clone(),
+        };
+        let agent = agent.for_mode(spec.mode.unwrap_or(agent.mode)).map_err(StartError::Agent)?;
+        let recorded = recording.model_of(run).unwrap_or_default();
+        let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
+        let choice = self.choose(named.as_deref().unwrap_or(&recorded))?;
+        let agent = with_options(agent, &choice);
+        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        refuse_closures(&plan)?;
+        self.refuse_keys(&agent, &Context::from(start.context.json()))?;
+        let model: Arc<dyn Model> = match agent.program() {
+            Some(program) if named.is_none() => Arc::new(Pinned::new(program)),
+            _ => self.build_model(choice, Arc::clone(&spec.person))?,
+        };
+        Ok(Again { run: run.clone(), start, plan, model })
+    }
+}
+
+/// The runs one after the other: a message of a conversation follows what the one before left, a step of a pipeline takes what it answered.
+async fn in_a_row<'a>(
+    all: &'a [Again],
+    mut carries: HashMap<Address, Carry>,
+    ports: impl Fn(&'a dyn Model) -> Ports<'a>,
+) -> Step {
+    let mut last: Option<Step> = None;
+    for Again { run, start, plan, model } in all {
+        let mut input = Input { continues: carried(start, &carries), ..input_of(run, start) };
+        // What is to follow is what follows now.
+        for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
+            *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
+        }
+        if let (Some(before), None) = (&last, &start.continues) {
+            match Context::chained(before, &plan.signature) {
+                Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
+                Err(record) => {
+                    let fail = before.fail.clone().or(Some(record));
+                    return Step { fail, answer: None, ..before.clone() };
+                }
+            }
+        }
+        let doors = ports(&**model);
+        let (step, carry) = engine::run_carrying(plan, input, &doors).await;
+        carries.insert(run.clone(), carry);
+        last = Some(step);
+    }
+    last.unwrap_or_default()
+}

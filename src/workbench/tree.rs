@@ -1,0 +1,79 @@
+//! The tree of sessions: which one began as which other one. Only first lines are read.
+
+use std::path::{Path, PathBuf};
+
+use super::{OpenError, SessionKey, Workbench, example_sessions};
+use crate::session::{Header, Parent, Session, SessionId};
+
+/// A session with those that began as it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// Its id.
+    pub id: String,
+    /// Its file; for an example only its name.
+    pub path: PathBuf,
+    /// Where it comes from.
+    pub parent: Option<Parent>,
+    /// The sessions that began as this one, oldest first.
+    pub branches: Vec<Branch>,
+}
+
+impl Branch {
+    /// Is this session in the tree?
+    pub fn holds(&self, id: &str) -> bool {
+        self.id == id || self.branches.iter().any(|branch| branch.holds(id))
+    }
+}
+
+impl Workbench {
+    /// The trees of all sessions that have branches or are branches, oldest first; with a name only the tree that holds this session.
+    pub fn tree(&self, session: Option<&str>) -> Result<Vec<Branch>, OpenError> {
+        let mut known = heads(&self.folders.sessions_dir);
+        known.extend(example_sessions().into_iter().map(|session| (session.path.clone(), session.header)));
+        known.sort_by(|one, other| one.1.created_ms.cmp(&other.1.created_ms).then(one.1.id.cmp(&other.1.id)));
+        known.dedup_by(|one, other| one.1.id == other.1.id);
+        let trees = grown(known);
+        let Some(name) = session else {
+            return Ok(trees.into_iter().filter(|tree| !tree.branches.is_empty() || tree.parent.is_some()).collect());
+        };
+        let id = match self.find_session(name)? {
+            SessionKey::Example(id) => id,
+            SessionKey::File(path) => {
+                Session::header_of(&path).map_err(|error| OpenError(error.to_string()))?.id.to_string()
+            }
+        };
+        Ok(trees.into_iter().filter(|tree| tree.holds(&id)).collect())
+    }
+}
+
+/// The readable headers of a folder.
+fn heads(dir: &Path) -> Vec<(PathBuf, Header)> {
+    let files = std::fs::read_dir(dir).into_iter().flatten().filter_map(|entry| {
+        let entry = entry.ok()?;
+        SessionId::from_file_name(entry.file_name().to_str()?).map(|_| entry.path())
+    });
+    files.filter_map(|path| Some((path.clone(), Session::header_of(&path).ok()?))).collect()
+}
+
+/// The trees: a session whose parent is not known is a root. A parent is older than its branches, so that nothing goes in circles.
+fn grown(known: Vec<(PathBuf, Header)>) -> Vec<Branch> {
+    let mut open: Vec<Branch> = known
+        .into_iter()
+        .map(|(path, header)| Branch { id: header.id.to_string(), path, parent: header.parent, branches: Vec::new() })
+        .collect();
+    let places: std::collections::HashMap<String, usize> =
+        open.iter().enumerate().map(|(place, branch)| (branch.id.clone(), place)).collect();
+    let mut roots = Vec::new();
+    // From the youngest on: all branches of a session are there when it goes to its own parent.
+    while let Some(mut branch) = open.pop() {
+        branch.branches.reverse();
+        let above =
+            branch.parent.as_ref().and_then(|parent| places.get(&parent.session)).filter(|at| **at < open.len());
+        match above {
+            Some(at) => open[*at].branches.push(branch),
+            None => roots.push(branch),
+        }
+    }
+    roots.reverse();
+    roots
+}

@@ -1,0 +1,70 @@
+//! `compare SESSION SESSION…` as a script sees it.
+
+use serde_json::{Value, json};
+
+use super::program::{Program, keys};
+
+/// The id of the session that a run wrote.
+fn ran(program: &Program, model: &str) -> String {
+    let done = program.run(["run", "sentiment", "--model", model, "--json"]).json();
+    done["session"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn two_sessions_are_compared_as_text_and_as_json() {
+    let program = Program::new();
+    let (one, other) = (ran(&program, "sample"), ran(&program, "sample:wrong_type"));
+    let done = program.run(["compare", &one, &other]);
+    let text = done.exits(0).stdout.clone();
+    let heads = ["agent", "model    ≠", "end", "turns", "≠  –", "2 against 1: first difference at r0/t1: reply"];
+    for head in heads {
+        assert!(text.lines().any(|line| line.starts_with(head)), "{head:?} is missing:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+    let found = program.run(["compare", &one, &other, "--json"]).exits(0).json();
+    assert_eq!(keys(&found), ["columns", "rows", "differences"]);
+    assert_eq!(found["columns"][1]["session"], json!(other));
+    assert_eq!(keys(&found["columns"][0]["totals"]), ["own", "below", "all", "duration_ms", "first_ms"]);
+    assert_eq!(found["columns"][1]["totals"]["all"]["validation_errors"], json!(1));
+    assert_eq!(
+        found["rows"],
+        json!([
+            {"turns": [null, "r0/t1"], "differs": true},
+            {"turns": ["r0/t1", "r0/t2"], "differs": true},
+        ])
+    );
+    let pair = &found["differences"][0];
+    let members = ["column", "same", "first", "definition", "inputs", "turns", "answers", "ends"];
+    assert_eq!(keys(pair), members);
+    assert_eq!(pair["first"], json!({"at": "r0/t1", "part": "reply"}));
+}
+
+#[test]
+fn a_session_is_the_same_as_itself_and_runs_can_be_named() {
+    let program = Program::new();
+    let id = ran(&program, "sample");
+    let done = program.run(["compare", &id, "last", &format!("{id}:r0"), "--json"]).exits(0).json();
+    let same = |pair: &Value| pair["same"] == json!(true) && pair["first"].is_null();
+    assert!(done["differences"].as_array().unwrap().iter().all(same), "{done}");
+    assert_eq!(done["columns"][2]["session"], json!(format!("{id}:r0")));
+    // The agent below of an example stands alone as well.
+    let below = "2026-11-22T00-00-28:r0/t1/c0";
+    let found = program.run(["compare", below, "2026-11-22T00-00-28:r0/t1/c1", "--json"]).exits(0).json();
+    assert_eq!(found["columns"][0]["totals"]["own"]["turns"], json!(1), "{found}");
+    assert_eq!(found["columns"][0]["totals"]["below"]["turns"], json!(0));
+    program.run(["compare", &id, &format!("{id}:r7")]).exits(2).tells("has no run r7");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let program = Program::new();
+    program.run(["compare"]).exits(2);
+    program.run(["compare", "last"]).exits(2).tells("name two sessions or more");
+    program.run(["compare", "last", "last"]).exits(2).tells("there is no last session");
+    program.run(["compare", "sentiment", "2026-11-22T00-00-28"]).exits(2).tells("not both");
+    let both = ["2026-11-22T00-00-28", "2026-11-22T00-00-29"];
+    program.run([&["compare", "--trials", "2"], &both[..]].concat()).exits(2).tells("--trials belongs to the matrix");
+    let plain = program.run([&["--plain", "compare"], &both[..]].concat()).exits(0).stdout.clone();
+    assert!(!plain.contains(['✓', '✗', '≠']), "{plain}");
+}

@@ -1,0 +1,289 @@
+//! `test` and `sessions case` as a script sees them: verdicts, `JUnit` XML, cases and cassettes made of sessions.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use serde_json::{Value, json};
+
+use super::program::{Program, keys};
+
+const AGENT: &str = r#"# mine
+name = "answers"
+mode = "json"
+model = "sample"
+prompt = "Say {{word}}"
+signature = "(word :string) -> {said :bool}"
+max_turns = 2
+
+[context]   # what is tried
+word = "yes"
+
+[[cases]]
+name = "any"
+expect = { schema = { required = ["said"] } }
+"#;
+
+/// An element of a document.
+#[derive(Debug, Default)]
+struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    children: Vec<Element>,
+    text: String,
+}
+
+impl Element {
+    fn of(start: &BytesStart<'_>) -> Self {
+        let text = |text: &str| text.to_owned();
+        let attributes = start.attributes().map(|attribute| {
+            let attribute = attribute.unwrap();
+            let value = quick_xml::escape::unescape(&attribute.value).unwrap().into_owned();
+            (text(attribute.key.as_ref()), value)
+        });
+        Self { name: text(start.name().as_ref()), attributes: attributes.collect(), ..Self::default() }
+    }
+
+    fn get(&self, name: &str) -> &str {
+        self.attributes.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+}
+
+/// The root of a document; fails when it is not well-formed.
+fn parsed(xml: &str) -> Element {
+    let mut reader = Reader::from_str(xml);
+    reader.config_mut().check_end_names = true;
+    let mut open = vec![Element::default()];
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(start) => open.push(Element::of(&start)),
+            Event::Empty(start) => open.last_mut().unwrap().children.push(Element::of(&start)),
+            Event::End(_) => {
+                let done = open.pop().unwrap();
+                open.last_mut().unwrap().children.push(done);
+            }
+            Event::Text(text) => open.last_mut().unwrap().text.push_str(&text),
+            Event::GeneralRef(name) => open.last_mut().unwrap().text.extend(["&", &*name, ";"]),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(open.len(), 1);
+    open.remove(0).children.remove(0)
+}
+
+/// Fails unless the document keeps the rules of the `JUnit` schema that CI systems read.
+fn is_junit(xml: &str) -> Element {
+    let root = parsed(xml);
+    let is_time =
+        |text: &str| text.split_once('.').is_some_and(|(whole, part)| whole.parse::<u64>().is_ok() && part.len() == 3);
+    let known = |element: &Element, names: &[&str]| {
+        for (name, _) in &element.attributes {
+            assert!(names.contains(&name.as_str()), "{}: attribute {name}", element.name);
+        }
+    };
+    let counts = ["tests", "failures", "errors", "skipped"];
+    assert_eq!(root.name, "testsuites");
+    known(&root, &["name", "tests", "failures", "errors", "skipped", "time"]);
+    let mut sums = [0_u64; 4];
+    for suite in &root.children {
+        assert_eq!(suite.name, "testsuite");
+        known(suite, &["name", "tests", "failures", "errors", "skipped", "time", "timestamp", "file"]);
+        assert!(!suite.get("name").is_empty() && is_time(suite.get("time")), "{suite:?}");
+        assert!(suite.get("timestamp").parse::<jiff::civil::DateTime>().is_ok(), "{}", suite.get("timestamp"));
+        assert_eq!(suite.children[0].name, "properties", "properties stand before the cases");
+        let cases: Vec<&Element> = suite.all("testcase").collect();
+        assert_eq!(cases.len() + 1, suite.children.len());
+        for case in &cases {
+            known(case, &["name", "classname", "time"]);
+            assert!(!case.get("name").is_empty() && !case.get("classname").is_empty() && is_time(case.get("time")));
+            let names: Vec<&str> = case.children.iter().map(|child| child.name.as_str()).collect();
+            let results = names.iter().filter(|name| ["failure", "error", "skipped"].contains(name)).count();
+            assert!(results <= 1 && names.iter().skip(results).all(|name| *name == "system-out"), "{names:?}");
+        }
+        let with = |name: &'static str| cases.iter().filter(|case| case.all(name).next().is_some()).count() as u64;
+        let real = [cases.len() as u64, with("failure"), with("error"), with("skipped")];
+        for (place, name) in counts.iter().enumerate() {
+            assert_eq!(suite.get(name), real[place].to_string(), "{name}");
+            sums[place] += real[place];
+        }
+    }
+    for (place, name) in counts.iter().enumerate() {
+        assert_eq!(root.get(name), sums[place].to_string(), "{name}");
+    }
+    root
+}
+
+#[test]
+fn the_examples_pass_offline() {
+    let program = Program::new();
+    let done = program.run(["test", "sentiment", "extract", "--junit", "out.xml"]);
+    let told = "sentiment · json · demo\n  ✓ praise\nextract · json · demo\n  ✓ three items\n2 cases: 2 passed, 0 failed, 0 errors\n";
+    assert_eq!(done.exits(0).stdout, told);
+    let root = is_junit(&std::fs::read_to_string(program.dir().join("out.xml")).unwrap());
+    assert_eq!(root.get("tests"), "2");
+    assert_eq!(program.session_files().len(), 2);
+    let agents = ["sentiment", "extract", "sales", "reviews", "workshop", "statement"];
+    program.run([&["test", "--mode", "ptc_lisp"], &agents[..]].concat()).exits(0);
+}
+
+#[test]
+fn a_case_that_fails_is_told_with_its_difference_and_its_session() {
+    let program = Program::new();
+    let cases = "[[cases]]\nname = \"a & <b>\"\ncontext = { word = \"]]>\\u0007\" }\nexpect = { said = \"\\u001b[31m<&\" }\n\
+                 [[cases]]\nname = \"breaks\"\nexpect = \"(+ (:said result) 1)\"\n";
+    program.file("a.toml", format!("{AGENT}{cases}"));
+    let done = program.run(["test", "a.toml", "--junit", "out.xml", "--json"]).exits(1).json();
+    assert_eq!(keys(&done), ["agents", "trials", "passed", "failed", "errors", "duration_ms", "stopped"]);
+    assert_eq!([&done["trials"], &done["passed"], &done["failed"], &done["errors"]], [3, 1, 1, 1]);
+    let trial = &done["agents"][0]["cases"][1]["trials"][0];
+    assert_eq!(trial["verdict"], json!("fail"));
+    assert_eq!(trial["why"][0]["path"], json!("said"));
+    let session = trial["session"].as_str().unwrap();
+    program.run(["replay", session, "--check"]).exits(0);
+
+    let xml = std::fs::read_to_string(program.dir().join("out.xml")).unwrap();
+    let root = is_junit(&xml);
+    let case = &root.children[0].children[2];
+    assert_eq!((case.get("name"), case.children[1].text.as_str()), ("a & <b>", format!("session {session}").as_str()));
+    let failure = &case.children[0];
+    assert!(failure.get("message").starts_with("said: expected \"\\u001b[31m<&\", got "), "{failure:?}");
+    assert_eq!(root.children[0].children[3].children[0].name, "error");
+
+    let text = program.run(["test", "a.toml"]).exits(1).stdout.clone();
+    let line = |words: &str| assert!(text.lines().any(|line| line.contains(words)), "{words}:\n{text}");
+    line("  ✗ a & <b>");
+    line("      said: expected ");
+    line("  ! breaks");
+    line("3 cases: 1 passed, 1 failed, 1 error");
+    let plain = program.run(["--plain", "test", "a.toml"]).exits(1).stdout.clone();
+    assert!(plain.contains("  failed: a & <b>") && !plain.contains('✗'), "{plain}");
+}
+
+#[test]
+fn each_trial_has_its_own_seed_and_session() {
+    let program = Program::new();
+    program.file("a.toml", AGENT.replace("required = [\"said\"]", "properties = { said = { const = true } }"));
+    let done = program.run(["test", "a.toml", "--trials", "6", "--jobs", "3", "--json"]).json();
+    let trials = done["agents"][0]["cases"][0]["trials"].as_array().unwrap();
+    let seeds: Vec<u64> = trials.iter().map(|trial| trial["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [0, 1, 2, 3, 4, 5]);
+    let mut sessions: Vec<&str> = trials.iter().map(|trial| trial["session"].as_str().unwrap()).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    assert_eq!(sessions.len(), 6);
+    let passed = trials.iter().filter(|trial| trial["verdict"] == json!("pass")).count();
+    assert!(0 < passed && passed < 6, "the seeds give both answers: {done}");
+    let again = program.run(["test", "a.toml", "--trials", "6", "--json"]).exits(1).json();
+    let verdicts = |done: &Value| {
+        done["agents"][0]["cases"][0]["trials"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| t["verdict"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(verdicts(&again), verdicts(&done));
+    let text = program.run(["test", "a.toml", "--trials", "6"]).exits(1).stdout.clone();
+    assert!(text.contains(&format!("  ✗ any  {passed} of 6 passed\n")), "{text}");
+}
+
+#[test]
+fn what_cannot_be_tested_is_told() {
+    let program = Program::new();
+    program.run(["test"]).exits(2);
+    program.run(["test", "booking"]).exits(2).tells("there is no case to run");
+    program.run(["test", "sentiment", "--mode", "jsn"]).exits(2).tells("did you mean json?");
+    program.run(["test", "reviews", "--mode", "json"]).exits(2).tells("json mode has no tools");
+    program.run(["test", "sentiment", "--trials", "0"]).exits(2);
+    program.file("bad.toml", "prompt = \"x\"\n[[cases]]\nname = \"a\"\nexpect = \"(= 1\"\n");
+    program.run(["test", "bad.toml"]).exits(2).tells("bad.toml:4:10: `cases.0.expect` is no predicate");
+    let done = program.run(["test", "sentiment", "--model", "openai:m", "--json"]).exits(1).json();
+    assert_eq!(done["errors"], json!(1), "{done}");
+}
+
+#[test]
+fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
+    let program = Program::new();
+    program.file("a.toml", AGENT);
+    program.run(["run", "a.toml", "--set", "word=\"(no)\"", "--model", "sample:bad_json"]).exits(0);
+    program
+        .run(["sessions", "case", "last", "--agent", "a.toml", "--name", "no"])
+        .exits(0)
+        .tells("case `no` added to a.toml");
+    let text = std::fs::read_to_string(program.dir().join("a.toml")).unwrap();
+    assert!(text.starts_with(AGENT), "{text}");
+    let added = text.strip_prefix(AGENT).unwrap();
+    assert!(added.starts_with("\n[[cases]]\nname = \"no\"\ncontext = { word = "), "{added}");
+    program.run(["test", "a.toml"]).exits(0);
+
+    program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", "no"]).exits(2).tells("has a case `no`");
+    program
+        .run(["sessions", "case", "last", "--agent", "sentiment"])
+        .exits(2)
+        .tells("is an example that is part of the program");
+    program
+        .run(["sessions", "case", "last"])
+        .exits(2)
+        .tells("name the agent file with --agent FILE (there is no answers.toml here");
+    program.file("other.toml", AGENT.replace("answers", "others"));
+    program.run(["sessions", "case", "last", "--agent", "other.toml"]).exits(2).tells("holds the agent `others`");
+    assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), text);
+
+    // An example becomes a file of one's own.
+    let example = "2026-11-22T00-00-36";
+    program.run(["sessions", "case", example, "--agent", "mine.toml"]).exits(0).tells("new file mine.toml");
+    let done = program.run(["test", "mine.toml", "--model", "demo"]).exits(0).stdout.clone();
+    assert!(done.contains("✓ session 43b4aa9e"), "{done}");
+    program
+        .run(["sessions", "case", "2026-11-22T00-00-26", "--agent", "x.toml"])
+        .exits(2)
+        .tells("holds 3 runs; name one with --run");
+}
+
+#[test]
+fn a_regression_test_replays_its_cassette_without_a_model() {
+    let program = Program::new();
+    program.file("a.toml", AGENT);
+    program.run(["run", "a.toml", "--model", "sample:wrong_type"]).exits(0);
+    let session = program.session_file();
+    let before = std::fs::read(&session).unwrap();
+    let made = ["sessions", "case", "last", "--agent", "a.toml", "--name", "Says yes", "--cassette"];
+    program.run(made).exits(0).tells("cassette cassettes/says-yes.jsonl");
+    assert_eq!(std::fs::read(&session).unwrap(), before, "the session stays as it was");
+    assert_eq!(std::fs::read(program.dir().join("cassettes/says-yes.jsonl")).unwrap(), before);
+    let text = std::fs::read_to_string(program.dir().join("a.toml")).unwrap();
+    assert!(text.ends_with("\n[[cases]]\nname = \"Says yes\"\ncassette = \"cassettes/says-yes.jsonl\"\n"), "{text}");
+
+    // No model is asked: one that cannot be used does not matter.
+    let only =
+        text.replace("expect = { schema = { required = [\"said\"] } }", "cassette = \"cassettes/says-yes.jsonl\"");
+    program.file("a.toml", &only);
+    let told = program.run(["test", "a.toml", "--model", "openai:m", "--trials", "3"]).exits(0).stdout.clone();
+    assert!(told.contains("  ✓ Says yes  replayed\n") && told.contains("2 cases: 2 passed"), "{told}");
+    assert_eq!(program.session_files().len(), 1, "a replay makes no session");
+
+    let verdict = |text: &str| {
+        program.file("a.toml", text);
+        let done = program.run(["test", "a.toml", "--json"]).json();
+        let trial = &done["agents"][0]["cases"][1]["trials"][0];
+        (trial["verdict"].as_str().unwrap().to_owned(), trial["why"][0]["why"].as_str().unwrap_or_default().to_owned())
+    };
+    let (failed, why) = verdict(&only.replace("Say {{word}}", "Tell {{word}}"));
+    assert_eq!(failed, "fail");
+    assert!(why.contains("layer prompt"), "{why}");
+    let lenient = format!("{only}lenient = true\n");
+    assert_eq!(verdict(&lenient.replace("Say {{word}}", "Tell {{word}}")).0, "pass");
+    let (failed, why) = verdict(&lenient.replace("said :bool", "said :int"));
+    assert!(failed == "fail" && why.contains("layer check"), "{why}");
+    let expecting = format!("{only}expect = \"(int? (:said result))\"\n");
+    assert_eq!(verdict(&expecting).0, "fail", "a cassette may expect something as well");
+    let (error, why) = verdict(&only.replace("cassettes/says-yes", "cassettes/gone"));
+    assert!(error == "error" && why.contains("cannot be read"), "{why}");
+
+    program.file("a.toml", AGENT);
+    program.run(made).exits(2).tells("exists already");
+    assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), AGENT);
+}

@@ -1,0 +1,255 @@
+//! Forks: a new session begins as another one, takes edits at a point, and goes on live. The other one stays as it is.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::newest_file;
+use crate::cli::program::Program;
+
+/// Example sessions of the statement (three turns, tools), the reviews (agents below) and the booking (a question).
+const STATEMENT: &str = "2026-11-22T00-00-38Z-34f89148";
+const STATEMENT_TEXT: &str = "2026-11-22T00-00-39Z-e8b806f4";
+const REVIEWS: &str = "2026-11-22T00-00-28Z-52034005";
+const REVIEWS_TEXT: &str = "2026-11-22T00-00-29Z-4b08a828";
+const LOOP: &str = "2026-11-22T00-00-37Z-9ae59525";
+
+fn example(id: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions").join(format!("{id}.jsonl"))
+}
+
+fn lines(file: &Path) -> Vec<String> {
+    std::fs::read_to_string(file).unwrap().lines().map(ToOwned::to_owned).collect()
+}
+
+/// Forks a session and checks what holds for every fork: it begins with the same bytes, names where it comes from, holds the edits as inputs,
+/// and replays without a difference; the other file stays as it is.
+#[track_caller]
+fn forked(program: &Program, parent: &Path, flags: &[&str], code: i32) -> (Value, Vec<String>) {
+    let before = std::fs::read(parent).unwrap();
+    let known = program.session_files();
+    let name = parent.to_str().unwrap();
+    let done = program.run(["fork", name, "--json"].iter().chain(flags));
+    done.exits(code);
+    let file = newest_file(program);
+    assert!(!known.contains(&file));
+    assert_eq!(std::fs::read(parent).unwrap(), before, "the other session has changed");
+    let (old, new) = (lines(parent), lines(&file));
+    let header: Value = serde_json::from_str(&new[0]).unwrap();
+    let from = &header["parent"];
+    assert_eq!((from["kind"].as_str(), from["at"].is_string(), from["stage"].is_string()), (Some("fork"), true, true));
+    let kept = usize::try_from(from["seq"].as_u64().unwrap()).unwrap();
+    assert_eq!(new[1..=kept], old[1..=kept]);
+    let prefix = old[1..=kept].iter().fold(String::new(), |text, line| text + line + "\n");
+    assert_eq!(from["prefix_sha"], ptc_workbench::event::hex_sha(prefix.as_bytes()));
+    program.run(["replay", file.to_str().unwrap(), "--check"]).exits(0);
+    (done.json(), new)
+}
+
+/// The data of the edits.
+fn edits(lines: &[String]) -> Vec<(String, Value)> {
+    let all = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let edits = all.filter(|line| line["k"] == "edit");
+    edits.map(|line| (line["d"]["target"].as_str().unwrap().to_owned(), line["d"]["after"].clone())).collect()
+}
+
+/// What a run of two turns over the model `sample` holds.
+fn two_turns() -> (Program, PathBuf) {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);
+    let file = program.session_file();
+    (program, file)
+}
+
+#[test]
+fn a_prompt_is_said_anew_and_the_history_stays() {
+    let (program, parent) = two_turns();
+    let flags = [
+        "--at",
+        "r0/t2",
+        "--prompt",
+        "What does this say: {{text}}",
+        "--set",
+        "text=Never again",
+        "--option",
+        "max_turns=7",
+    ];
+    let (step, lines) = forked(&program, &parent, &flags, 0);
+    assert_eq!(
+        edits(&lines).iter().map(|(target, _)| target.as_str()).collect::<Vec<_>>(),
+        ["prompt", "option.max_turns", "context.text"]
+    );
+    let turns = step["turns"].as_array().unwrap();
+    let sent = |turn: usize| -> Vec<&str> {
+        turns[turn]["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect()
+    };
+    let (first, second) = (sent(0), sent(1));
+    assert!(first[0].contains("Classify the sentiment of: I love this product!"), "{first:?}");
+    assert!(second[0].contains("What does this say: Never again"), "{second:?}");
+    assert_eq!(second[1], turns[0]["raw_response"]);
+    assert!(second[2].starts_with("Your answer could not be used."), "{second:?}");
+    assert_eq!(second.len(), 3);
+}
+
+#[test]
+fn a_fork_at_the_first_turn_opens_with_the_edits_only() {
+    let (program, parent) = two_turns();
+    let signature = "(text :string) -> {mood :string}";
+    let (step, _) = forked(&program, &parent, &["--at", "r0/t1", "--signature", signature, "--model", "sample"], 0);
+    assert!(step["return"]["mood"].is_string(), "{step}");
+    assert_eq!(step["turns"][0]["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(step["usage"]["turns"], 1);
+}
+
+#[test]
+fn a_reply_is_edited_and_everything_after_is_computed() {
+    let (program, parent) = two_turns();
+    let reply = r#"{"sentiment":"neutral","score":0.25}"#;
+    let (step, lines) = forked(&program, &parent, &["--at", "r0/t1:reply", "--reply", reply], 0);
+    assert_eq!(step["return"], serde_json::from_str::<Value>(reply).unwrap());
+    assert_eq!(step["turns"][0]["model"], "edit");
+    assert_eq!(edits(&lines), [("reply".to_owned(), reply.into())]);
+    // The recorded request was answered: nothing was asked of the model.
+    assert_eq!(step["turns"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn nothing_edited_asks_again_from_the_point_on() {
+    let (program, parent) = two_turns();
+    for at in ["r0/t2", "r0/t2:reply", "r0/t1:after", "r0/t1:reply"] {
+        let (step, lines) = forked(&program, &parent, &["--at", at], 0);
+        assert!(edits(&lines).is_empty());
+        assert_eq!(step["usage"]["turns"], 2, "{at}");
+    }
+}
+
+#[test]
+fn a_result_is_edited_in_every_mode_that_calls_tools() {
+    let program = Program::new();
+    for (session, at) in
+        [(STATEMENT, "r0/t2/c1"), (STATEMENT_TEXT, "r0/t1/c2"), (LOOP, "r0/t2/c0"), (LOOP, "r0/t2:call")]
+    {
+        let (step, lines) = forked(&program, &example(session), &["--at", at, "--result", "2.5", "--model", "demo"], 0);
+        assert_eq!(edits(&lines).iter().map(|(target, _)| target.as_str()).collect::<Vec<_>>(), ["result", "model"]);
+        let calls = step["calls"].as_array().unwrap();
+        assert!(calls.iter().any(|call| call["result"] == 2.5), "{session}: {calls:?}");
+    }
+}
+
+#[test]
+fn definitions_are_edited_and_told() {
+    let program = Program::new();
+    let all_good = r#"judged=(mapv (fn [one] (assoc one :verdict "positive")) judged)"#;
+    let (step, _) = forked(&program, &example(REVIEWS), &["--at", "r0/t2", "--memory", all_good, "--model", "demo"], 0);
+    assert_eq!((&step["return"]["positive"], &step["return"]["negative"]), (&3.into(), &0.into()));
+    assert!(step["memory"]["judged"].as_str().unwrap().contains("positive"));
+}
+
+#[test]
+fn agents_below_are_forked_inside() {
+    let program = Program::new();
+    for session in [REVIEWS, REVIEWS_TEXT] {
+        // What an agent answers, as a result of its call or as its own reply.
+        let verdict = r#"{"verdict":"positive","strength":0.125}"#;
+        for flags in [["--at", "r0/t1/c1", "--result", verdict], ["--at", "r0/t1/c1/t1:reply", "--reply", verdict]] {
+            let (step, _) = forked(&program, &example(session), &[&flags[..], &["--model", "demo"]].concat(), 0);
+            let call = &step["calls"][1];
+            assert_eq!(call["result"]["strength"], 0.125, "{session}: {call}");
+        }
+        let flags = ["--at", "r0/t1/c2/t1", "--prompt", "Weigh this: {{text}}", "--model", "demo"];
+        let (step, _) = forked(&program, &example(session), &flags, 0);
+        let asked = step["children"][2]["turns"][0]["messages"][0]["content"].as_str().unwrap();
+        assert!(asked.contains("Weigh this: The chair broke"), "{asked}");
+        let other = step["children"][1]["turns"][0]["messages"][0]["content"].as_str().unwrap();
+        assert!(!other.contains("Weigh this"), "{other}");
+    }
+}
+
+#[test]
+fn a_fork_is_forked_again_and_keeps_what_was_edited_before() {
+    let (program, parent) = two_turns();
+    forked(
+        &program,
+        &parent,
+        &["--at", "r0/t1", "--set", "text=Not bad", "--prompt", "First: {{text}}", "--model", "sample:missing_field"],
+        0,
+    );
+    let fork = newest_file(&program);
+    let (step, lines) = forked(&program, &fork, &["--at", "r0/t2", "--prompt", "Second: {{text}}"], 0);
+    let asked = step["turns"][1]["messages"][0]["content"].as_str().unwrap();
+    assert!(asked.contains("Second: Not bad"), "{asked}");
+    assert!(step["turns"][0]["messages"][0]["content"].as_str().unwrap().contains("First: Not bad"));
+    assert_eq!(edits(&lines).len(), 4);
+    // Edits of the same turn come one after the other.
+    let again = newest_file(&program);
+    let (step, _) = forked(&program, &again, &["--at", "r0/t2:request", "--set", "text=Third time"], 0);
+    let asked = step["turns"][1]["messages"][0]["content"].as_str().unwrap();
+    assert!(asked.contains("Second: Third time"), "{asked}");
+}
+
+#[test]
+fn a_fork_that_broke_off_is_resumed_with_its_edits_and_its_model() {
+    let (program, parent) = two_turns();
+    let flags = ["--at", "r0/t2", "--prompt", "Anew: {{text}}", "--model", "sample:seed=5"];
+    let (whole, lines) = forked(&program, &parent, &flags, 0);
+    let of_turn = |kind: &str| format!("\"r\":\"r0/t2\",\"k\":\"{kind}\"");
+    // The edits are written with the header: a fork has all of them or does not exist.
+    let written = lines.iter().rposition(|line| line.contains("\"k\":\"edit\"")).unwrap();
+    let kinds = ["turn.start", "message", "request", "reply.part", "reply.end"];
+    let cuts = kinds.iter().map(|kind| lines.iter().position(|line| line.contains(&of_turn(kind))).unwrap());
+    for cut in [written].into_iter().chain(cuts) {
+        program.file("cut.jsonl", lines[..=cut].join("\n") + "\n");
+        let resumed = program.run(["resume", "cut.jsonl", "--json"]).exits(0).json();
+        assert_eq!(resumed["return"], whole["return"], "{}", lines[cut]);
+        let asked = resumed["turns"][1]["messages"][0]["content"].as_str().unwrap();
+        assert!(asked.contains("Anew: I love this product!"), "{}", lines[cut]);
+        program.run(["replay", "cut.jsonl", "--check"]).exits(0);
+    }
+}
+
+#[test]
+fn what_cannot_be_forked_is_refused_with_what_can() {
+    let (program, _) = two_turns();
+    let before = program.session_files();
+    let cases: &[(&[&str], &str)] = &[
+        (&["--at", "r0/t7"], "there is no turn or call r0/t7; did you mean r0/t1? (there are r0/t1, r0/t2)"),
+        (&["--at", "r0/t1/c0"], "there is no turn or call r0/t1/c0"),
+        (&["--at", "here"], "there are r0/t1, r0/t2"),
+        (&["--at", "r0/t1:reqest"], "there is no stage \"reqest\"; did you mean request?"),
+        (&["--at", "r0/t1:call"], "no tool was called at r0/t1"),
+        (&["--at", "r0/t2:after"], "r0 ended with r0/t2: nothing follows it"),
+        (&["--at", "r0/t1", "--result", "1"], "an edit of result is made at the stage call, not at r0/t1:request"),
+        (&["--at", "r0/t1:request", "--reply", "x"], "an edit of reply is made at the stage reply"),
+        (&["--at", "r0/t1:reply", "--prompt", "x"], "an edit of prompt is made at the stage request or after"),
+        (&["--at", "r0/t2", "--prompt", "Say {{nothing}}"], "`nothing` is not a parameter"),
+        (&["--at", "r0/t2", "--option", "max_trns=3"], "max_turns"),
+        (&["--at", "r0/t2", "--option", "mode=text"], "`rerun --mode`"),
+        (&["--at", "r0/t2", "--option", "model=sample"], "--model names another model"),
+        (&["--at", "r0/t2", "--option", "context={}"], "--set and --context"),
+        (&["--at", "r0/t2", "--option", "memory={}"], "--memory changes definitions"),
+        (&["--at", "r0/t2", "--set", "txt=x"], "did you mean text?"),
+        (&["--at", "r0/t2", "--context", "{}"], "text"),
+        (&["--at", "r0/t2", "--memory", "x=1"], "no definitions to edit"),
+        (&["--at", "r0/t2", "--model", "samle"], "samle"),
+        (&["--at", "r0/t2", "--memory", "x"], "--memory x: write it as NAME=VALUE"),
+    ];
+    for (flags, words) in cases {
+        let done = program.run(["fork", "last"].iter().chain(*flags));
+        done.exits(2).tells(words);
+    }
+    let statement = example(STATEMENT);
+    let broken = ["fork", statement.to_str().unwrap(), "--at", "r0/t2", "--memory", "x=(+ 1"];
+    program.run(broken).exits(2).tells("the edit of memory.x: 1 closing parenthesis");
+    assert_eq!(program.session_files(), before, "a refused fork leaves nothing behind");
+}
+
+#[test]
+fn what_does_not_replay_is_accepted_first() {
+    let (program, parent) = two_turns();
+    let text = std::fs::read_to_string(&parent).unwrap();
+    program.file("old.jsonl", text.replace("could not be used", "was of no use"));
+    program.run(["fork", "old.jsonl", "--at", "r0/t2"]).exits(2).tells("`replay old.jsonl --accept`");
+    program.run(["fork", "old.jsonl", "--at", "r0/t1:reply"]).exits(0);
+    program.run(["replay", "old.jsonl", "--accept"]).exits(0);
+    program.run(["fork", "last", "--at", "r0/t2"]).exits(0);
+}

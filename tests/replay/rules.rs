@@ -1,0 +1,132 @@
+//! What a replay does about differences: stop, leave out, go on with what is recorded, or accept what comes out now.
+
+use super::{alter, newest_file, reword};
+use crate::cli::program::Program;
+
+/// A run of two turns, and the text of its session.
+fn recorded() -> (Program, String) {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);
+    let text = std::fs::read_to_string(program.session_file()).unwrap();
+    (program, text)
+}
+
+/// The same session as two other places of the program would have written it.
+fn older() -> (Program, String) {
+    let (program, text) = recorded();
+    program.file(
+        "old.jsonl",
+        text.replace("could not be used", "was of no use").replace("\"requests\":1", "\"requests\":3"),
+    );
+    (program, text)
+}
+
+#[test]
+fn a_lenient_replay_lists_every_difference_and_goes_on() {
+    let (program, _) = older();
+    let said = program.run(["replay", "old.jsonl", "--lenient", "--json"]).exits(0).json();
+    let found = |key: &str| -> Vec<String> {
+        said["differences"].as_array().unwrap().iter().map(|one| one[key].as_str().unwrap().to_owned()).collect()
+    };
+    // The recorded feedback stands as what was said, so that the second turn is the same.
+    assert_eq!(found("layer"), ["feedback", "step"]);
+    assert_eq!(found("address"), ["r0/t1", "r0/t1"]);
+    assert_eq!((&said["outcome"], &said["missing"]), (&"diverged".into(), &serde_json::json!([])));
+    let change = &said["differences"][0]["changes"][0];
+    assert_eq!(change["path"], "parts.0.text");
+    assert!(change["diff"].as_str().unwrap().contains("-Your answer was of no use.\n+Your answer could not be used."));
+    let text = program.run(["replay", "old.jsonl", "--lenient", "--check"]);
+    assert!(text.exits(0).stdout.ends_with("2 differences: 13 derived events compared\n"), "{}", text.stdout);
+}
+
+#[test]
+fn what_is_ignored_is_no_difference() {
+    let (program, _) = older();
+    let replay = |ignored: &[&str]| {
+        let flags = ignored.iter().flat_map(|text| ["--ignore", text]);
+        program.run(["replay", "old.jsonl", "--check"].into_iter().chain(flags))
+    };
+    replay(&[]).exits(3);
+    replay(&["feedback"]).exits(3);
+    let done = replay(&["feedback", "step:totals.requests"]);
+    assert_eq!(done.exits(0).stdout, "identical: 13 derived events compared, 2 left out\n");
+    replay(&["feedback:parts.*.text", ":totals.requests"]).exits(0);
+    replay(&["feedback", "step:totals.turns"]).exits(3);
+    replay(&["feedbak"]).exits(2).tells("--ignore: there is no layer \"feedbak\"; did you mean feedback?");
+}
+
+#[test]
+fn accepting_writes_a_new_session_with_the_recorded_inputs() {
+    let (program, text) = older();
+    let before = std::fs::read(program.dir().join("old.jsonl")).unwrap();
+    program.run(["replay", "old.jsonl", "--accept"]).exits(0);
+    assert_eq!(std::fs::read(program.dir().join("old.jsonl")).unwrap(), before);
+    assert_eq!(program.session_files().len(), 2);
+    program.run(["replay", "last", "--check"]).exits(0);
+    let accepted = std::fs::read_to_string(newest_file(&program)).unwrap();
+    // Nothing differs from what was written in the first place, times included: everything from outside stayed as it was.
+    assert_eq!(accepted.lines().skip(1).collect::<Vec<_>>(), text.lines().skip(1).collect::<Vec<_>>());
+    let header: serde_json::Value = serde_json::from_str(accepted.lines().next().unwrap()).unwrap();
+    assert_eq!(header["parent"]["kind"], "accept");
+    let nothing = program.run(["replay", "last", "--accept"]);
+    assert_eq!(nothing.exits(0).stdout, "identical: there is nothing to accept\n");
+    assert_eq!(program.session_files().len(), 2);
+}
+
+/// The second reply does not fit the agent as it is in `altered.jsonl`: a third turn is needed, which nobody recorded.
+fn one_answer_short() -> Program {
+    let (program, text) = recorded();
+    alter(&program, &text, "r0", "run.start", |data| {
+        reword(&mut data["agent"]["toml"], "score :float", "score :int");
+    });
+    program
+}
+
+#[test]
+fn a_missing_answer_fails_or_is_asked_for() {
+    let program = one_answer_short();
+    let said = program.run(["replay", "altered.jsonl", "--lenient", "--json"]).exits(0).json();
+    assert_eq!(said["missing"], serde_json::json!(["r0/t3"]), "{said}");
+    program.run(["replay", "altered.jsonl", "--missing", "model:sample:seed=2"]).exits(0);
+    program.run(["replay", "last", "--check"]).exits(0);
+    let fed =
+        program.fed(["replay", "altered.jsonl", "--missing", "human"], "{\"sentiment\":\"neutral\",\"score\":1}\n.\n");
+    fed.exits(0);
+    let step = program.run(["sessions", "show", "last", "--json"]).exits(0).json();
+    assert_eq!(step[0]["return"], serde_json::json!({"sentiment": "neutral", "score": 1}));
+    program.run(["replay", "last", "--check"]).exits(0);
+    program
+        .run(["replay", "altered.jsonl", "--missing", "nobody"])
+        .exits(2)
+        .tells("write fail, model, model:NAME or human");
+}
+
+#[test]
+fn every_example_is_accepted_as_it_was_after_a_word_of_its_prompt_changed() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions");
+    let program = Program::new();
+    for entry in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&entry).unwrap();
+        let line = text.lines().find(|line| line.contains("\"role\":\"system\"")).unwrap();
+        program.file("old.jsonl", text.replace(line, &line.replacen(". ", "! ", 1)));
+        program.run(["replay", "old.jsonl", "--accept"]).exits(0);
+        let new = newest_file(&program);
+        program.run(["replay", new.to_str().unwrap(), "--check"]).exits(0);
+        let accepted = std::fs::read_to_string(&new).unwrap();
+        let kinds = |text: &str| {
+            let mut kinds: Vec<(String, String)> = text
+                .lines()
+                .skip(1)
+                .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+                .filter(|line| line["k"] != "resume" && line["k"] != "run.wait" && line["k"] != "notice")
+                .map(|line| (line["r"].to_string(), format!("{} {}", line["k"], line["d"])))
+                .collect();
+            kinds.sort();
+            kinds
+        };
+        assert_eq!(kinds(&accepted), kinds(&text), "{}", entry.display());
+    }
+}

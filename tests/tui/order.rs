@@ -1,0 +1,66 @@
+//! Cards beside each other and values one after the other: agents at the same time, definitions and tasks over turns.
+
+use ptc_workbench::event::{Kept, MemoryChange, TasksKept};
+use ptc_workbench::tui::transcript::Transcript;
+
+use super::story::{NOW_MS, Story};
+use super::work::{beside, rows, saved, told};
+
+#[test]
+fn agents_at_work_at_the_same_time_stand_in_the_order_of_their_addresses() {
+    // Whoever told something first: every part of the story keeps the order.
+    let events = beside();
+    for told_so_far in 1..=events.len() {
+        let mut transcript = told(&events[..told_so_far]);
+        let rows = rows(&mut transcript).join("\n");
+        if let (Some(first), Some(second)) = (rows.find("r0/t1/p1.0/c0"), rows.find("r0/t1/p1.1/c0")) {
+            assert!(first < second, "{rows}");
+        }
+    }
+    let mut transcript = Transcript::default();
+    for event in &events {
+        transcript.apply(event);
+        transcript.prepare(100, 5, NOW_MS);
+        transcript.step_up(NOW_MS);
+    }
+    transcript.toggle_all();
+    rows(&mut transcript);
+}
+
+#[test]
+fn memory_shows_what_a_definition_replaces_and_tasks_what_the_journal_keeps() {
+    let kept = |name: &str, value: &str| (name.to_owned(), Kept::Whole(value.to_owned()));
+    let change = |set: Vec<(String, Kept)>, del: &[&str]| MemoryChange {
+        set,
+        del: del.iter().map(|name| (*name).to_owned()).collect(),
+        ..MemoryChange::default()
+    };
+    let tasks = TasksKept { set: vec![kept("load", "120")], del: vec!["old".to_owned()] };
+    let events = Story::new()
+        .run("r0", "sales", "ptc_lisp", "{}")
+        .turn("r0/t1")
+        .program("r0/t1", "(def total 1)")
+        .tell("r0/t1", change(vec![kept("total", "1"), kept("rows", "[1 2]")], &[]))
+        .ended("r0/t1")
+        .turn("r0/t2")
+        .program("r0/t2", "(def total 2)")
+        .tell("r0/t2", change(vec![kept("total", "2"), kept("new", ":x")], &["rows"]))
+        .tell("r0/t2", tasks)
+        .ended("r0/t2")
+        .events();
+    let shown = rows(&mut told(&events)).join("\n");
+    for line in ["+ total 1", "~ total 1  →  2", "+ new :x", "- rows [1 2]", "tasks   ✓ load  120", "- old  forgotten"]
+    {
+        assert!(shown.contains(line), "{line:?} is not in\n{shown}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let opened = saved(dir.path(), &events);
+    let mut read = Transcript::of_session(&opened);
+    rows(&mut read);
+    // The later turn is read first: what it replaces is known all the same.
+    let (turn, places) = read.unread().pop().unwrap();
+    read.read_turn(&turn, &opened.bodies.events(places).unwrap(), None);
+    read.set_replaced(&turn, &opened.bodies.replaced(&turn));
+    let shown = rows(&mut read).join("\n");
+    assert!(shown.contains("~ total 1  →  2"), "{shown}");
+}
