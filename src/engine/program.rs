@@ -117,13 +117,7 @@ impl Cycle<'_> {
     }
 
     /// The outcome, and whether calls were made in parallel branches.
-    async fn interpret(
-        &self,
-        at: &Address,
-        job: Job,
-        timed: bool,
-        world: &World,
-    ) -> Result<(Outcome, bool), Halt> {
+    async fn interpret(&self, at: &Address, job: Job, timed: bool, world: &World) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
         let stop_here = Arc::clone(&stop_sign);

@@ -13,7 +13,7 @@ use ptc_core::value::{Json, Value};
 use tokio::sync::Notify;
 
 use super::ports::Seen;
-use super::{Recording, RecordedPorts, RecordedEdits, ReplayError, carried, input_of, plan_of};
+use super::{RecordedEdits, RecordedPorts, Recording, ReplayError, carried, input_of, plan_of};
 use crate::engine::{self, Carry, Input};
 use crate::event::{Address, Envelope, Event};
 use crate::port::{Sink, SinkError};

@@ -9,6 +9,7 @@ pub mod colours;
 pub mod draft;
 pub mod drive;
 mod effects;
+pub mod inspector;
 pub mod keys;
 pub mod limiter;
 pub mod live;

@@ -9,6 +9,7 @@ use super::backend::{
 };
 use super::colours::Language;
 use super::draft::Draft;
+use super::inspector::Inspector;
 use super::keys::Keymap;
 use super::theme::Theme;
 use super::transcript::Transcript;
@@ -44,6 +45,8 @@ pub struct Model {
     pub workbench: Workbench,
     /// Saved sessions.
     pub sessions: Sessions,
+    /// A turn taken apart, on top of the screen and below the popups.
+    pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
     pub popups: Vec<Popup>,
     /// A message in the footer.
@@ -330,6 +333,7 @@ impl Model {
                 saving: None,
             },
             sessions: Sessions::default(),
+            inspector: None,
             popups: Vec::new(),
             toast: None,
             clipboard: String::new(),

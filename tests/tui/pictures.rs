@@ -18,7 +18,7 @@ const LARGE: (u16, u16) = (120, 40);
 const LOW: (u16, u16) = (40, 12);
 
 /// The rows of a screen without trailing spaces.
-fn rows(model: &mut Model) -> String {
+pub(crate) fn rows(model: &mut Model) -> String {
     let size = model.size;
     let buffer = picture(model, size);
     let width = usize::from(size.0);
@@ -116,7 +116,7 @@ fn the_exact_request() {
         let mut model = finished(size);
         press(&mut model, "backtab");
         picture(&mut model, size);
-        for key in ["home", "down", "enter"] {
+        for key in ["home", "down", "space"] {
             press(&mut model, key);
             picture(&mut model, size);
         }

@@ -69,6 +69,21 @@ proptest! {
 }
 
 #[test]
+fn the_inspector_is_drawn_at_every_size() {
+    for tab in 0..7 {
+        for inside in [false, true] {
+            let mut model = super::inspector::scene(tab, inside);
+            for (columns, rows) in
+                (0..250).step_by(13).flat_map(|columns| [(columns, 0), (columns, 11), (columns, 100 - columns / 3)])
+            {
+                picture(&mut model, (columns, rows));
+            }
+            picture(&mut model, (40, 10));
+        }
+    }
+}
+
+#[test]
 fn every_screen_is_drawn_at_the_smallest_size() {
     for number in 0..12 {
         picture(&mut scene(number, (40, 10)), (40, 10));

@@ -235,7 +235,7 @@ fn seen(model: &mut Model) -> (Option<usize>, Vec<(usize, usize)>) {
 }
 
 /// Keys that move and fold in the run pane.
-const MOVES: [&str; 10] = ["down", "down", "up", "enter", "a", "v", "home", "end", "pageup", "pagedown"];
+const MOVES: [&str; 10] = ["down", "down", "up", "space", "a", "v", "home", "end", "pageup", "pagedown"];
 
 proptest! {
     #[test]
@@ -263,7 +263,7 @@ proptest! {
 fn downs_in_bursts_reach_the_last_card() {
     let mut model = fresh((80, 24));
     ran(&mut model, two_turns(), Some(Ended::Run));
-    for key in ["home", "enter", "down", "enter"] {
+    for key in ["home", "space", "down", "space"] {
         press(&mut model, key);
     }
     let mut last = Some(0);

@@ -23,6 +23,10 @@ pub enum Context {
     Filter,
     /// In an opened session.
     Viewer,
+    /// In the inspector of a turn.
+    Inspector,
+    /// In the input of the inspector's REPL.
+    Repl,
     /// In the help and other texts to read.
     Reading,
     /// In the palette.
@@ -41,7 +45,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 17] = [
+    pub const ALL: [(Self, &'static str); 19] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -52,6 +56,8 @@ impl Context {
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
+        (Self::Inspector, "Inspector of a turn"),
+        (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
         (Self::Leaving, "Leaving with unsaved edits"),
@@ -69,6 +75,7 @@ impl Context {
                 | Self::Transcript
                 | Self::Sessions
                 | Self::Viewer
+                | Self::Inspector
                 | Self::Reading
                 | Self::Leaving
                 | Self::Recovery
@@ -78,13 +85,15 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 13] = [
+        let groups: [&[Self]; 15] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Inspector, Self::Global, Self::Always],
+            &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
             &[Self::Leaving, Self::Always],

@@ -9,6 +9,7 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::draft::{Motion, Reach};
+use super::inspector::Step;
 use crate::agent::Mode;
 
 /// What a person can do.
@@ -49,6 +50,8 @@ pub enum Action {
     Fold,
     FoldAll,
     CycleView,
+    Inspect,
+    Inside(Step),
     ListUp,
     ListDown,
     ListPageUp,

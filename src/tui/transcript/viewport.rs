@@ -331,6 +331,12 @@ impl Transcript {
         self.viewport.selected
     }
 
+    /// The turn of the selected card.
+    pub fn selected_turn(&self) -> Option<Address> {
+        let turn = self.cells.get(self.viewport.selected?)?.at.turn_part();
+        turn.turn_number().is_some().then_some(turn)
+    }
+
     /// One step down: through a card that is larger than the pane, else to the next card.
     pub fn step_down(&mut self, now_ms: i64) {
         let Some(selected) = self.selection_in_view() else { return self.select_visible(false) };

@@ -41,6 +41,9 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
         }
         return;
     }
+    if let Some(inspector) = &mut model.inspector {
+        return inspector.wheel(at, lines);
+    }
     let now_ms = model.now_ms;
     match model.screen {
         Screen::Sessions => match &mut model.sessions.viewer {
@@ -91,6 +94,9 @@ fn click(model: &mut Model, at: Position, reach: Reach) {
         }
         return;
     }
+    if let Some(inspector) = &mut model.inspector {
+        return inspector.click(at);
+    }
     match model.screen {
         Screen::Sessions => click_session(model, at),
         Screen::Workbench => {
@@ -122,6 +128,9 @@ fn click_session(model: &mut Model, at: Position) {
 }
 
 fn drag(model: &mut Model, at: Position) {
+    if model.inspector.is_some() {
+        return;
+    }
     if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus)
     {
         let editor = model.workbench.editor_mut(place_);

@@ -84,7 +84,9 @@ impl Bench {
     pub fn names(&self) -> (Vec<String>, Vec<String>) {
         let defined = self.memory.keys().map(|name| name.name().to_owned()).collect();
         let data = match &self.after.job.context {
-            Value::Map(map) => map.iter().filter_map(|(key, _)| key.as_str().map(|key| format!("data/{key}"))).collect(),
+            Value::Map(map) => {
+                map.iter().filter_map(|(key, _)| key.as_str().map(|key| format!("data/{key}"))).collect()
+            }
             _ => Vec::new(),
         };
         (defined, data)

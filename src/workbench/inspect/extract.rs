@@ -93,7 +93,10 @@ fn report(extract: &Extract, reply: &str) -> Vec<Line> {
     say("repairs", if extract.fixes.is_empty() { "none".to_owned() } else { count(extract.fixes.len() as u64) });
     for (name, from, to) in &extract.fixes {
         let was = reply.get(*from..*to).unwrap_or_default();
-        lines.push(Line::new(Mark::Warn, format!("  ~ {name:<24} byte {}  {}", count(*from as u64), wording::cut(was, 60))));
+        lines.push(Line::new(
+            Mark::Warn,
+            format!("  ~ {name:<24} byte {}  {}", count(*from as u64), wording::cut(was, 60)),
+        ));
     }
     if let Some(error) = &extract.error {
         lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason, error.message)));

@@ -38,7 +38,8 @@ pub(super) fn probe(program: &str, at: usize, whole: &Outcome, run: impl Fn(Stri
         );
         let outcome = run(wrapped);
         if ends_alike(&outcome, whole) {
-            let values = outcome.prints.iter().filter_map(|line| line.strip_prefix(SIGN)).map(|text| text.trim().to_owned());
+            let values =
+                outcome.prints.iter().filter_map(|line| line.strip_prefix(SIGN)).map(|text| text.trim().to_owned());
             let mut values: Vec<String> = values.collect();
             let times = values.len();
             if times > 2 {
@@ -106,8 +107,7 @@ mod tests {
     fn run(source: &str) -> Outcome {
         let limits = Limits { print_chars: 10_000, ..Limits::default() };
         let stop = AtomicBool::new(false);
-        let setting =
-            Setting { tools: &NoTools, timeout_ms: 5_000, compile_timeout_ms: 5_000, now_ms: 0, stop: &stop };
+        let setting = Setting { tools: &NoTools, timeout_ms: 5_000, compile_timeout_ms: 5_000, now_ms: 0, stop: &stop };
         crate::program::run(&Input::new(source, &limits), &setting)
     }
 

@@ -131,7 +131,10 @@ fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Ve
     let sum: u64 = now.sections.iter().map(|section| section.text.len() as u64).sum();
     let tokens: u64 = now.sections.iter().map(|section| estimate_tokens(&section.text)).sum();
     let sent = plural(now.sections.len() as u64, "section");
-    lines.push(Line::new(Mark::Title, format!("{:>8}  {:>8}  {sent} in messages", count(sum), format!("~{}", count(tokens)))));
+    lines.push(Line::new(
+        Mark::Title,
+        format!("{:>8}  {:>8}  {sent} in messages", count(sum), format!("~{}", count(tokens))),
+    ));
     lines.extend(outside(now, sum));
     if let Some(done) = compaction {
         lines.push(Line::new(Mark::Plain, String::new()));
@@ -145,7 +148,9 @@ fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Ve
             count(done.tokens_after)
         );
         lines.push(Line::new(Mark::Warn, text));
-        lines.extend(done.counts.iter().map(|(name, number)| Line::new(Mark::Dim, format!("  {name} {}", count(*number)))));
+        lines.extend(
+            done.counts.iter().map(|(name, number)| Line::new(Mark::Dim, format!("  {name} {}", count(*number)))),
+        );
     }
     if !now.left_out.is_empty() {
         lines.push(Line::new(Mark::Plain, String::new()));
@@ -165,5 +170,6 @@ fn outside(now: &Sent, sum: u64) -> Option<Line> {
     let outside: u64 =
         now.sections.iter().filter(|section| section.untrusted).map(|section| section.text.len() as u64).sum();
     let share = (outside * 100).checked_div(sum)?;
-    (outside > 0).then(|| Line::new(Mark::Warn, format!("{:>8}  {share:>7}%  of it holds text from outside", count(outside))))
+    (outside > 0)
+        .then(|| Line::new(Mark::Warn, format!("{:>8}  {share:>7}%  of it holds text from outside", count(outside))))
 }

@@ -54,7 +54,8 @@ pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
     }
     let is_sent = |m: &u32| made.messages.iter().any(|(first, last)| (first..=last).contains(&m));
     let left_out = said.iter().filter(|m| !is_sent(m)).filter_map(|m| by_number.get(m)).flatten().cloned().collect();
-    let in_order = made.messages.iter().flat_map(|(first, last)| said.iter().filter(move |m| (first..=last).contains(m)));
+    let in_order =
+        made.messages.iter().flat_map(|(first, last)| said.iter().filter(move |m| (first..=last).contains(m)));
     let sections = in_order.filter_map(|m| by_number.get(m)).flatten().cloned().collect();
     Some(Sent { made, sections, left_out, too_large: None })
 }
