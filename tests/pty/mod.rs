@@ -257,10 +257,9 @@ fn a_turn_of_a_live_run_is_taken_apart_and_the_repl_answers() {
     let mut terminal = open(&home);
     terminal.send(F5);
     terminal.wait_for("✓ returned");
-    terminal.send(F2);
-    terminal.send("k");
+    terminal.wait_for("open turn");
     terminal.send(ENTER);
-    terminal.wait_for("where everything comes from");
+    terminal.wait_for("sections in messages");
     terminal.send("\x1b[Z\x1b[Z");
     terminal.wait_for("REPL on the memory and data");
     terminal.send(ENTER);

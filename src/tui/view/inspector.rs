@@ -111,9 +111,12 @@ fn title(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
         left.push(Piece::new(Role::Text, &text));
         let tokens = facts.tokens.map(|tokens| format!("↑ {}  ↓ {}  ", count(tokens.input), count(tokens.output)));
         let text = format!("{}  {}", duration(facts.elapsed_ms), tokens.unwrap_or_default());
-        right.push(Piece::new(Role::Dim, &text));
+        if area.width >= TWO_COLUMNS {
+            right.push(Piece::new(Role::Dim, &text));
+        }
         right.push(match (facts.success, &facts.reason) {
             (Some(true), _) => Piece::literal(Role::Good, "✓ "),
+            (Some(false), _) if area.width < TWO_COLUMNS => Piece::literal(Role::Bad, "✗ "),
             (Some(false), reason) => Piece::new(Role::Bad, &format!("✗ {} ", reason.as_deref().unwrap_or_default())),
             (None, _) => Piece::literal(Role::Accent, "● not ended "),
         });

@@ -26,8 +26,11 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
         let read = extract.repaired.as_ref().map_or(raw, Kept::text);
         if extract.repaired.is_some() && !raw.is_empty() {
             let heads = ["as it came".to_owned(), "as it was read".to_owned()];
+            // A repaired value is kept on one line: laid out, its lines stand beside those of the reply.
+            let laid = (!read.contains('\n') && raw.contains('\n')).then(|| json::parse(read).ok()).flatten();
+            let shown = laid.map_or_else(|| read.to_owned(), |value| value.to_pretty());
             let note = plural(extract.fixes.len() as u64, "repair");
-            parts.push(Part::new("repairs", Body::Sides(heads, sides(raw, read))).noted(note));
+            parts.push(Part::new("repairs", Body::Sides(heads, sides(raw, &shown))).noted(note));
         }
         if extract.kind != "program"
             && let Ok(value) = json::parse(read.trim())

@@ -29,7 +29,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let bytes = now.sections.iter().map(|section| section.text.len() as u64).sum();
     let tokens = now.sections.iter().map(|section| estimate_tokens(&section.text)).sum();
     let whole = Part { bytes, tokens: Some(tokens), ..Part::new("ledger", Body::Lines(ledger)) };
-    std::iter::once(whole.noted("where everything comes from")).chain(sections).collect()
+    std::iter::once(whole.noted("origins")).chain(sections).collect()
 }
 
 fn holds(request: &Sent, section: &Section) -> bool {
@@ -109,17 +109,17 @@ fn beside(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
 
 /// Where each section comes from, how large it is, whether it is to be trusted, and what was left out.
 fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Vec<Line> {
-    let mut lines = vec![Line::new(Mark::Title, format!("{:>8}  {:>8}  part · from", "bytes", "tokens"))];
+    let mut lines = vec![Line::new(Mark::Title, format!("{:>7} {:>7}     part · from", "bytes", "tokens"))];
     for part in parts {
         let tokens = part.tokens.map_or_else(|| "–".to_owned(), |tokens| format!("~{}", count(tokens)));
         let change = match part.change {
-            Change::None | Change::Same => "",
-            Change::New => "  + new",
-            Change::Gone => "  - not sent any more",
-            Change::Changed(_) => "  ~ changed",
+            Change::None | Change::Same => ' ',
+            Change::New => '+',
+            Change::Gone => '-',
+            Change::Changed(_) => '~',
         };
-        let trust = if part.mark == Mark::Warn { "  ! from outside" } else { "" };
-        let text = format!("{:>8}  {tokens:>8}  {} · {}{trust}{change}", count(part.bytes), part.title, part.note);
+        let trust = if part.mark == Mark::Warn { '!' } else { ' ' };
+        let text = format!("{:>7} {tokens:>7}  {trust}{change} {} · {}", count(part.bytes), part.title, part.note);
         let mark = match part.change {
             Change::Gone => Mark::Removed,
             Change::New | Change::Changed(_) => Mark::Added,
@@ -133,9 +133,11 @@ fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Ve
     let sent = plural(now.sections.len() as u64, "section");
     lines.push(Line::new(
         Mark::Title,
-        format!("{:>8}  {:>8}  {sent} in messages", count(sum), format!("~{}", count(tokens))),
+        format!("{:>7} {:>7}     {sent} in messages", count(sum), format!("~{}", count(tokens))),
     ));
     lines.extend(outside(now, sum));
+    let signs = "! from outside   + new   ~ changed   - not sent any more";
+    lines.extend([Line::new(Mark::Plain, ""), Line::new(Mark::Dim, signs)]);
     if let Some(done) = compaction {
         lines.push(Line::new(Mark::Plain, String::new()));
         let text = format!(
@@ -158,7 +160,7 @@ fn ledger(now: &Sent, parts: &[Part], compaction: Option<&CompactionDone>) -> Ve
         for section in &now.left_out {
             let tokens = format!("~{}", count(estimate_tokens(&section.text)));
             let bytes = count(section.text.len() as u64);
-            let text = format!("{bytes:>8}  {tokens:>8}  {} · {}", title(section), section.origin);
+            let text = format!("{bytes:>7} {tokens:>7}  -  {} · {}", title(section), section.origin);
             lines.push(Line::new(Mark::Removed, text));
         }
     }
@@ -170,6 +172,7 @@ fn outside(now: &Sent, sum: u64) -> Option<Line> {
     let outside: u64 =
         now.sections.iter().filter(|section| section.untrusted).map(|section| section.text.len() as u64).sum();
     let share = (outside * 100).checked_div(sum)?;
-    (outside > 0)
-        .then(|| Line::new(Mark::Warn, format!("{:>8}  {share:>7}%  of it holds text from outside", count(outside))))
+    (outside > 0).then(|| {
+        Line::new(Mark::Warn, format!("{:>7} {share:>6}%  !  of it in sections with text from outside", count(outside)))
+    })
 }
