@@ -251,7 +251,7 @@ impl Popup {
             Self::SavePath { .. } => Context::SavePath,
             Self::Overwrite { .. } => Context::Overwrite,
             Self::Answer { .. } => Context::Answer,
-            Self::Form(..) => Context::Form,
+            Self::Form(..) => Context::Dialog,
         }
     }
 }

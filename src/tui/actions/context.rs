@@ -40,7 +40,7 @@ pub enum Context {
     /// A session that is played.
     Playing,
     /// A dialog of several fields.
-    Form,
+    Dialog,
     /// A field of a dialog that takes one of several values.
     Choice,
     /// A field of a dialog that takes one line.
@@ -68,7 +68,7 @@ impl Context {
         (Self::Overwrite, "Overwriting a file"),
         (Self::Answer, "Being the model"),
         (Self::Playing, "Playing a session"),
-        (Self::Form, "Dialogs"),
+        (Self::Dialog, "Dialogs"),
         (Self::Choice, "Choices in dialogs"),
         (Self::OneLine, "Lines in dialogs"),
     ];
@@ -107,9 +107,9 @@ impl Context {
             &[Self::Overwrite, Self::Always],
             &[Self::Answer, Self::Lines, Self::Text, Self::Always],
             &[Self::Playing, Self::Global, Self::Always],
-            &[Self::Form, Self::Choice, Self::Always],
-            &[Self::Form, Self::OneLine, Self::Text, Self::Always],
-            &[Self::Form, Self::Lines, Self::Text, Self::Always],
+            &[Self::Dialog, Self::Choice, Self::Always],
+            &[Self::Dialog, Self::OneLine, Self::Text, Self::Always],
+            &[Self::Dialog, Self::Lines, Self::Text, Self::Always],
         ];
         groups.iter().any(|group| group.contains(&self) && group.contains(&other))
     }

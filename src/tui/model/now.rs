@@ -25,7 +25,7 @@ impl Model {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
-            Some(C::Form) => self.form_contexts(),
+            Some(C::Dialog) => self.form_contexts(),
             Some(other) => vec![other, C::Always],
             None => self.screen_contexts(),
         }
@@ -85,7 +85,7 @@ impl Model {
             | Action::Note
             | Action::Mark
             | Action::MakeCase
-            | Action::Compare
+            | Action::CompareMarked
             | Action::Export
             | Action::Play => self.enabled_for_saved(action),
             Action::PlayTurn(_)
@@ -93,7 +93,7 @@ impl Model {
             | Action::PlayEnd(_)
             | Action::PlaySpeed(_)
             | Action::PlayPause => rule(self.sessions.scrub.is_some(), "nothing is played"),
-            Action::SubmitForm => self.enabled_to_submit(popups),
+            Action::SubmitDialog => self.enabled_to_submit(popups),
             Action::ReadDown | Action::ReadUp if matches!(popups.last(), Some(Popup::Form(form, _)) if form.notes.is_empty()) => {
                 Err("there is nothing below the fields")
             }
@@ -161,7 +161,7 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
-            Action::SubmitForm => match popup {
+            Action::SubmitDialog => match popup {
                 Some(Popup::Form(form, _)) => form.verb,
                 _ => row.title,
             },

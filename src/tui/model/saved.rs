@@ -24,7 +24,7 @@ impl Model {
     }
 
     pub(super) fn enabled_for_saved(&self, action: Action) -> Result<(), &'static str> {
-        if action == Action::Compare {
+        if action == Action::CompareMarked {
             return self.sessions.compared().map(|_| ());
         }
         let Some(session) = self.saved_subject() else {
@@ -57,10 +57,10 @@ impl Model {
         use Context as C;
         let Some(Popup::Form(form, _)) = self.popups.last() else { return vec![C::Always] };
         match form.focused().map(|field| &field.input) {
-            Some(Input::Choice { .. }) => vec![C::Choice, C::Form, C::Always],
-            Some(Input::Line(_)) => vec![C::OneLine, C::Form, C::Text, C::Always],
-            Some(Input::Text(..)) => vec![C::Form, C::Lines, C::Text, C::Always],
-            None => vec![C::Form, C::Always],
+            Some(Input::Choice { .. }) => vec![C::Choice, C::Dialog, C::Always],
+            Some(Input::Line(_)) => vec![C::OneLine, C::Dialog, C::Text, C::Always],
+            Some(Input::Text(..)) => vec![C::Dialog, C::Lines, C::Text, C::Always],
+            None => vec![C::Dialog, C::Always],
         }
     }
 

@@ -110,7 +110,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Mark => dialog::mark(model),
         Action::MakeCase => dialog::make_case(model),
         Action::Export => dialog::export(model),
-        Action::Compare => match model.sessions.compared() {
+        Action::CompareMarked => match model.sessions.compared() {
             Ok(keys) => compare::open(model, keys),
             Err(_) => Vec::new(),
         },
@@ -125,7 +125,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::FieldPrevious => dialog::move_focus(model, -1),
         Action::ChoiceNext => dialog::choose(model, 1),
         Action::ChoicePrevious => dialog::choose(model, -1),
-        Action::SubmitForm => dialog::submit(model),
+        Action::SubmitDialog => dialog::submit(model),
         Action::GoOn => sessions::go_on(model),
         Action::Filter => sessions::filter(model),
         Action::Reload => vec![Effect::List],
