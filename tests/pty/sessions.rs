@@ -45,7 +45,7 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.wait_for("✓ replayed: identical");
 
     terminal.send("e");
-    terminal.wait_for("left out");
+    terminal.wait_for("nothing is left out");
     for _ in 0..3 {
         terminal.send(TAB);
     }

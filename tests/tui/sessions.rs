@@ -332,6 +332,9 @@ fn changed_rules_are_looked_at_again_one_look_at_a_time() {
     assert_eq!(effects, [Effect::Ask(Ask::Prepare(key("long"), rules("summary")))]);
     assert_eq!(press(&mut model, "f5"), []);
     assert!(text(&mut model).contains("still being looked at"));
+    tell(&mut model, Msg::Told(Told::Prepared(key("long"), rules("summary"), Ok(Removals::default()))));
+    assert!(text(&mut model).contains("confirm again"));
+    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Ask(Ask::Export(..))]));
 }
 
 /// An opened session that is played from its start.

@@ -10,6 +10,10 @@ use crate::workbench::format::plural;
 /// Redactions that stand in the choice; the others are written.
 const POLICIES: usize = 4;
 
+/// Said when what is left out is not known yet, and when it is known then.
+const EARLY: &str = "what is left out is still being looked at";
+const LOOKED: &str = "this is what is left out: confirm again";
+
 /// An export that is being described.
 #[derive(Debug, Clone)]
 pub struct Export {
@@ -95,7 +99,8 @@ impl Export {
                     ];
                     form.put(Field::choice("secrets", "What happens to what looks like a secret.", options, 0));
                 }
-                form.error = None;
+                // Who confirmed too early sees what is left out before it is written.
+                form.error = form.error.take().filter(|error| error == EARLY).map(|_| LOOKED.to_owned());
                 self.known = Some((rules, removals));
             }
             Err(message) => {
@@ -112,7 +117,7 @@ impl Export {
         let path = form.said("file").ok_or("a file needs a name")?;
         let rules = Self::rules(form);
         let Some((_, removals)) = self.known.as_ref().filter(|(known, _)| *known == rules) else {
-            return Err(form.error.clone().unwrap_or_else(|| "what is left out is still being looked at".to_owned()));
+            return Err(form.error.clone().unwrap_or_else(|| EARLY.to_owned()));
         };
         let allow_secrets = form.chosen("secrets") == 1;
         if !removals.secrets.is_empty() && !allow_secrets {
