@@ -14,7 +14,7 @@ impl Model {
                 let id = self.workbench.run.as_ref()?.session.as_ref()?;
                 self.sessions.all.iter().flatten().find(|session| session.id == *id)
             }
-            _ => self.sessions.subject(),
+            Screen::Sessions => self.sessions.subject(),
         }
     }
 
@@ -31,8 +31,8 @@ impl Model {
             return Err(match self.screen {
                 Screen::Workbench if self.workbench.running() => "the run is going on",
                 Screen::Workbench => "no run was saved here",
-                _ if self.sessions.viewer.is_some() => "the session is not in the list",
-                _ => "no session is selected",
+                Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
+                Screen::Sessions => "no session is selected",
             });
         };
         let starts = matches!(action, Action::Fork | Action::Rerun);
@@ -64,15 +64,16 @@ impl Model {
         }
     }
 
-    pub(super) fn enabled_to_submit(&self, popups: &[Popup]) -> Result<(), &'static str> {
-        match popups.last() {
-            Some(Popup::Form(form, _)) => form.waiting.map_or(Ok(()), Err),
-            _ => Err("no dialog is open"),
-        }
-    }
-
     /// The time that a transcript of the sessions screen shows: the recorded one while it is played, Unix time in ms.
     pub fn viewer_now_ms(&self) -> i64 {
         self.sessions.scrub.as_ref().map_or(self.now_ms, |scrub| scrub.clock_ms)
+    }
+}
+
+/// Can the dialog on top be confirmed?
+pub(super) fn enabled_to_submit(popups: &[Popup]) -> Result<(), &'static str> {
+    match popups.last() {
+        Some(Popup::Form(form, _)) => form.waiting.map_or(Ok(()), Err),
+        _ => Err("no dialog is open"),
     }
 }

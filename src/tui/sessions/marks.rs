@@ -41,12 +41,12 @@ impl Marks {
             written.tags = words.map(str::to_owned).collect();
         }
         if form.field("note").is_some() {
-            written.note = form.written("note").trim().to_owned();
+            form.written("note").trim().clone_into(&mut written.note);
         }
         Ask::Write(self.place.clone(), written)
     }
 }
 
 fn name(place: &Place) -> String {
-    place.at.as_ref().map_or_else(|| "the session".to_owned(), |at| at.to_string())
+    place.at.as_ref().map_or_else(|| "the session".to_owned(), ToString::to_string)
 }

@@ -44,15 +44,13 @@ impl Scrub {
     /// Plays, or stands still. At the end it plays from the start.
     pub fn toggle(&mut self, now_ms: i64) {
         self.moved_ms = now_ms;
-        self.playing = match self.playing {
-            Some(_) => None,
-            None => {
-                if self.at >= self.events.len() {
-                    self.seek(0);
-                }
-                Some(self.speed)
-            }
-        };
+        if self.playing.take().is_some() {
+            return;
+        }
+        if self.at >= self.events.len() {
+            self.seek(0);
+        }
+        self.playing = Some(self.speed);
     }
 
     /// Plays so many times as fast as recorded.
@@ -65,7 +63,7 @@ impl Scrub {
     /// Shows the first so many events.
     pub fn seek(&mut self, at: usize) {
         self.at = at.min(self.events.len());
-        let shown = self.at.checked_sub(1).unwrap_or(0);
+        let shown = self.at.saturating_sub(1);
         self.clock_ms = self.events.get(shown).map_or(0, |event| event.at_ms);
     }
 

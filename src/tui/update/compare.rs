@@ -6,7 +6,7 @@ use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup};
 
 /// Shows two to four sessions side by side.
-pub(super) fn open(model: &mut Model, keys: Vec<SessionKey>) -> Vec<Effect> {
+pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
     let name = |key: &SessionKey| match key {
         SessionKey::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         SessionKey::Example(id) => id.clone(),

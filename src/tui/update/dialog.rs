@@ -2,7 +2,7 @@
 
 use crate::event::ErrorRecord;
 use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot};
-use crate::tui::backend::SessionKey;
+use crate::tui::backend::{SessionKey, SessionSummary};
 use crate::tui::form::Form;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
@@ -18,7 +18,7 @@ fn effects(asks: impl IntoIterator<Item = Ask>) -> Vec<Effect> {
 }
 
 pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = model.saved_subject().map(|session| session.key()) else { return Vec::new() };
+    let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
     let wanted = model.selected_address();
     let (form, fork) = Fork::open(key.clone(), wanted);
     open(model, form, Purpose::Fork(fork));
@@ -26,7 +26,7 @@ pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(super) fn rerun(model: &mut Model) -> Vec<Effect> {
-    let Some(key) = model.saved_subject().map(|session| session.key()) else { return Vec::new() };
+    let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
     let (form, rerun) = Rerun::open(key.clone());
     open(model, form, Purpose::Rerun(rerun));
     effects([Ask::Points(key)])

@@ -286,7 +286,7 @@ impl Columns {
         };
         let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.status) };
         let example = if session.path.is_none() { "example  " } else { "" };
-        let tags: String = session.written.tags.iter().map(|tag| format!("#{tag} ")).collect();
+        let tags: String = session.written.tags.iter().flat_map(|tag| ["#", tag.as_str(), " "]).collect();
         let mut result = vec![
             Piece::new(mark_role, &format!("{mark} ")),
             Piece::literal(Role::Dim, example),
