@@ -3,9 +3,11 @@
 mod areas;
 mod bars;
 mod editor;
+mod form;
 mod help;
 mod inspector;
 mod popups;
+mod preview;
 mod run;
 mod sessions;
 mod steps;
