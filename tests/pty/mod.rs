@@ -258,6 +258,8 @@ fn a_turn_of_a_live_run_is_taken_apart_and_the_repl_answers() {
     let mut terminal = open(&home);
     terminal.send(F5);
     terminal.wait_for("✓ returned");
+    terminal.send(F2);
+    terminal.send("k");
     terminal.wait_for("open turn");
     terminal.send(ENTER);
     terminal.wait_for("sections in messages");
