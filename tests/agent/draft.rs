@@ -7,7 +7,7 @@ use super::lines;
 
 fn draft(prompt: &str, signature: &str, context: &str, options: &str) -> DraftTexts {
     let [prompt, signature, context, options] = [prompt, signature, context, options].map(str::to_owned);
-    DraftTexts { prompt, signature, context, options }
+    DraftTexts { prompt, signature, context, options, ..DraftTexts::default() }
 }
 
 #[test]

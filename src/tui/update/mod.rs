@@ -1,6 +1,8 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
 mod edit;
+mod find;
+mod fix;
 mod keys;
 mod mouse;
 mod run;
@@ -11,7 +13,7 @@ pub(super) use keys::entries;
 
 use super::backend::Preview;
 use super::message::{Effect, Msg};
-use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
+use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -54,6 +56,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
     }
+    find::refresh(model);
     if model.workbench.version() != version {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
         effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
@@ -80,6 +83,9 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
         model.dirty = true;
+    }
+    if let Some((_, since)) = model.begun {
+        model.dirty |= before < since + CHORD_MS && now_ms >= since + CHORD_MS;
     }
     model.dirty |= model.moving() && before / 100 != now_ms / 100;
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
