@@ -141,13 +141,15 @@ impl Draft<'_> {
 
     /// A value that is missing or of another type.
     fn of_context(&self, finding: &Diagnostic) -> Vec<Fix> {
-        let mut fixes = Vec::new();
-        let whole = finding.key.is_empty() || finding.message.contains("is missing");
-        if let (false, Some(span)) = (whole, finding.span) {
-            fixes.extend(self.converted(&finding.key, span));
-        }
-        fixes.extend(self.fill());
-        fixes
+        // What is missing is placed at the bracket that opens the object it should be in.
+        let value = finding.span.filter(|_| !finding.key.is_empty()).filter(|span| self.is_value(*span));
+        let fix = value.map_or_else(|| self.fill(), |span| self.converted(&finding.key, span));
+        fix.into_iter().collect()
+    }
+
+    /// Does a whole value stand at this place of the context?
+    fn is_value(&self, span: Span) -> bool {
+        self.texts.context.get(span.start..span.end).is_some_and(|text| ptc_core::value::json::parse(text).is_ok())
     }
 
     /// The value at a path as the type asks for it: converted when that loses nothing, else a sample.

@@ -47,7 +47,7 @@ fn the_search_over_an_editor() {
 fn places_are_found_while_one_types_and_gone_through_in_both_directions() {
     let mut model = searching(SIZE);
     let selected = |model: &Model| model.workbench.editor(Place::Prompt).draft.selection();
-    assert_eq!(selected(&model), Some(14..16), "the se of sentiment");
+    assert_eq!(selected(&model), Some(13..15), "the se of sentiment");
     press(&mut model, "ctrl-a");
     write(&mut model, "t");
     let first = selected(&model).unwrap();

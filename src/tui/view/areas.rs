@@ -79,7 +79,12 @@ fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); 5] {
             heights[index] = (room * share / total).max(2);
         }
         let used: u16 = heights.iter().sum();
-        heights[0] = heights[0].saturating_add(column.height.saturating_sub(used));
+        // What is left over goes to the small ones below: their findings need it more than a long prompt.
+        let left = usize::from(column.height.saturating_sub(used));
+        let last: Vec<usize> = open().map(|(index, _)| index).collect();
+        for index in last.iter().rev().cycle().take(left) {
+            heights[*index] += 1;
+        }
     } else {
         heights[focused] = column.height.saturating_sub(4);
     }
