@@ -193,9 +193,10 @@ fn what_can_follow_a_stroke() {
 fn the_tour_has_six_steps_is_told_once_and_comes_again_from_the_palette() {
     let first = || Model::new(Opening { texts: sentiment(), first_time: true, ..Opening::default() }, SIZE, NOW_MS);
     let mut model = first();
-    for step in 0..6 {
+    assert_eq!(TOUR.len(), 6);
+    for (step, told) in TOUR.iter().enumerate() {
         assert!(matches!(model.popups.last(), Some(Popup::Tour(at)) if *at == step));
-        assert!(shown(&mut model).contains(TOUR[step].title));
+        assert!(shown(&mut model).contains(told.title));
         let effects = press(&mut model, "enter");
         assert_eq!(effects.contains(&Effect::TourSeen), step == 5);
     }
