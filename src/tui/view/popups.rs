@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{bars, choices, editor, help, is_reading, line_of, scroll_limit};
+use super::{bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
 use crate::tui::model::{Model, Popup, SaveWhat, place_name};
@@ -37,6 +37,7 @@ pub(super) fn layout(model: &mut Model) {
     };
     match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
+        Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
         Some(Popup::Answer { question, top, editor }) => {
             let (asked, _, reply) = answer_areas(inner);
             *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
@@ -62,6 +63,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
             let rows = choices::tour_rows(model, *step, usize::from(columns) - 4).len() + 3;
             (columns, u16::try_from(rows).unwrap_or(u16::MAX))
         }
+        Popup::Form(dialog, _) => (answer_columns(screen.width), form::rows(dialog, answer_columns(screen.width)) + 3),
         Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
             let columns = 64.min(screen.width - 2);
             let text = message(model, popup);
@@ -137,6 +139,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             }
             None
         }
+        Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
         Popup::Answer { question, top, editor } => {
             let (asked, rule, reply) = answer_areas(inner);
@@ -197,6 +200,7 @@ fn title(popup: &Popup) -> String {
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
         Popup::Text { title, .. } => title,
+        Popup::Form(form, _) => &form.title,
     };
     title.to_owned()
 }
