@@ -212,8 +212,8 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
     let (program, _) = two_turns();
     let before = program.session_files();
     let cases: &[(&[&str], &str)] = &[
-        (&["--at", "r0/t7"], "there is no turn or call r0/t7; did you mean r0/t1? (there are r0/t1, r0/t2)"),
-        (&["--at", "r0/t1/c0"], "there is no turn or call r0/t1/c0"),
+        (&["--at", "r0/t7"], "there is no turn, call or question r0/t7; did you mean r0/t1? (there are r0/t1, r0/t2)"),
+        (&["--at", "r0/t1/c0"], "there is no turn, call or question r0/t1/c0"),
         (&["--at", "here"], "there are r0/t1, r0/t2"),
         (&["--at", "r0/t1:reqest"], "there is no stage \"reqest\"; did you mean request?"),
         (&["--at", "r0/t1:call"], "no tool was called at r0/t1"),
