@@ -129,9 +129,7 @@ impl Filter {
         match self {
             Self::Mode(words) => words.fit(&summary.mode),
             Self::Model(words) => words.fit(&summary.model),
-            Self::Agent(words) => {
-                words.fit(&summary.agent) || facts.agents.iter().any(|agent| words.fit(agent))
-            }
+            Self::Agent(words) => words.fit(&summary.agent) || facts.agents.iter().any(|agent| words.fit(agent)),
             Self::Status(states) => states.contains(&summary.state),
             Self::Reason(words) => facts.reasons.iter().any(|reason| words.fit(reason)),
             Self::Tool(words) => facts.tools.iter().any(|tool| words.fit(tool)),
