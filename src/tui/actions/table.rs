@@ -1,200 +1,8 @@
-//! The one table of actions: dispatch, footer, help and palette read it, and the configuration remaps it by id.
+//! The rows of the table of actions.
 
-use super::draft::{Motion, Reach};
+use super::{Action, ActionRow, Context, row};
 use crate::agent::Mode;
-
-/// Where an action means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Context {
-    /// Everywhere, popups included.
-    Always,
-    /// On every screen while no popup is open.
-    Global,
-    /// Wherever text is typed.
-    Text,
-    /// In the four editors and the answer of a person.
-    Lines,
-    /// In the four editors.
-    Editor,
-    /// In the steps of an open pipeline.
-    Steps,
-    /// In the transcript.
-    Transcript,
-    /// In the list of sessions.
-    Sessions,
-    /// While the filter of the list is typed.
-    Filter,
-    /// In an opened session.
-    Viewer,
-    /// In the help and other texts to read.
-    Reading,
-    /// In the palette.
-    Palette,
-    /// The question before leaving unsaved edits.
-    Leaving,
-    /// The offer of kept drafts.
-    Recovery,
-    /// The path to save to.
-    SavePath,
-    /// The question before overwriting.
-    Overwrite,
-    /// The answer of a person who is the model.
-    Answer,
-}
-
-impl Context {
-    /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 17] = [
-        (Self::Global, "Everywhere"),
-        (Self::Always, "Everywhere, popups included"),
-        (Self::Editor, "Editors"),
-        (Self::Lines, "Editors and answers"),
-        (Self::Text, "Wherever text is typed"),
-        (Self::Steps, "Steps of a pipeline"),
-        (Self::Transcript, "Transcript"),
-        (Self::Sessions, "Sessions"),
-        (Self::Filter, "Filter of the sessions"),
-        (Self::Viewer, "An opened session"),
-        (Self::Reading, "Help and other texts"),
-        (Self::Palette, "Palette"),
-        (Self::Leaving, "Leaving with unsaved edits"),
-        (Self::Recovery, "Kept drafts"),
-        (Self::SavePath, "Saving under a path"),
-        (Self::Overwrite, "Overwriting a file"),
-        (Self::Answer, "Being the model"),
-    ];
-
-    /// Is text typed here, so that letters alone cannot be chords?
-    pub fn takes_text(self) -> bool {
-        !matches!(
-            self,
-            Self::Steps
-                | Self::Transcript
-                | Self::Sessions
-                | Self::Viewer
-                | Self::Reading
-                | Self::Leaving
-                | Self::Recovery
-                | Self::Overwrite
-        )
-    }
-
-    /// Can both be active at the same time?
-    pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 13] = [
-            &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
-            &[Self::Steps, Self::Global, Self::Always],
-            &[Self::Transcript, Self::Global, Self::Always],
-            &[Self::Sessions, Self::Global, Self::Always],
-            &[Self::Filter, Self::Text, Self::Global, Self::Always],
-            &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
-            &[Self::Reading, Self::Always],
-            &[Self::Palette, Self::Text, Self::Always],
-            &[Self::Leaving, Self::Always],
-            &[Self::Recovery, Self::Always],
-            &[Self::SavePath, Self::Text, Self::Always],
-            &[Self::Overwrite, Self::Always],
-            &[Self::Answer, Self::Lines, Self::Text, Self::Always],
-        ];
-        groups.iter().any(|group| group.contains(&self) && group.contains(&other))
-    }
-}
-
-/// What a person can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each action is described by its row below")]
-pub enum Action {
-    Help,
-    Palette,
-    Workbench,
-    Sessions,
-    Run,
-    Preview,
-    FocusNext,
-    FocusPrevious,
-    Save,
-    SaveAs,
-    Mode(Mode),
-    ExternalEditor,
-    Suspend,
-    Redraw,
-    Close,
-    Quit,
-    Go(Motion, Reach),
-    Delete(Motion),
-    Newline,
-    Undo,
-    Redo,
-    SelectAll,
-    Copy,
-    Cut,
-    Paste,
-    StepUp,
-    StepDown,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-    Fold,
-    FoldAll,
-    CycleView,
-    ListUp,
-    ListDown,
-    ListPageUp,
-    ListPageDown,
-    ListTop,
-    ListBottom,
-    OpenSession,
-    Replay,
-    GoOn,
-    Filter,
-    Reload,
-    ReadUp,
-    ReadDown,
-    ReadPageUp,
-    ReadPageDown,
-    PickUp,
-    PickDown,
-    Pick,
-    SaveAndQuit,
-    DiscardAndQuit,
-    Restore,
-    DropKept,
-    ConfirmPath,
-    ConfirmOverwrite,
-    SendAnswer,
-}
-
-/// One action: everything that the program says about it.
-#[derive(Debug, Clone, Copy)]
-pub struct ActionRow {
-    /// What it does.
-    pub action: Action,
-    /// Its stable name in the configuration.
-    pub id: &'static str,
-    /// A word or two for footer and palette.
-    pub title: &'static str,
-    /// One sentence for the help.
-    pub help: &'static str,
-    /// Default chords.
-    pub chords: &'static [&'static str],
-    /// Where it means something.
-    pub context: Context,
-    /// Place in the footer from the left; 0 = not there.
-    pub footer: u8,
-}
-
-const fn row(
-    action: Action,
-    id: &'static str,
-    title: &'static str,
-    help: &'static str,
-    chords: &'static [&'static str],
-    context: Context,
-    footer: u8,
-) -> ActionRow {
-    ActionRow { action, id, title, help, chords, context, footer }
-}
+use crate::tui::draft::{Motion, Reach};
 
 use Action as A;
 use Context as C;
@@ -276,14 +84,61 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::OpenSession, "sessions.open", "open", "Opens the session to read.", &["enter"], C::Sessions, 2),
     row(A::Replay, "sessions.replay", "replay", "Runs the session again from its recording, without a model, and compares.", &["r"], C::Sessions, 3),
     row(A::GoOn, "sessions.go_on", "go on", "Goes on with a run that waits for a person or broke off, in its session.", &["o"], C::Sessions, 6),
-    row(A::Filter, "sessions.filter", "filter", "Filters the list: words, agent:, mode:, model:, status:.", &["/"], C::Sessions, 4),
-    row(A::Reload, "sessions.reload", "reload", "Reads the list again.", &["ctrl-r"], C::Sessions, 5),
+    row(A::Filter, "sessions.filter", "search", "Searches all sessions as you type: words, /patterns/, status:error, turns>3, tag:slow.", &["/"], C::Sessions, 4),
+    row(A::ReplayLenient, "sessions.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Sessions, 0),
+    row(A::Rerun, "sessions.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Sessions, 5),
+    row(A::Fork, "sessions.fork", "fork", "Begins a new session at a turn of this one, with or without an edit.", &["f"], C::Sessions, 5),
+    row(A::Mark, "sessions.mark", "mark", "Marks the session, or takes the mark away.", &["m"], C::Sessions, 7),
+    row(A::CompareMarked, "sessions.compare", "compare marked", "Shows the marked sessions side by side.", &["c"], C::Sessions, 8),
+    row(A::Export, "sessions.export", "export", "Exports the session; shows first what is left out and what looks like a secret.", &["e"], C::Sessions, 9),
+    row(A::Tags, "sessions.tags", "tags", "Gives the session tags, or takes them away.", &["t"], C::Sessions, 10),
+    row(A::Note, "sessions.note", "note", "Writes a note on the session.", &["w", "n"], C::Sessions, 11),
+    row(A::Branches, "sessions.branches", "by time/branches", "Lists the sessions by time, or forks below what they began as.", &["b"], C::Sessions, 12),
+    row(A::MakeCase, "sessions.case", "make a case", "Puts the session's inputs and answer into the agent file as a case or regression test.", &["shift-t"], C::Sessions, 13),
+    row(A::Reload, "sessions.reload", "reload", "Reads the list again.", &["ctrl-r"], C::Sessions, 41),
     row(A::ListUp, "filter.up", "up", "To the session above.", &["up"], C::Filter, 0),
     row(A::ListDown, "filter.down", "down", "To the session below.", &["down"], C::Filter, 0),
     row(A::OpenSession, "filter.open", "open", "Opens the session to read.", &["enter"], C::Filter, 2),
     row(A::Replay, "viewer.replay", "replay", "Runs the opened session again from its recording, and compares.", &["r"], C::Viewer, 3),
 
     row(A::GoOn, "viewer.go_on", "go on", "Goes on with the opened session, when it waits for a person or broke off.", &["o"], C::Viewer, 4),
+    row(A::Fork, "transcript.fork", "fork here", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 12),
+    row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
+    row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Viewer, 0),
+    row(A::Rerun, "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),
+    row(A::Mark, "viewer.mark", "mark", "Marks the selected run or turn, or takes the mark away.", &["m"], C::Viewer, 0),
+    row(A::Tags, "viewer.tags", "tags", "Gives the selected run or turn tags, or takes them away.", &["t"], C::Viewer, 0),
+    row(A::Note, "viewer.note", "note", "Writes a note on the selected run or turn.", &["w"], C::Viewer, 0),
+    row(A::Export, "viewer.export", "export", "Exports the session; shows first what is left out and what looks like a secret.", &["e"], C::Viewer, 6),
+    row(A::MakeCase, "viewer.case", "make a case", "Puts the session's inputs and answer into the agent file as a case or regression test.", &["shift-t"], C::Viewer, 0),
+    row(A::PlayPause, "play.pause", "pause/play", "Stands still, or goes on; at the end it plays from the start.", &["space"], C::Playing, 1),
+    row(A::PlayStep(1), "play.event", "event", "Shows one event more.", &["right"], C::Playing, 2),
+    row(A::PlayStep(-1), "play.event_back", "event back", "Shows one event less.", &["left"], C::Playing, 3),
+    row(A::PlayTurn(1), "play.turn", "turn", "Goes to the start of the next turn.", &["shift-right", "]"], C::Playing, 4),
+    row(A::PlayTurn(-1), "play.turn_back", "turn back", "Goes to the start of the turn, or of the one before.", &["shift-left", "["], C::Playing, 5),
+    row(A::PlaySpeed(1), "play.speed_1", "1×", "Plays at the recorded speed; rests of more than five seconds are shortened.", &["1"], C::Playing, 6),
+    row(A::PlaySpeed(4), "play.speed_4", "4×", "Plays four times as fast.", &["4"], C::Playing, 7),
+    row(A::PlayEnd(-1), "play.start", "start", "Goes to the first event.", &["home"], C::Playing, 0),
+    row(A::PlayEnd(1), "play.end", "end", "Goes to the last event.", &["end"], C::Playing, 0),
+    row(A::StepUp, "play.up", "up", "To the card above.", &["up", "k"], C::Playing, 0),
+    row(A::StepDown, "play.down", "down", "To the card below.", &["down", "j"], C::Playing, 0),
+    row(A::PageUp, "play.page_up", "page up", "One page up.", &["pageup"], C::Playing, 0),
+    row(A::PageDown, "play.page_down", "page down", "One page down; at the end it follows what comes.", &["pagedown"], C::Playing, 0),
+    row(A::Fold, "play.fold", "fold", "Folds or unfolds the selected card.", &["enter"], C::Playing, 0),
+
+    row(A::SubmitDialog, "dialog.submit", "do it", "Does what the dialog is for.", &["f5", "ctrl-enter", "alt-enter"], C::Dialog, 1),
+    row(A::FieldNext, "dialog.next", "next field", "Moves to the next field.", &["tab"], C::Dialog, 2),
+    row(A::FieldPrevious, "dialog.previous", "previous field", "Moves to the field before.", &["backtab"], C::Dialog, 0),
+    row(A::ReadDown, "dialog.read_down", "scroll", "Scrolls what stands below the fields down.", &["ctrl-down", "alt-down"], C::Dialog, 4),
+    row(A::ReadUp, "dialog.read_up", "scroll up", "Scrolls what stands below the fields up.", &["ctrl-up", "alt-up"], C::Dialog, 0),
+    row(A::ChoiceNext, "choice.next", "other value", "Takes the next value.", &["right", "space"], C::Choice, 3),
+    row(A::ChoicePrevious, "choice.previous", "value before", "Takes the value before.", &["left"], C::Choice, 0),
+    row(A::FieldNext, "choice.down", "next field", "Moves to the next field.", &["down"], C::Choice, 0),
+    row(A::FieldPrevious, "choice.up", "previous field", "Moves to the field before.", &["up"], C::Choice, 0),
+    row(A::SubmitDialog, "choice.submit", "do it", "Does what the dialog is for.", &["enter"], C::Choice, 0),
+    row(A::FieldNext, "line.down", "next field", "Moves to the next field.", &["down"], C::OneLine, 0),
+    row(A::FieldPrevious, "line.up", "previous field", "Moves to the field before.", &["up"], C::OneLine, 0),
+    row(A::SubmitDialog, "line.submit", "do it", "Does what the dialog is for.", &["enter"], C::OneLine, 0),
 
     row(A::ReadUp, "steps.up", "up", "One line up.", &["up", "k"], C::Steps, 0),
     row(A::ReadDown, "steps.down", "scroll", "One line down.", &["down", "j"], C::Steps, 11),
@@ -307,10 +162,3 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadDown, "answer.down", "scroll", "Scrolls what is asked down.", &["ctrl-down", "alt-down"], C::Answer, 2),
     row(A::SendAnswer, "answer.send", "send reply", "Sends the text as the model's reply.", &["f5", "ctrl-enter", "alt-enter"], C::Answer, 1),
 ];
-
-impl Action {
-    /// The first row of this action.
-    pub fn row(self) -> Option<&'static ActionRow> {
-        ACTIONS.iter().find(|row| row.action == self)
-    }
-}
