@@ -2,6 +2,7 @@
 
 mod actions;
 mod drive;
+mod editing;
 pub(crate) mod fake;
 mod live;
 mod order;
