@@ -112,7 +112,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Replay, "viewer.replay", "replay", "Runs the opened session again from its recording, and compares.", &["r"], C::Viewer, 3),
 
     row(A::GoOn, "viewer.go_on", "go on", "Goes on with the opened session, when it waits for a person or broke off.", &["o"], C::Viewer, 4),
-    row(A::Fork, "transcript.fork", "fork here", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 12),
+    row(A::Fork, "transcript.fork", "fork here", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
     row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
     row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Viewer, 0),
     row(A::Rerun, "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),
