@@ -139,7 +139,7 @@ struct AsEver<'a>(&'a Recording);
 impl Tools for AsEver<'_> {
     fn call(&self, _: &CallAddress, tool: &str, args: &Value) -> Result<Value, Failure> {
         let args = Json::from(args).to_text();
-        let mut calls = self.0.calls();
+        let mut calls = self.0.calls_and_questions();
         calls.sort();
         let same = |at: &Address| {
             self.0.at(at).iter().any(|envelope| match &envelope.event {
