@@ -5,6 +5,7 @@
 
 mod clock;
 pub mod expression;
+pub mod path;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{edit, run, save, sessions};
+use super::{choice, edit, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
@@ -27,7 +27,9 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
     let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
     match key.code {
-        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => edit::typed(model, c),
+        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => {
+            choice::choose(model, c).unwrap_or_else(|| edit::typed(model, c))
+        }
         _ => Vec::new(),
     }
 }

@@ -121,7 +121,7 @@ impl Workbench {
             save: true,
             seed: trial.seed,
         };
-        let mut running = match self.start(spec) {
+        let mut running = match self.unattended().start(spec) {
             Ok(running) => running,
             Err(error) => {
                 let why = format!("the run could not be started: {error}");
