@@ -13,8 +13,9 @@ use super::told::{Listener, Told};
 use crate::agent::{Builder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
 use crate::engine::{self, Carry, Input, ModelList, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord};
-use crate::model::Model;
+use crate::model::{Model, known_secrets};
 use crate::port::{Human, Question, Sink, Stop, SystemClock, Unsaved};
+use crate::tool::{Grants, Outside, Policy, Tools};
 
 /// A run that has not started.
 #[derive(Clone)]

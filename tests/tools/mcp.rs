@@ -44,7 +44,12 @@ const CALL: &str = r#"(return (tool/read-file {:file_path "a.txt"}))"#;
 #[test]
 fn a_tool_is_called_by_its_listed_schema_and_names_are_mapped_back() {
     let program = Program::new();
-    server(&program, "", READ, &answer(r#"{"content":[{"type":"text","text":"one"},{"type":"image","data":"AAAA","mimeType":"image/png"}]}"#));
+    server(
+        &program,
+        "",
+        READ,
+        &answer(r#"{"content":[{"type":"text","text":"one"},{"type":"image","data":"AAAA","mimeType":"image/png"}]}"#),
+    );
     let done = ran(&program, CALL, "");
     assert_eq!(done.exits(0).json()["return"], json!("one\n[image image/png, about 3 bytes, not shown to models]"));
     let call = std::fs::read_to_string(program.dir().join("calls")).unwrap();
@@ -70,13 +75,23 @@ fn structured_results_and_errors_of_tools_come_through() {
     let mut tool: serde_json::Value = serde_json::from_str(READ).unwrap();
     tool["outputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let listed = tool.to_string();
-    server(&program, "", &listed, &answer(r#"{"content":[{"type":"text","text":"{\"n\":3}"}],"structuredContent":{"n":3}}"#));
+    server(
+        &program,
+        "",
+        &listed,
+        &answer(r#"{"content":[{"type":"text","text":"{\"n\":3}"}],"structuredContent":{"n":3}}"#),
+    );
     assert_eq!(ran(&program, CALL, "").exits(0).json()["return"], json!({"n": 3}));
     let program = Program::new();
     server(&program, "", READ, &answer(r#"{"isError":true,"content":[{"type":"text","text":"no such file"}]}"#));
     ran(&program, CALL, "").exits(1).tells("no such file");
     let program = Program::new();
-    server(&program, "", READ, r#"printf '%s\n' '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32602,"message":"bad path"}}'"#);
+    server(
+        &program,
+        "",
+        READ,
+        r#"printf '%s\n' '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32602,"message":"bad path"}}'"#,
+    );
     ran(&program, CALL, "").exits(1).tells("the server files refused: bad path");
 }
 
@@ -96,13 +111,17 @@ fn progress_and_logs_are_told_and_bounded() {
 #[test]
 fn a_server_that_dies_within_a_call_costs_the_call_and_is_started_again() {
     let program = Program::new();
-    let call = format!("echo dying >&2\n[ \"$(wc -l < calls)\" -gt 1 ] || exit 7\n{}", answer(r#"{"content":[{"type":"text","text":"one"}]}"#));
+    let call = format!(
+        "echo dying >&2\n[ \"$(wc -l < calls)\" -gt 1 ] || exit 7\n{}",
+        answer(r#"{"content":[{"type":"text","text":"one"}]}"#)
+    );
     server(&program, "", READ, &call);
     let two = "(return [(tool/read-file {:file_path \"a\"})])";
     ran(&program, two, "").exits(1).tells("ended before it answered").tells("dying");
     let program = Program::new();
     server(&program, "", READ, &call);
-    let file = agent("", "[tools.read-file]\nkind = \"mcp\"\nserver = \"files\"\n").replace("max_turns = 1", "max_turns = 3");
+    let file =
+        agent("", "[tools.read-file]\nkind = \"mcp\"\nserver = \"files\"\n").replace("max_turns = 1", "max_turns = 3");
     let file = file.replace("program = '''\n\n'''\n", "");
     program.file("a.toml", file);
     let replies = "```clojure\n(tool/read-file {:file_path \"a\"})\n```\n.\n```clojure\n(return (tool/read-file {:file_path \"a\"}))\n```\n.\n";

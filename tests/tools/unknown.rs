@@ -11,7 +11,10 @@ fn killed() -> Program {
     let text = "echo x >> calls\nif [ \"$(wc -l < calls)\" -eq 1 ]; then echo $$ > pid.new; mv pid.new pid; exec sleep 600; fi\necho '\"done\"'\n";
     let argv = script(&program, "once.sh", text);
     let code = "(return (tool/t {}))";
-    program.file("a.toml", agent(code, &format!("[tools.t]\nkind = \"command\"\ncommand = {argv}\ntimeout_ms = 600000\n")));
+    program.file(
+        "a.toml",
+        agent(code, &format!("[tools.t]\nkind = \"command\"\ncommand = {argv}\ntimeout_ms = 600000\n")),
+    );
     let mut child = program.command(["run", "a.toml", "--allow-tools"]).spawn().unwrap();
     let id = wait_for("the call", || std::fs::read_to_string(program.dir().join("pid")).ok());
     signal(&child, "KILL");
