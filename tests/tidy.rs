@@ -65,6 +65,13 @@ const PROCESSES: Reserved = Reserved {
     ],
 };
 
+const SERVERS: Reserved = Reserved {
+    rule: "only src/tool/mcp speaks to servers of tools; its requests go through the client of src/model",
+    within: "src/",
+    paths: &[&["rmcp"]],
+    places: &[("src/tool/mcp", "the client of the protocol")],
+};
+
 const COLOURS: Reserved = Reserved {
     rule: "raw colours stand in src/tui/theme only; ask the theme for a style",
     within: "src/",
@@ -131,6 +138,11 @@ fn imports_of_the_core_point_one_way() {
 #[test]
 fn only_the_models_open_sockets() {
     none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &SOCKETS)));
+}
+
+#[test]
+fn only_one_place_speaks_to_servers_of_tools() {
+    none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &SERVERS)));
 }
 
 #[test]

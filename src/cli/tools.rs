@@ -31,14 +31,20 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         let tools = states.iter().map(|state| as_json(&plan, state));
         out(&json::printable(&Json::list(tools)));
     } else {
-        states.iter().for_each(|state| show(&plan, state));
-        servers.iter().for_each(|(server, state)| show_server(server, state));
+        for state in &states {
+            show(&plan, state);
+        }
+        for (server, state) in &servers {
+            show_server(server, state);
+        }
         if states.is_empty() {
             tell(&safe_line(&format!("{} has no tools", agent.name)));
         }
     }
     let failed: Vec<&String> = servers.iter().filter_map(|(_, state)| state.as_ref().err()).collect();
-    failed.iter().for_each(|error| tell_error(error));
+    for error in &failed {
+        tell_error(error);
+    }
     Ok(if failed.is_empty() { exit::OK } else { exit::FAILED })
 }
 
@@ -68,7 +74,9 @@ fn show_server(server: &str, state: &Result<ServerState, String>) {
         out(&safe_line(&format!("    {}  {}", tool.name, tool.signature)));
     }
     let log = &state.log[state.log.len().saturating_sub(LOG_LINES)..];
-    log.iter().for_each(|line| out(&safe_line(&format!("    log: {line}"))));
+    for line in log {
+        out(&safe_line(&format!("    log: {line}")));
+    }
 }
 
 fn signature(tool: &Tool) -> &str {

@@ -31,22 +31,18 @@ impl Cycle<'_> {
         let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
         let told = QuestionAsked { kind, text: text.clone(), options };
         self.emit(&asked, told).await?;
-        let (ruling, said) = match self.ports.tools.ruling(&asked, &definition) {
-            Some(ruling) => {
-                let value = JsonText::of(&Json::str(ruling.decision.name()));
-                self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value }).await?;
-                (ruling, String::new())
+        let (ruling, said) = if let Some(ruling) = self.ports.tools.ruling(&asked, &definition) {
+            let value = JsonText::of(&Json::str(ruling.decision.name()));
+            self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value }).await?;
+            (ruling, String::new())
+        } else {
+            let answer = self.answer_of_person(at, asked, text, shown).await?;
+            let decision = Decision::read(&answer);
+            if decision == Some(Decision::Always) {
+                self.ports.tools.keep(&definition);
             }
-            None => {
-                let answer = self.answer_of_person(at, asked, text, shown).await?;
-                let decision = Decision::read(&answer);
-                if decision == Some(Decision::Always) {
-                    self.ports.tools.keep(&definition);
-                }
-                let said = decision
-                    .map_or_else(|| format!(" (`{answer}` is none of once, run, always, deny)"), |_| String::new());
-                (Ruling::new("person", decision.unwrap_or(Decision::Deny)), said)
-            }
+            let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
+            (Ruling::new("person", decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
         };
         match ruling.decision {
             Decision::Once => Ok(None),

@@ -79,14 +79,15 @@ pub(super) async fn run(command: &Command, call: &Invocation<'_>) -> Result<Valu
     if said.is_over {
         group.kill();
     }
-    let status = match status {
-        Some(status) => status,
+    let status = if let Some(status) = status {
+        status
+    } else {
         // It closed its output: nothing more comes of it but its end.
-        None => tokio::select! {
+        tokio::select! {
             biased;
             () = call.cancel.cancelled() => return Err(Failure::Cancelled),
             status = child.wait() => status,
-        },
+        }
     };
     group.kill();
     let name = command.program.name();

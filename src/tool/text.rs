@@ -18,9 +18,8 @@ pub(super) fn value_of(text: &str, tool: &Tool) -> Result<Value, String> {
     let read = json::parse(text);
     match (output, read) {
         (Some(Type::String), Ok(Json { node: Node::Str(said), .. })) => Ok(Value::str(said)),
-        (Some(Type::String), _) => Ok(Value::str(text)),
+        (Some(Type::String), _) | (None | Some(Type::Any), Err(_)) => Ok(Value::str(text)),
         (_, Ok(json)) => Ok(json.to_value()),
-        (None | Some(Type::Any), Err(_)) => Ok(Value::str(text)),
         (Some(_), Err(error)) => {
             let start: String = text.chars().take(SHOWN_BYTES).collect();
             Err(format!("is no JSON ({}): {start:?}", error.message))

@@ -21,8 +21,11 @@ pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
     Ok((out, secrets))
 }
 
+/// Names and values.
+pub(super) type Headers = Vec<(String, String)>;
+
 /// The headers with their variables filled in, and the secrets in them.
-pub(super) fn headers(written: &[(String, String)]) -> Result<(Vec<(String, String)>, Vec<Secret>), String> {
+pub(super) fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secret>), String> {
     let (mut headers, mut secrets) = (Vec::new(), Vec::new());
     for (name, text) in written {
         let (value, found) = filled(text).map_err(|problem| format!("header {name}: {problem}"))?;

@@ -62,15 +62,14 @@ impl Workbench {
         let agent = with_servers(agent, &mut |name, definition| {
             let server = definition.get("server").and_then(Json::as_str);
             let is_reached = definition.get("command").or_else(|| definition.get("url")).is_some();
-            let definition = match server.filter(|_| !is_reached) {
-                None => definition.clone(),
-                Some(server) => match self.config.servers.iter().find(|entry| entry.name == server) {
-                    Some(entry) => with_keys(definition, entry.keys()),
-                    None => {
-                        unknown.push((name.to_owned(), server.to_owned()));
-                        return definition.clone();
-                    }
-                },
+            let definition = if let Some(server) = server.filter(|_| !is_reached) {
+                let Some(entry) = self.config.servers.iter().find(|entry| entry.name == server) else {
+                    unknown.push((name.to_owned(), server.to_owned()));
+                    return definition.clone();
+                };
+                with_keys(definition, entry.keys())
+            } else {
+                definition.clone()
             };
             match reached(name, &definition).and_then(|(mcp, connection)| self.known_listing(&mcp, &connection, name)) {
                 Some(listing) => with_listing(&definition, &listing),
@@ -98,15 +97,14 @@ impl Workbench {
     ) -> Agent {
         for (server, connection) in unlisted(&agent) {
             let definition = connection.definition(&server);
-            let decision = match outside.decided(&definition) {
-                Some(ruling) => ruling.decision,
-                None => {
-                    let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
-                    let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
-                    let question = Question { address: run.question(0), text, options };
-                    let answer = person.ask(&question, cancel).await.unwrap_or_default();
-                    Decision::read(&answer).unwrap_or(Decision::Deny)
-                }
+            let decision = if let Some(ruling) = outside.decided(&definition) {
+                ruling.decision
+            } else {
+                let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
+                let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+                let question = Question { address: run.question(0), text, options };
+                let answer = person.ask(&question, cancel).await.unwrap_or_default();
+                Decision::read(&answer).unwrap_or(Decision::Deny)
             };
             if decision == Decision::Deny {
                 continue;

@@ -111,7 +111,7 @@ fn a_program_calls_tools_of_four_servers() {
 fn a_model_calls_them_natively_and_by_control_objects() {
     let Some(program) = program() else { return };
     file(&program, "text", "signature = \"() -> :string\"\n");
-    let done = run(&program, "/call get_sum {\"a\": 20, \"b\": 22}\n.\n\"forty-two\"\n.\n");
+    let done = run(&program, "/call get_sum {\"a\": 20, \"b\": 22}\n.\nforty-two\n.\n");
     assert_eq!(done.exits(0).json()["return"], json!("forty-two"));
     done.tells("42");
     file(&program, "json_loop", "signature = \"() -> {n :int}\"\n");

@@ -50,6 +50,7 @@ fn repeated_by_a_person_it_is_made_again() {
 #[test]
 fn left_out_it_fails_and_is_recorded_as_unknown() {
     let program = killed();
+    program.run(["resume", "last"]).exits(4);
     program.run(["resume", "last", "--answer", "skip"]).exits(1).tells("the outcome of this call is unknown");
     assert_eq!(calls(&program), 1);
     assert!(std::fs::read_to_string(program.session_file()).unwrap().contains("\"status\":\"unknown\""));

@@ -17,6 +17,8 @@ use crate::tool::text::scrubbed;
 
 /// Pages of a list that are read: a server may list for ever.
 const PAGES: usize = 50;
+/// How often a call lets others go first before it stops listening.
+const YIELDS: u32 = 8;
 /// Tools of a server that are read.
 const TOOLS: usize = 2_000;
 
@@ -94,7 +96,12 @@ impl Session {
             return Err(format!("the server {} has no tool `{name}`{near} (tools: {})", self.server, known.join(", ")));
         };
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(listing::arguments(tool, args));
-        let answer = self.open.service.peer().call_tool_once(params).await.map_err(|error| self.said(&error))?;
+        let answer = self.open.service.peer().call_tool_once(params).await;
+        // What the server said before its answer is on its way here by tasks of its own.
+        for _ in 0..YIELDS {
+            tokio::task::yield_now().await;
+        }
+        let answer = answer.map_err(|error| self.said(&error))?;
         match answer {
             CallToolResponse::Complete(complete) => result::value(&complete, tool.output_schema.is_some())
                 .map(|value| scrubbed(value, &self.open.scrub))

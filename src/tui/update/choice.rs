@@ -21,13 +21,11 @@ pub(super) fn choose(model: &mut Model, c: char) -> Option<Vec<Effect>> {
         return Some(Vec::new());
     }
     let chosen = question.options.iter().find(|option| option.starts_with(c.to_ascii_lowercase())).cloned();
-    Some(match chosen {
-        Some(option) => answer_with(model, option),
-        None => {
-            let keys: Vec<&str> = question.options.iter().filter_map(|option| option.get(..1)).collect();
-            let text = format!("press one of {}, or Esc to put the question aside", keys.join(", "));
-            model.say(Tone::Info, text);
-            Vec::new()
-        }
-    })
+    let Some(option) = chosen else {
+        let keys: Vec<&str> = question.options.iter().filter_map(|option| option.get(..1)).collect();
+        let text = format!("press one of {}, or Esc to put the question aside", keys.join(", "));
+        model.say(Tone::Info, text);
+        return Some(Vec::new());
+    };
+    Some(answer_with(model, option))
 }
