@@ -368,7 +368,7 @@ impl Transcript {
         self.viewport.selected = if last { self.last_stop(range) } else { self.first_stop(range) };
     }
 
-    fn select(&mut self, cell: usize) {
+    pub(super) fn select(&mut self, cell: usize) {
         self.leave_end();
         self.viewport.selected = Some(cell);
         self.viewport.reveal = true;

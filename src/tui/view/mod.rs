@@ -3,8 +3,10 @@
 mod areas;
 mod bars;
 mod editor;
+mod form;
 mod help;
 mod popups;
+mod preview;
 mod run;
 mod sessions;
 mod steps;
