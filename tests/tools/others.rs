@@ -30,10 +30,12 @@ fn program() -> Option<Program> {
     let peers = peers("node_modules/@modelcontextprotocol/server-everything/dist/index.js")?;
     peers.join("venv/bin/mcp-server-time").is_file().then_some(())?;
     let program = Program::new().with_env("PATH", &std::env::var("PATH").unwrap());
+    let memory = program.dir().join("memory.jsonl").display().to_string();
+    let program = program.with_env("MEMORY_FILE_PATH", &memory);
     let server = |name: &str| peers.join(format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js"));
     let quoted = |path: PathBuf| format!("{:?}", path.display().to_string());
     let config = format!(
-        "[mcp.everything]\ncommand = [\"node\", {}, \"stdio\"]\n[mcp.files]\ncommand = [\"node\", {}, {}]\n[mcp.memory]\ncommand = [\"node\", {}]\n[mcp.time]\ncommand = [{}]\n",
+        "[mcp.everything]\ncommand = [\"node\", {}, \"stdio\"]\n[mcp.files]\ncommand = [\"node\", {}, {}]\n[mcp.memory]\ncommand = [\"node\", {}]\nenv = [\"MEMORY_FILE_PATH\"]\n[mcp.time]\ncommand = [{}]\n",
         quoted(server("everything")),
         quoted(server("filesystem")),
         quoted(program.dir().canonicalize().unwrap()),
