@@ -3,6 +3,7 @@
 mod actions;
 mod archive;
 mod drive;
+mod editing;
 pub(crate) mod fake;
 mod live;
 mod order;
