@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod accept;
+mod adapters;
 mod below;
 mod case;
 pub mod comparison;
@@ -36,10 +37,12 @@ mod stages;
 pub mod suite;
 mod tools;
 mod tree;
+mod trial;
 pub mod wording;
 
 use crate::config::{Config, Folders};
 use crate::tool::Policy;
+use adapters::Adapters;
 use gates::Gates;
 
 pub use crate::replay::Answers;
@@ -77,11 +80,19 @@ pub struct Workbench {
     gates: Gates,
     /// Who decides about tools that start a process or leave the machine.
     policy: Policy,
+    /// Where runs share them, their adapters.
+    adapters: Option<Adapters>,
 }
 
 impl Workbench {
     /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
         Self { config, folders, gates: Gates::default(), policy: Policy::default() }
+        Self { config, folders, gates: Gates::default(), adapters: None }
+    }
+
+    /// The same workbench with adapters that the runs it starts share.
+    fn sharing_adapters(&self) -> Self {
+        Self { adapters: Some(Adapters::default()), ..self.clone() }
     }
 }

@@ -27,6 +27,12 @@ pub enum Context {
     Reading,
     /// In the palette.
     Palette,
+    /// In the search over an editor.
+    Find,
+    /// In the quick fixes of a finding.
+    Fixes,
+    /// In the tour.
+    Tour,
     /// The question before leaving unsaved edits.
     Leaving,
     /// The offer of kept drafts.
@@ -49,7 +55,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 21] = [
+    pub const ALL: [(Self, &'static str); 24] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -62,6 +68,9 @@ impl Context {
         (Self::Viewer, "An opened session"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
+        (Self::Find, "Search and replace"),
+        (Self::Fixes, "Quick fixes"),
+        (Self::Tour, "Tour"),
         (Self::Leaving, "Leaving with unsaved edits"),
         (Self::Recovery, "Kept drafts"),
         (Self::SavePath, "Saving under a path"),
@@ -82,6 +91,8 @@ impl Context {
                 | Self::Sessions
                 | Self::Viewer
                 | Self::Reading
+                | Self::Fixes
+                | Self::Tour
                 | Self::Leaving
                 | Self::Recovery
                 | Self::Overwrite
@@ -92,7 +103,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 17] = [
+        let groups: [&[Self]; 20] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -101,6 +112,9 @@ impl Context {
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
+            &[Self::Find, Self::Text, Self::Always],
+            &[Self::Fixes, Self::Always],
+            &[Self::Tour, Self::Always],
             &[Self::Leaving, Self::Always],
             &[Self::Recovery, Self::Always],
             &[Self::SavePath, Self::Text, Self::Always],
