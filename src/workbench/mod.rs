@@ -87,8 +87,7 @@ pub struct Workbench {
 impl Workbench {
     /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default(), policy: Policy::default() }
-        Self { config, folders, gates: Gates::default(), adapters: None }
+        Self { config, folders, gates: Gates::default(), policy: Policy::default(), adapters: None }
     }
 
     /// The same workbench with adapters that the runs it starts share.
