@@ -6,6 +6,7 @@
 mod clock;
 pub mod expression;
 mod job;
+pub mod path;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -17,7 +17,7 @@ use crate::event::{
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Sink, Stop};
 use crate::program::Job;
-use crate::tool::{Failure, Invocation, Tools};
+use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
 /// Is shown the turn and the program of every turn that runs one.
 pub(super) type Seen = Arc<dyn Fn(&Address, &Job) + Send + Sync>;
@@ -112,6 +112,20 @@ impl Tools for RecordedPorts {
 
     fn remembers(&self, at: &Address, known: bool) -> bool {
         self.recording.tool_end(at).map_or(known, |end| end.cached)
+    }
+
+    fn asks_consent(&self, at: &Address, _: bool) -> bool {
+        self.recording.is_asked(&at.question(0))
+    }
+
+    fn ruling(&self, question: &Address, _: &str) -> Option<Ruling> {
+        let answer = self.recording.answer(question)?;
+        let decision = answer.value.json().as_str().and_then(Decision::read).unwrap_or(Decision::Deny);
+        Some(Ruling::new(answer.by.clone(), decision))
+    }
+
+    fn is_unknown(&self, at: &Address) -> bool {
+        self.recording.is_asked(&at.question(1))
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {

@@ -296,6 +296,8 @@ pub struct Question {
     pub address: Address,
     /// The text to show: everything that would be sent.
     pub text: String,
+    /// Answers to choose from by their first letters; empty where any text is an answer.
+    pub options: Vec<String>,
 }
 
 /// How a run or a replay ended, beyond its events.

@@ -171,6 +171,8 @@ pub struct RunView {
     pub question: Option<Question>,
     /// What was asked last, and from which byte on it was new then.
     pub asked: (String, usize),
+    /// When it was asked.
+    pub asked_ms: i64,
     /// It was started as a replay.
     pub replay: bool,
     /// It waits for a person, in its session.

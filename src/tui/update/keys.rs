@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{compare, dialog, edit, find, fix, inspect, play, run, save, sessions};
+use super::{choice, compare, dialog, edit, find, fix, inspect, play, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
@@ -35,7 +35,9 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
     let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
     match key.code {
-        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => edit::typed(model, c),
+        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => {
+            choice::choose(model, c).unwrap_or_else(|| edit::typed(model, c))
+        }
         _ => Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
+mod choice;
 mod compare;
 mod dialog;
 mod edit;
