@@ -173,7 +173,7 @@ fn the_frames_of_the_wire_are_gone_through() {
 fn without_colours_nothing_is_told_by_colour_alone() {
     let mut desk = Desk::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
     desk.keys(&["down"]);
-    desk.model.theme = Theme::Plain;
+    desk.model.theme = Theme::plain();
     let text = ptc_workbench::tui::ansi(&picture(&mut desk.model, (80, 24)));
     assert!(!text.contains(";3"), "no colour is used: {text}");
     assert!(desk.screen().contains('~'), "lines that differ have a mark:\n{}", desk.screen());
