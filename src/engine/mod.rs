@@ -14,6 +14,7 @@ mod compaction;
 mod conversation;
 mod cycle;
 mod edit;
+mod gate;
 mod json;
 mod json_loop;
 mod ports;

@@ -155,6 +155,12 @@ impl Recording {
         self.at(question).iter().any(|envelope| matches!(envelope.event, Event::QuestionAsked(_)))
     }
 
+    /// Is a question of this kind recorded at this address?
+    pub(super) fn is_asked_as(&self, question: &Address, kind: &str) -> bool {
+        let asks = |e: &Envelope| matches!(&e.event, Event::QuestionAsked(asked) if asked.kind == kind);
+        self.at(question).iter().any(asks)
+    }
+
     /// The edits, by the turn or call that meets them.
     pub fn edits(&self) -> HashMap<Address, Vec<Edit>> {
         let mut found: HashMap<Address, Vec<Edit>> = HashMap::new();

@@ -2,6 +2,7 @@
 
 use super::draft::{Motion, Reach};
 use crate::agent::Mode;
+use crate::port::Gate;
 
 /// Where an action means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -109,6 +110,7 @@ pub enum Action {
     Workbench,
     Sessions,
     Run,
+    Intercept(Gate),
     Preview,
     FocusNext,
     FocusPrevious,
@@ -209,6 +211,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),
+    row(A::Intercept(Gate::Send), "run.intercept_send", "intercept requests", "Runs stop before each request, so that you can change its messages; once more lets them pass.", &["f7"], C::Global, 0),
+    row(A::Intercept(Gate::Apply), "run.intercept_apply", "intercept replies", "Runs stop before each reply is applied, so that you can change it; once more lets them pass.", &["f8"], C::Global, 0),
     row(A::Preview, "request.preview", "preview", "Shows exactly what would be sent first, and the schema of the answer.", &["f6"], C::Global, 35),
     row(A::FocusNext, "focus.next", "next field", "Moves to the next field.", &["tab"], C::Global, 10),
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::Draft;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
+use crate::port::Gate;
 pub use crate::workbench::SessionKey;
 
 /// The agent a workbench starts with.
@@ -249,8 +250,10 @@ pub enum Happening {
 pub struct Question {
     /// Where it arose.
     pub address: Address,
-    /// The text to show: everything that would be sent.
+    /// The text to show: everything that would be sent; at a gate, the text that may be changed.
     pub text: String,
+    /// The gate at which the run stands, when it is one.
+    pub gate: Option<Gate>,
 }
 
 /// How a run or a replay ended, beyond its events.
@@ -340,6 +343,11 @@ pub trait Backend: Send + Sync {
 
     /// Starts the pipeline that is open, or says why it is refused.
     fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
+
+    /// Runs stop at this gate from now on, also those that go on; or they do not.
+    fn intercept(&self, gate: Gate, closed: bool) {
+        _ = (gate, closed);
+    }
 
     /// The saved sessions, newest first, forks behind their origin.
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord>;

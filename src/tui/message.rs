@@ -10,6 +10,7 @@ use super::backend::{
 };
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
+use crate::port::Gate;
 
 /// Which of the two runs on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,6 +85,8 @@ pub enum Effect {
     Cancel(Slot),
     /// Answer a question of the workbench's run.
     Answer(Address, String),
+    /// Stop runs at this gate from now on, or let them pass.
+    Intercept(Gate, bool),
     /// Leave a run that asks to wait for another time.
     PutDown,
     /// Go on with a session; answers [`Msg::WentOn`].

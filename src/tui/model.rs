@@ -13,6 +13,7 @@ use super::keys::Keymap;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::{Diagnostic, DraftTexts, Place};
+use crate::port::Gate;
 
 mod now;
 
@@ -110,6 +111,8 @@ pub struct Workbench {
     pub stop_told: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
+    /// The gates at which runs stop.
+    pub gates: Vec<Gate>,
 }
 
 /// What happens when a save has succeeded.
@@ -328,6 +331,7 @@ impl Model {
                 run_area: Rect::default(),
                 stop_told: false,
                 saving: None,
+                gates: Vec::new(),
             },
             sessions: Sessions::default(),
             popups: Vec::new(),

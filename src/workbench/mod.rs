@@ -43,7 +43,7 @@ pub use crate::replay::Answers;
 pub use accept::Missing;
 pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
-pub use desk::{Asked, Desk};
+pub use desk::{Asked, Desk, Intercept};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use export::{ExportError, Prepared, Secrets, write_export};

@@ -129,7 +129,7 @@ fn the_message_of_the_focused_field_is_told_in_full() {
 }
 
 fn ask(model: &mut Model, turn: u32, text: &str) {
-    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned() };
+    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned(), gate: None };
     tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
 }
 
@@ -182,7 +182,7 @@ fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
     let mut going = model.clone();
     going.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
     assert_eq!(first(press(&mut going, "ctrl-q")), Some(Effect::Cancel(Slot::Workbench)));
-    let question = Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned() };
+    let question = Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned(), gate: None };
     model.workbench.run.as_mut().unwrap().question = Some(question);
     assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::PutDown));
 }

@@ -11,6 +11,7 @@ mod layout;
 mod order;
 pub mod partial;
 mod turn;
+pub mod typed;
 mod viewport;
 pub mod wrapped;
 
@@ -135,6 +136,14 @@ impl Transcript {
         let moves =
             |turn| self.turn_index(turn).and_then(|index| self.cells.get(index)).is_some_and(|cell| !cell.finished());
         self.moving.iter().any(moves)
+    }
+
+    /// The card of a turn.
+    pub fn turn_card(&self, turn: &Address) -> Option<&card::TurnCard> {
+        match &self.cells.get(self.turn_index(turn)?)?.card {
+            card::Card::Turn(card) => Some(card),
+            _ => None,
+        }
     }
 
     /// A person is asked in this turn, or no longer.

@@ -54,6 +54,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Workbench => workbench(model),
         Action::Sessions => sessions::enter(model),
         Action::Run => run::run_or_stop(model),
+        Action::Intercept(gate) => run::intercept(model, gate),
         Action::FocusNext => focus(model, 1),
         Action::FocusPrevious => focus(model, 5),
         Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),

@@ -1,5 +1,6 @@
 //! Views: what the model looks like. `layout` measures and fills caches, `draw` only reads.
 
+mod answer;
 mod areas;
 mod bars;
 mod editor;
