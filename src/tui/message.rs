@@ -60,6 +60,8 @@ pub enum Msg {
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
+    /// The unread turns of a session that hold what was looked for.
+    FoundUnread(SessionKey, String, Vec<Address>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -99,6 +101,8 @@ pub enum Effect {
     Replay(SessionKey),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
+    /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.
+    FindUnread(SessionKey, String, Vec<(Address, Range<usize>)>),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
         /// Where.

@@ -16,6 +16,12 @@ use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::port::Gate;
 
 mod now;
+mod places;
+mod pointer;
+
+use places::place_index;
+pub use places::{place_language, place_name};
+pub use pointer::Pointer;
 
 /// The smallest usable screen (decision 35).
 pub const SMALLEST: (u16, u16) = (40, 10);
@@ -51,6 +57,8 @@ pub struct Model {
     pub toast: Option<Toast>,
     /// What was copied or cut last.
     pub clipboard: String,
+    /// What the mouse is doing.
+    pub pointer: Pointer,
     /// Something changed since the last frame.
     pub dirty: bool,
     /// The program is to end.
@@ -227,6 +235,11 @@ pub enum Popup {
         /// Selected entry.
         selected: usize,
     },
+    /// What is looked for in the transcript.
+    Find {
+        /// What is typed.
+        input: Draft,
+    },
     /// Unsaved edits: save, discard, stay.
     Leaving,
     /// Kept texts of an earlier start.
@@ -271,6 +284,7 @@ impl Popup {
         match self {
             Self::Help { .. } | Self::Text { .. } => Context::Reading,
             Self::Palette { .. } => Context::Palette,
+            Self::Find { .. } => Context::Find,
             Self::Leaving => Context::Leaving,
             Self::Recovery(_) => Context::Recovery,
             Self::SavePath { .. } => Context::SavePath,
@@ -337,6 +351,7 @@ impl Model {
             popups: Vec::new(),
             toast: None,
             clipboard: String::new(),
+            pointer: Pointer::default(),
             dirty: true,
             quitting: false,
         }
@@ -396,35 +411,6 @@ impl Workbench {
             file: self.file.clone(),
             drafts: std::array::from_fn(|at| self.editors[at].draft.clone()),
         }
-    }
-}
-
-fn place_index(place: Place) -> usize {
-    match place {
-        Place::Prompt => 0,
-        Place::Signature => 1,
-        Place::Context => 2,
-        Place::Options => 3,
-    }
-}
-
-/// The name of an editor.
-pub fn place_name(place: Place) -> &'static str {
-    match place {
-        Place::Prompt => "Prompt",
-        Place::Signature => "Signature",
-        Place::Context => "Context",
-        Place::Options => "Options",
-    }
-}
-
-/// What an editor's text is written in.
-pub fn place_language(place: Place) -> Language {
-    match place {
-        Place::Prompt => Language::Template,
-        Place::Signature => Language::Signature,
-        Place::Context => Language::Json,
-        Place::Options => Language::Toml,
     }
 }
 

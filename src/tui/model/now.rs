@@ -5,6 +5,7 @@ use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::draft::Draft;
 use crate::tui::transcript::Transcript;
+use crate::tui::update::AUTOSCROLL_MS;
 
 impl Model {
     /// Is the screen large enough to be used?
@@ -22,6 +23,7 @@ impl Model {
         use Context as C;
         match self.popups.last().map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
+            Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(other) => vec![other, C::Always],
@@ -83,7 +85,10 @@ impl Model {
                 Some(session) if session.damage.is_some() => Err("the session is damaged"),
                 Some(session) => rule(session.status == SessionStatus::Open, "the run has ended"),
             },
-            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
+            Action::FindNext | Action::FindPrevious if self.active_transcript().is_some_and(|it| it.needle().is_empty()) => {
+                Err("nothing is searched")
+            }
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom | Action::Find => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
@@ -137,6 +142,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::Close if matches!(popup, Some(Popup::Find { .. })) => "keep the marks",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
@@ -164,7 +170,7 @@ impl Model {
 
     fn draft_below<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
-            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => Some(input),
+            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Find { input }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
             Some(_) => None,
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
@@ -187,7 +193,8 @@ impl Model {
     pub fn deadline_ms(&self) -> Option<i64> {
         let moving = self.moving().then_some(self.now_ms + 100);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
-        [moving, toast, self.workbench.keep_at_ms].into_iter().flatten().min()
+        let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
+        [moving, toast, held, self.workbench.keep_at_ms].into_iter().flatten().min()
     }
 
     /// Does a clock run on the screen?

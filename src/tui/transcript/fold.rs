@@ -194,6 +194,15 @@ impl Transcript {
         self.see_all();
     }
 
+    /// A turn alone, from its events.
+    pub(super) fn take_turn(&mut self, turn: &Address, events: &[Envelope]) {
+        self.start_turn(turn, 0, None);
+        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
+        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
+            self.apply(envelope);
+        }
+    }
+
     /// What came of reading a turn that could not be read.
     pub fn fail_turn(&mut self, turn: &Address, message: &str) {
         if let Some(card) = self.turn_mut(turn) {

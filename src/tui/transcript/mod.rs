@@ -10,6 +10,9 @@ mod fold;
 mod layout;
 mod order;
 pub mod partial;
+mod search;
+mod select;
+mod texts;
 mod turn;
 pub mod typed;
 mod viewport;
@@ -18,6 +21,7 @@ pub mod wrapped;
 use std::collections::HashMap;
 
 pub use cell::{Cell, View};
+pub use select::Spot;
 pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
@@ -47,6 +51,8 @@ pub struct Transcript {
     heights: Heights,
     view: View,
     viewport: Viewport,
+    search: search::Search,
+    selection: Option<select::Selection>,
     /// Cells laid out since the start, for tests that count them.
     laid_out: u64,
 }

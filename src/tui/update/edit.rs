@@ -19,7 +19,9 @@ enum Field<'a> {
 
 fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
-        Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => return Some(Field::Line(input)),
+        Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Find { input }) => {
+            return Some(Field::Line(input));
+        }
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
         Some(_) => return None,
         None => {}
@@ -46,7 +48,7 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut Draft, usize)) ->
         *selected = 0;
     }
     super::sessions::reselect(model);
-    Vec::new()
+    super::reading::searched(model)
 }
 
 /// Columns that an editor's text wraps at: one is left for the cursor.
@@ -75,7 +77,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         None => model.say(Tone::Info, "nothing here takes text; Tab moves to an editor"),
     }
     super::sessions::reselect(model);
-    Vec::new()
+    super::reading::searched(model)
 }
 
 pub(super) fn copy(model: &mut Model) -> Vec<Effect> {

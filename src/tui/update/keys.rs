@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{edit, run, save, sessions};
+use super::{edit, reading, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
@@ -93,6 +93,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Fold => read(model, |transcript, _| transcript.toggle()),
         Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
+        Action::Find => reading::find(model),
+        Action::FindNext => reading::next(model, false),
+        Action::FindPrevious => reading::next(model, true),
+        Action::CopyPart => reading::copy(model),
         Action::ListUp => sessions::select(model, -1),
         Action::ListDown => sessions::select(model, 1),
         Action::ListPageUp => sessions::select(model, -sessions::page(model)),
@@ -188,6 +192,9 @@ fn close(model: &mut Model) -> Vec<Effect> {
             _ => Vec::new(),
         };
     }
+    if reads(model) && reading::put_aside(model) {
+        return Vec::new();
+    }
     match model.screen {
         Screen::Sessions => sessions::close(model),
         Screen::Workbench if waits_for_person(model) && !model.workbench.stop_told => {
@@ -202,6 +209,11 @@ fn close(model: &mut Model) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+/// Has a transcript the focus?
+fn reads(model: &Model) -> bool {
+    model.contexts().contains(&Context::Transcript)
 }
 
 fn waits_for_person(model: &Model) -> bool {

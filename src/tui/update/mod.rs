@@ -3,11 +3,13 @@
 mod edit;
 mod keys;
 mod mouse;
+mod reading;
 mod run;
 mod save;
 mod sessions;
 
 pub(super) use keys::entries;
+pub(super) use reading::AUTOSCROLL_MS;
 
 use super::backend::Preview;
 use super::message::{Effect, Msg};
@@ -42,6 +44,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Listed(result) => sessions::listed(model, result),
         Msg::Opened(result) => sessions::opened(model, result),
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
+        Msg::FoundUnread(session, needle, turns) => reading::found_unread(model, &session, &needle, &turns),
         Msg::Saved(path, texts, result) => save::saved(model, path, texts, result),
         Msg::Kept(Ok(())) | Msg::Resumed => Vec::new(),
         Msg::Kept(Err(error)) => {
@@ -81,6 +84,7 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
         model.toast = None;
         model.dirty = true;
     }
+    reading::autoscroll(model);
     model.dirty |= model.moving() && before / 100 != now_ms / 100;
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
         model.workbench.keep_at_ms = None;

@@ -1,12 +1,15 @@
 //! Title bar, rules, status line and footer.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
+use super::editor;
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
+use crate::tui::draft::Draft;
 use crate::tui::model::{Model, Phase, RunView, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
+use crate::tui::transcript::Transcript;
 use crate::tui::transcript::format::{cost, count, plural};
 use ptc_core::text::width::{truncate, width};
 
@@ -115,6 +118,30 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
+}
+
+/// What is looked for in the transcript, on the two lowest lines.
+pub(super) fn find(model: &Model, input: &Draft, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let line = |up: u16| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen };
+    for area in [line(2), line(1)] {
+        let area = area.intersection(buffer.area);
+        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
+    }
+    let found = model.active_transcript().map(Transcript::found);
+    let (at, of) = found.unwrap_or_default();
+    let (role, told) = match of {
+        _ if input.text().is_empty() => (Role::Dim, String::new()),
+        0 => (Role::Bad, "✗ nothing found ".to_owned()),
+        _ => (Role::Good, format!("{at} of {} ", plural(of as u64, "card"))),
+    };
+    let area = line(2);
+    Row::new([Piece::literal(Role::Key, " search "), Piece::literal(Role::Accent, "/ ")])
+        .ending([Piece::new(role, &told)])
+        .draw(area, buffer, model.theme);
+    footer(model, line(1), buffer);
+    let taken = u16::try_from(width(&told)).unwrap_or_default() + 11;
+    let field = Rect { x: area.x + 10, width: area.width.saturating_sub(taken), ..area };
+    editor::draw_line(input, field, model.theme, buffer)
 }
 
 fn time(model: &Model, run: &RunView) -> String {

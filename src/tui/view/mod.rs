@@ -46,10 +46,13 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         Screen::Sessions => sessions::draw(model, area, buffer),
     };
     match model.popups.last() {
+        Some(Popup::Find { input }) => bars::find(model, input, area, buffer),
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
     }
 }
+
+pub(super) use run::MARGIN;
 
 /// Rows that the start of a question takes in its popup.
 pub(super) fn asked_rows(model: &Model, start: &str) -> usize {

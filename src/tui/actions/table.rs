@@ -1,202 +1,9 @@
-//! The one table of actions: dispatch, footer, help and palette read it, and the configuration remaps it by id.
+//! The rows of the table of actions.
 
-use super::draft::{Motion, Reach};
+use super::{Action, ActionRow, Context, row};
 use crate::agent::Mode;
 use crate::port::Gate;
-
-/// Where an action means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Context {
-    /// Everywhere, popups included.
-    Always,
-    /// On every screen while no popup is open.
-    Global,
-    /// Wherever text is typed.
-    Text,
-    /// In the four editors and the answer of a person.
-    Lines,
-    /// In the four editors.
-    Editor,
-    /// In the steps of an open pipeline.
-    Steps,
-    /// In the transcript.
-    Transcript,
-    /// In the list of sessions.
-    Sessions,
-    /// While the filter of the list is typed.
-    Filter,
-    /// In an opened session.
-    Viewer,
-    /// In the help and other texts to read.
-    Reading,
-    /// In the palette.
-    Palette,
-    /// The question before leaving unsaved edits.
-    Leaving,
-    /// The offer of kept drafts.
-    Recovery,
-    /// The path to save to.
-    SavePath,
-    /// The question before overwriting.
-    Overwrite,
-    /// The answer of a person who is the model.
-    Answer,
-}
-
-impl Context {
-    /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 17] = [
-        (Self::Global, "Everywhere"),
-        (Self::Always, "Everywhere, popups included"),
-        (Self::Editor, "Editors"),
-        (Self::Lines, "Editors and answers"),
-        (Self::Text, "Wherever text is typed"),
-        (Self::Steps, "Steps of a pipeline"),
-        (Self::Transcript, "Transcript"),
-        (Self::Sessions, "Sessions"),
-        (Self::Filter, "Filter of the sessions"),
-        (Self::Viewer, "An opened session"),
-        (Self::Reading, "Help and other texts"),
-        (Self::Palette, "Palette"),
-        (Self::Leaving, "Leaving with unsaved edits"),
-        (Self::Recovery, "Kept drafts"),
-        (Self::SavePath, "Saving under a path"),
-        (Self::Overwrite, "Overwriting a file"),
-        (Self::Answer, "Being the model"),
-    ];
-
-    /// Is text typed here, so that letters alone cannot be chords?
-    pub fn takes_text(self) -> bool {
-        !matches!(
-            self,
-            Self::Steps
-                | Self::Transcript
-                | Self::Sessions
-                | Self::Viewer
-                | Self::Reading
-                | Self::Leaving
-                | Self::Recovery
-                | Self::Overwrite
-        )
-    }
-
-    /// Can both be active at the same time?
-    pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 13] = [
-            &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
-            &[Self::Steps, Self::Global, Self::Always],
-            &[Self::Transcript, Self::Global, Self::Always],
-            &[Self::Sessions, Self::Global, Self::Always],
-            &[Self::Filter, Self::Text, Self::Global, Self::Always],
-            &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
-            &[Self::Reading, Self::Always],
-            &[Self::Palette, Self::Text, Self::Always],
-            &[Self::Leaving, Self::Always],
-            &[Self::Recovery, Self::Always],
-            &[Self::SavePath, Self::Text, Self::Always],
-            &[Self::Overwrite, Self::Always],
-            &[Self::Answer, Self::Lines, Self::Text, Self::Always],
-        ];
-        groups.iter().any(|group| group.contains(&self) && group.contains(&other))
-    }
-}
-
-/// What a person can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each action is described by its row below")]
-pub enum Action {
-    Help,
-    Palette,
-    Workbench,
-    Sessions,
-    Run,
-    Intercept(Gate),
-    Preview,
-    FocusNext,
-    FocusPrevious,
-    Save,
-    SaveAs,
-    Mode(Mode),
-    ExternalEditor,
-    Suspend,
-    Redraw,
-    Close,
-    Quit,
-    Go(Motion, Reach),
-    Delete(Motion),
-    Newline,
-    Undo,
-    Redo,
-    SelectAll,
-    Copy,
-    Cut,
-    Paste,
-    StepUp,
-    StepDown,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-    Fold,
-    FoldAll,
-    CycleView,
-    ListUp,
-    ListDown,
-    ListPageUp,
-    ListPageDown,
-    ListTop,
-    ListBottom,
-    OpenSession,
-    Replay,
-    GoOn,
-    Filter,
-    Reload,
-    ReadUp,
-    ReadDown,
-    ReadPageUp,
-    ReadPageDown,
-    PickUp,
-    PickDown,
-    Pick,
-    SaveAndQuit,
-    DiscardAndQuit,
-    Restore,
-    DropKept,
-    ConfirmPath,
-    ConfirmOverwrite,
-    SendAnswer,
-}
-
-/// One action: everything that the program says about it.
-#[derive(Debug, Clone, Copy)]
-pub struct ActionRow {
-    /// What it does.
-    pub action: Action,
-    /// Its stable name in the configuration.
-    pub id: &'static str,
-    /// A word or two for footer and palette.
-    pub title: &'static str,
-    /// One sentence for the help.
-    pub help: &'static str,
-    /// Default chords.
-    pub chords: &'static [&'static str],
-    /// Where it means something.
-    pub context: Context,
-    /// Place in the footer from the left; 0 = not there.
-    pub footer: u8,
-}
-
-const fn row(
-    action: Action,
-    id: &'static str,
-    title: &'static str,
-    help: &'static str,
-    chords: &'static [&'static str],
-    context: Context,
-    footer: u8,
-) -> ActionRow {
-    ActionRow { action, id, title, help, chords, context, footer }
-}
+use crate::tui::draft::{Motion, Reach};
 
 use Action as A;
 use Context as C;
@@ -271,6 +78,13 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FoldAll, "transcript.fold_all", "fold all", "Folds every card, or unfolds every card.", &["a"], C::Transcript, 13),
     row(A::CycleView, "transcript.view", "rich/raw/wire", "Shows texts readable, exact with visible controls, or as they went over the wire.", &["v"], C::Transcript, 12),
 
+    row(A::Find, "transcript.find", "search", "Searches the transcript, folded cards and unread turns included; a text without capitals is found in any case.", &["/"], C::Transcript, 15),
+    row(A::FindNext, "transcript.find_next", "next match", "To the next place with the text that was searched.", &["n"], C::Transcript, 0),
+    row(A::FindPrevious, "transcript.find_previous", "previous match", "To the place before with the text that was searched.", &["shift-n"], C::Transcript, 0),
+    row(A::CopyPart, "transcript.copy", "copy", "Copies the selected text, else the exact text of the selected card; drag or double-click selects text.", &["y", "ctrl-c"], C::Transcript, 16),
+    row(A::FindNext, "find.next", "next match", "To the next place with the text.", &["enter", "down"], C::Find, 1),
+    row(A::FindPrevious, "find.previous", "previous match", "To the place before with the text.", &["up"], C::Find, 2),
+
     row(A::ListUp, "sessions.up", "up", "To the session above.", &["up", "k"], C::Sessions, 0),
     row(A::ListDown, "sessions.down", "down", "To the session below.", &["down", "j"], C::Sessions, 0),
     row(A::ListPageUp, "sessions.page_up", "page up", "One page up.", &["pageup"], C::Sessions, 0),
@@ -311,10 +125,3 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadDown, "answer.down", "scroll", "Scrolls what is asked down.", &["ctrl-down", "alt-down"], C::Answer, 2),
     row(A::SendAnswer, "answer.send", "send reply", "Sends the text as the model's reply.", &["f5", "ctrl-enter", "alt-enter"], C::Answer, 1),
 ];
-
-impl Action {
-    /// The first row of this action.
-    pub fn row(self) -> Option<&'static ActionRow> {
-        ACTIONS.iter().find(|row| row.action == self)
-    }
-}
