@@ -129,12 +129,9 @@ impl<W: Write> Printer<W> {
             Event::ReplyEnd(end) => self.reply_end(end),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
-                self.line(&format!(
-                    "  waiting {} ms before attempt {}{asked}: {}",
-                    wait.wait_ms,
-                    wait.attempt.saturating_add(1),
-                    wait.message
-                ));
+                let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
+                let next = wait.attempt.saturating_add(1);
+                self.line(&format!("  waiting {} ms before attempt {next}{of}{asked}: {}", wait.wait_ms, wait.message));
             }
             Event::Extract(extract) => {
                 let fixes: Vec<_> = extract.fixes.iter().map(|(name, ..)| name.as_str()).collect();

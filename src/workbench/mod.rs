@@ -4,6 +4,7 @@
 
 mod accept;
 mod below;
+mod budget;
 mod case;
 pub mod comparison;
 mod definitions;
@@ -41,6 +42,7 @@ use gates::Gates;
 
 pub use crate::replay::Answers;
 pub use accept::Missing;
+pub use budget::{Budget, Hit};
 pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
 pub use desk::{Asked, Desk, Intercept};

@@ -82,7 +82,7 @@ async fn what_passes_a_gate_unchanged_is_recorded_without_being_repeated() {
     let (ran, requests) = intercepted(&[r#"{"n": 2}"#], Gate::Send, |_| None).await;
     assert_eq!(ran.outcome(), r#"{"n":2}"#);
     assert_eq!((answers(&ran)[0].value.as_str(), answers(&ran)[0].edited), ("true", false));
-    assert_eq!(requests.lock().unwrap()[0].messages[0].joined(), "How many cats?");
+    assert!(requests.lock().unwrap()[0].messages[0].joined().contains("How many cats?"));
 }
 
 #[tokio::test]

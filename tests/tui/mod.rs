@@ -6,6 +6,7 @@ pub(crate) mod fake;
 mod live;
 mod order;
 mod pictures;
+mod reading;
 mod saved;
 mod sizes;
 mod steps;

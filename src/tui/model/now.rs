@@ -85,7 +85,9 @@ impl Model {
                 Some(session) if session.damage.is_some() => Err("the session is damaged"),
                 Some(session) => rule(session.status == SessionStatus::Open, "the run has ended"),
             },
-            Action::FindNext | Action::FindPrevious if self.active_transcript().is_some_and(|it| it.needle().is_empty()) => {
+            Action::FindNext | Action::FindPrevious
+                if self.active_transcript().is_some_and(|it| it.needle().is_empty()) =>
+            {
                 Err("nothing is searched")
             }
             Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom | Action::Find => rule(

@@ -18,7 +18,7 @@ pub mod typed;
 mod viewport;
 pub mod wrapped;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 pub use cell::{Cell, View};
 pub use select::Spot;
@@ -26,8 +26,9 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, Tokens};
-use crate::workbench::Definitions;
+use crate::event::{Address, ErrorRecord, RunStart, Tokens};
+use crate::tui::backend::TurnOutline;
+use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
 use fenwick::Heights;
 use viewport::Viewport;
@@ -42,8 +43,12 @@ pub struct Transcript {
     moving: Vec<Address>,
     /// When the runs began, Unix time in ms.
     started: HashMap<Address, i64>,
+    /// How they began.
+    starts: HashMap<Address, RunStart>,
     /// Runs below others that are folded.
     folded: Vec<Address>,
+    /// Turns of a saved session whose bodies are here, the longest first.
+    read: VecDeque<TurnOutline>,
     store: MessageStore,
     definitions: Definitions,
     /// What the title and the status line tell.
@@ -76,6 +81,12 @@ pub struct Facts {
     pub tokens: Option<Tokens>,
     /// Price per million tokens.
     pub price: Option<crate::event::Price>,
+    /// What it may spend.
+    pub budget: Budget,
+    /// Tool calls so far.
+    pub calls: u64,
+    /// Items of the checklist that are done, and all of them.
+    pub plan: Option<(usize, usize)>,
     /// Unix time in ms.
     pub started_ms: i64,
     /// Unix time in ms of the last event.

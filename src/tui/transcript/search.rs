@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::card::Card;
+use super::card::{Card, Part};
 use super::{Transcript, texts};
 use crate::event::{Address, Envelope};
 
@@ -77,7 +77,7 @@ impl Transcript {
     /// The unread turns of a saved session.
     pub fn all_unread(&self) -> Vec<(Address, Range<usize>)> {
         let turns = self.cells.iter().filter_map(|cell| match &cell.card {
-            Card::Turn(card) => card.outline.as_ref(),
+            Card::Unread(card) if card.part != Part::After => Some(&card.outline),
             _ => None,
         });
         turns.map(|outline| (outline.address.clone(), outline.events.clone())).collect()

@@ -18,11 +18,12 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut 
         Card::Turn(card) => turn(card, told),
         Card::End(card) => {
             card.end.value.iter().for_each(|value| told(value.as_str()));
-            for fail in &card.end.fail {
+            if let Some(fail) = &card.end.fail {
                 told(&fail.reason);
                 told(&fail.message);
             }
         }
+        Card::Unread(_) => {}
         Card::Unknown { data, .. } => told(data),
     }
 }
@@ -84,6 +85,7 @@ pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String 
             (None, Some(fail)) => format!("{}: {}", fail.reason, fail.message),
             (None, None) => String::new(),
         },
+        Card::Unread(_) => String::new(),
         Card::Unknown { data, .. } => data.clone(),
     }
 }

@@ -102,6 +102,12 @@ impl Transcript {
             self.fill(now_ms);
         }
         self.evict();
+        self.put_back();
+    }
+
+    /// Is any line of this cell seen?
+    pub(super) fn is_in_view(&self, cell: usize) -> bool {
+        self.viewport.visible.iter().any(|part| part.cell == cell)
     }
 
     /// Another width or view: heights are guessed anew; the anchor stays on its cell.

@@ -15,12 +15,13 @@ pub(in crate::tui) const AUTOSCROLL_MS: i64 = 40;
 
 /// The run or session whose transcript is on the screen, and where that was drawn.
 fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
-    match model.screen {
-        Screen::Workbench => Some((model.workbench.run.as_mut()?, model.workbench.run_area)),
-        Screen::Sessions => Some((model.sessions.viewer.as_mut()?, model.sessions.viewer_area)),
-        #[expect(unreachable_patterns, reason = "other screens have no transcript of their own")]
-        _ => None,
+    if model.screen == Screen::Workbench {
+        return Some((model.workbench.run.as_mut()?, model.workbench.run_area));
     }
+    if model.screen == Screen::Sessions {
+        return Some((model.sessions.viewer.as_mut()?, model.sessions.viewer_area));
+    }
+    None
 }
 
 /// Asks what to look for.

@@ -51,7 +51,7 @@ pub(super) fn layout(model: &mut Model) {
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
-        Popup::Palette { .. } => (70, 20),
+        Popup::Palette { .. } | Popup::Find { .. } => (70, 20),
         Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
             let columns = 64.min(screen.width - 2);
             let text = message(model, popup);
@@ -120,7 +120,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
         }
-        Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) => {
+        Popup::Find { .. } | Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) => {
             draw_message(model, popup, inner, buffer);
             None
         }
@@ -131,6 +131,7 @@ fn title(popup: &Popup) -> String {
     let title = match popup {
         Popup::Help { .. } => "Help",
         Popup::Palette { .. } => "Actions",
+        Popup::Find { .. } => "Search",
         Popup::Leaving => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",

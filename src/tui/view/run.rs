@@ -11,8 +11,8 @@ use crate::tui::backend::Ended;
 use crate::tui::model::{Model, Phase, RunView};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
-use crate::tui::transcript::{View, VisibleRow};
 use crate::tui::transcript::format::{count, plural};
+use crate::tui::transcript::{View, VisibleRow};
 
 /// Columns left of the cards, for the mark of the selected one.
 pub(in crate::tui) const MARGIN: u16 = 2;
