@@ -14,6 +14,7 @@ mod keyboard;
 mod lisp;
 mod matrix;
 mod models;
+mod plain;
 mod printer;
 mod proceed;
 mod prompt;
@@ -33,6 +34,7 @@ use std::io::{IsTerminal as _, Write};
 use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
+pub use plain::is_spoken;
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 

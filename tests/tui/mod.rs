@@ -3,6 +3,7 @@
 mod actions;
 mod drive;
 pub(crate) mod fake;
+mod growing;
 mod live;
 mod order;
 mod pictures;

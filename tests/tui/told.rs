@@ -29,10 +29,10 @@ fn what_lies_above_and_below_is_counted() {
     ran(&mut model, two_turns(), Some(Ended::Run));
     let rows = screen(&mut model);
     assert!(rows[1].contains("▲ 37 more"), "{}", rows[1]);
-    assert!(rows[1].contains("▲ 6 more  ✓ returned"), "{}", rows[1]);
+    assert!(rows[1].contains("▲ 8 more  ✓ returned"), "{}", rows[1]);
     model.workbench.focus = Pane::Run;
     press(&mut model, "home");
-    assert!(screen(&mut model)[1].contains("▼ 6 more  ✓ returned"));
+    assert!(screen(&mut model)[1].contains("▼ 8 more  ✓ returned"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::editor;
+use super::{budget, editor};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
 use crate::tui::model::{Model, Phase, RunView, SMALLEST, Screen, Tone};
@@ -111,11 +111,12 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let row = match (&model.toast, &model.workbench.run) {
         (Some(_), Some(run)) if run.phase != Phase::Done => {
             let facts = &run.transcript.facts;
-            toast(model).ending([Piece::new(Role::Dim, &format!("● turn {} · {} ", facts.turn, time(model, run)))])
+            toast(model)
+                .ending([Piece::new(Role::Dim, &format!("● turn {} · {} ", facts.turn, budget::time(model, run)))])
         }
         (Some(_), _) => toast(model),
         (None, None) => Row::new([Piece::literal(Role::Dim, " nothing has run yet")]),
-        (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", used(model, run, columns)))]),
+        (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
 }
@@ -144,40 +145,6 @@ pub(super) fn find(model: &Model, input: &Draft, screen: Rect, buffer: &mut Buff
     editor::draw_line(input, field, model.theme, buffer)
 }
 
-fn time(model: &Model, run: &RunView) -> String {
-    let facts = &run.transcript.facts;
-    if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() }
-}
-
-/// Turns, tokens, cost, time and where it is saved; where there is little room, what is known least goes first.
-fn used(model: &Model, run: &RunView, columns: usize) -> String {
-    let facts = &run.transcript.facts;
-    let turns = match facts.max_turns {
-        Some(max) => format!("turns {}/{max} {}", facts.turn, gauge(u64::from(facts.turn), max)),
-        None => format!("turns {}", facts.turn),
-    };
-    let tokens = match facts.tokens {
-        Some(tokens) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
-        None => "tokens –".to_owned(),
-    };
-    let (verb, session) = match &run.session {
-        Some(session) if run.phase == Phase::Done => ("saved", format!("saved {session}")),
-        Some(session) => ("saving", format!("saving {session}")),
-        None => ("not saved", "not saved".to_owned()),
-    };
-    let (cost, time) = (format!("cost {}", cost(facts.cost())), time(model, run));
-    let mut shapes = vec![vec![&turns, &tokens, &cost, &time, &session]];
-    let verb = verb.to_owned();
-    if facts.cost().is_none() {
-        shapes.push(vec![&turns, &tokens, &time, &session]);
-    } else {
-        shapes.push(vec![&turns, &tokens, &cost, &time, &verb]);
-    }
-    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb]]);
-    let mut texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
-    texts.find(|text| width(text) + 2 <= columns).unwrap_or_else(|| format!("{turns}   {verb}"))
-}
-
 /// The message in the footer.
 pub(super) fn toast(model: &Model) -> Row {
     let Some(toast) = &model.toast else { return Row::default() };
@@ -187,14 +154,6 @@ pub(super) fn toast(model: &Model) -> Row {
         Tone::Bad => (Role::Bad, " ✗ "),
     };
     Row::new([Piece::literal(role, mark), Piece::new(Role::Text, &toast.text)])
-}
-
-/// A bar of filled and empty marks, at most ten.
-fn gauge(used: u64, of: u64) -> String {
-    let marks = of.clamp(1, 10);
-    let filled = if of == 0 { 0 } else { (used.min(of) * marks).div_ceil(of) };
-    let mark = |at| if at < filled { '▰' } else { '▱' };
-    (0..marks).map(mark).collect()
 }
 
 /// The keys that do something here, as many as fit; the last place is help's.

@@ -3,6 +3,7 @@
 mod answer;
 mod areas;
 mod bars;
+mod budget;
 mod editor;
 mod help;
 mod popups;
