@@ -137,7 +137,8 @@ async fn play(
         tokio::time::sleep(Duration::from_millis(100)).await;
         run.tell(long_run().into_iter().map(|event| Happening::Event(Box::new(event))).collect());
         tokio::time::sleep(Duration::from_millis(700)).await;
-        *lock(&watched) = Seen { first: lock(&watched).first, ..Seen::default() };
+        let first = lock(&watched).first;
+        *lock(&watched) = Seen { first, ..Seen::default() };
         let begun = Instant::now();
         let (mut told, mut keys) = (0, 0);
         while begun.elapsed() < Duration::from_secs(seconds) {
@@ -304,7 +305,7 @@ impl Stage for Screen {
     }
 
     fn input(&mut self) -> BoxFuture<'_, Option<Input>> {
-        async {
+        async move {
             let input = self.inputs.recv().await;
             self.taken = true;
             input

@@ -6,7 +6,7 @@ const SPOKEN: [&str; 5] = ["NVDA_RUNNING", "JAWS", "ORCA_RUNNING", "SPEECHD_RUNN
 /// Does this environment want linear output?
 pub fn is_spoken(variable: &dyn Fn(&str) -> Option<String>) -> bool {
     let is_on = |name: &&str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
-    variable("TERM").as_deref() == Some("dumb") || SPOKEN.iter().any(|name| is_on(&name))
+    variable("TERM").as_deref() == Some("dumb") || SPOKEN.iter().any(is_on)
 }
 
 #[cfg(test)]

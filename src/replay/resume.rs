@@ -273,9 +273,10 @@ impl Human for Resumed<'_> {
 
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         // What the recording holds went on as it is told there.
-        match self.recording.is_asked(question) || has_reply(&self.recording, &question.turn_part()) {
-            true => self.recorded.intercepts(question, gate),
-            false => self.live.person.intercepts(question, gate),
+        if self.recording.is_asked(question) || has_reply(&self.recording, &question.turn_part()) {
+            self.recorded.intercepts(question, gate)
+        } else {
+            self.live.person.intercepts(question, gate)
         }
     }
 }

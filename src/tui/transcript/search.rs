@@ -128,9 +128,10 @@ impl Transcript {
         if let Some(line) = line {
             self.measure(cell, now_ms);
             let lines = self.matching_lines(cell);
-            let further = match backwards {
-                false => lines.into_iter().find(|other| *other > line),
-                true => lines.into_iter().rev().find(|other| *other < line),
+            let further = if backwards {
+                lines.into_iter().rev().find(|other| *other < line)
+            } else {
+                lines.into_iter().find(|other| *other > line)
             };
             if let Some(further) = further {
                 self.search.at = Some((cell, Some(further)));
@@ -139,9 +140,10 @@ impl Transcript {
             }
         }
         let hits = &self.search.hits;
-        let next = match backwards {
-            false => hits.range(cell + 1..).next().or(hits.first()),
-            true => hits.range(..cell).next_back().or(hits.last()),
+        let next = if backwards {
+            hits.range(..cell).next_back().or(hits.last())
+        } else {
+            hits.range(cell + 1..).next().or(hits.first())
         };
         self.go_to_hit(next.copied(), backwards, now_ms);
     }

@@ -40,14 +40,18 @@ fn messages(card: &RequestCard, at: &Address, store: &MessageStore, told: &mut d
 fn turn(card: &TurnCard, told: &mut dyn FnMut(&str)) {
     card.attempts.iter().for_each(|attempt| told(&attempt.text));
     for call in &card.calls {
-        [&call.name, &call.args, &call.outcome].into_iter().for_each(|text| told(text));
+        told(&call.name);
+        told(&call.args);
+        told(&call.outcome);
     }
     for call in card.asked_calls() {
         told(&call.args);
     }
     for (_, question, answer) in &card.questions {
         told(&question.text);
-        answer.iter().for_each(|answer| told(answer.value.as_str()));
+        if let Some(answer) = answer {
+            told(answer.value.as_str());
+        }
     }
     if let Some(end) = &card.program {
         end.prints.iter().for_each(|print| told(print));

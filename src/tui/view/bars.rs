@@ -6,11 +6,11 @@ use ratatui::layout::{Position, Rect};
 use super::{budget, editor};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
-use crate::tui::model::{Model, Phase, RunView, SMALLEST, Screen, Tone};
+use crate::tui::model::{Model, Phase, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::Transcript;
-use crate::tui::transcript::format::{cost, count, plural};
+use crate::tui::transcript::format::{count, plural};
 use ptc_core::text::width::{truncate, width};
 
 /// Columns that mode, model and turn need beside the hint where help is.

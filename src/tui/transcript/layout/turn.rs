@@ -129,9 +129,10 @@ fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let class = error.and_then(|error| error.class.as_deref()).unwrap_or("failed");
     let message = error.map_or("", |error| error.message.as_str());
     let was_whole = attempt.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Ok);
-    let (mark, title) = match was_whole {
-        true => (Piece::literal(Role::Accent, "✎ "), "the model's own reply, edited below".to_owned()),
-        false => (Piece::literal(Role::Warn, "! "), format!("attempt {} discarded ({class})  ", attempt.number)),
+    let (mark, title) = if was_whole {
+        (Piece::literal(Role::Accent, "✎ "), "the model's own reply, edited below".to_owned())
+    } else {
+        (Piece::literal(Role::Warn, "! "), format!("attempt {} discarded ({class})  ", attempt.number))
     };
     let mut rows = prose(vec![mark, Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
     let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
