@@ -153,7 +153,7 @@ struct Agreeable {
 impl Human for Agreeable {
     fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let third = self.shown.fetch_add(1, Ordering::SeqCst) % 3 == 0;
+            let third = self.shown.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
             Some(match question.gate {
                 None => "yes".to_owned(),
                 Some(_) if third => self.instead.clone(),
