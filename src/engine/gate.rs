@@ -3,6 +3,7 @@
 //! In: the messages of a request, or a reply. Out: what goes on. Whether a run stops at a gate and what is put in place there are inputs, so
 //! that a replay meets the same gates and goes on with the same texts. A changed message is said anew; a changed reply is one more attempt.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Halt;
@@ -122,8 +123,8 @@ struct Sheet<'m> {
 }
 
 impl<'m> Sheet<'m> {
-    fn of(messages: &'m [Message], numbers: &[u32]) -> Self {
-        let found: Vec<(u32, &Message)> =
+    fn of(messages: &'m [Arc<Message>], numbers: &[u32]) -> Self {
+        let found: Vec<(u32, &Arc<Message>)> =
             numbers.iter().filter_map(|number| Some((*number, messages.get(*number as usize)?))).collect();
         let dashes = |line: &str| line.len() - line.trim_start_matches('-').len();
         let longest = found.iter().flat_map(|(_, message)| message.joined().lines().map(dashes).collect::<Vec<_>>());
@@ -178,11 +179,12 @@ impl<'m> Sheet<'m> {
 mod tests {
     use super::*;
 
-    fn messages() -> Vec<Message> {
-        vec![
+    fn messages() -> Vec<Arc<Message>> {
+        let said = [
             Message::text(Role::System, "You answer.\n--- 1 user\nNo more.".to_owned()),
             Message::text(Role::User, "Two?\n".to_owned()),
-        ]
+        ];
+        said.map(Arc::new).to_vec()
     }
 
     #[test]

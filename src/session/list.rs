@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ReadError, RunState, Session, SessionId};
+use super::{Parent, ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
 /// One line of the list.
@@ -20,7 +20,7 @@ pub struct Summary {
     pub example: bool,
     /// Unix time in ms.
     pub created_ms: i64,
-    /// The agent's name.
+    /// The name of the pipeline that it began with, or of the agent that ran last.
     pub agent: String,
     /// Mode.
     pub mode: String,
@@ -40,6 +40,9 @@ pub struct Summary {
     pub task: String,
     /// What could not be read.
     pub damage: Option<String>,
+    /// The session that it began as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
 }
 
 /// What names the newest session.
@@ -134,6 +137,7 @@ pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
         cost: None,
         task: String::new(),
         damage: Some(error.message.clone()),
+        parent: None,
     }
 }
 
@@ -141,6 +145,7 @@ pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
 pub fn summarize(session: &Session) -> Summary {
     let skeleton = session.skeleton();
     let last = skeleton.last();
+    let pipeline = skeleton.roots().find_map(|run| run.pipeline.as_deref().filter(|name| !name.is_empty()));
     let result = last.map(|run| match (&run.answer, &run.fail) {
         (Some(answer), _) => answer.clone(),
         (None, Some((reason, message))) => format!("{reason}: {message}"),
@@ -155,7 +160,7 @@ pub fn summarize(session: &Session) -> Summary {
         path: session.path.clone(),
         example: false,
         created_ms: session.header.created_ms,
-        agent: last.map(|run| run.agent.clone()).unwrap_or_default(),
+        agent: pipeline.or_else(|| last.map(|run| run.agent.as_str())).unwrap_or_default().to_owned(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
         model: last.map(|run| run.model.clone()).unwrap_or_default(),
         turns: skeleton.roots().map(|run| run.turns.len()).sum(),
@@ -165,6 +170,7 @@ pub fn summarize(session: &Session) -> Summary {
         cost: last.and_then(|run| Some(run.price?.cost(&run.tokens?))),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
         damage: session.damage_report(),
+        parent: session.header.parent.clone(),
     }
 }
 

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use super::archive::{Ask, Told};
 use super::backend::{
-    AgentFile, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionKey, SessionSummary,
+    AgentFile, Happening, OpenSession, Overwrite, Policy, Preview, Recovery, SaveError, SentMessage, SessionKey,
+    SessionSummary,
 };
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
@@ -33,6 +35,7 @@ pub struct TurnBody {
 }
 
 /// Something happened.
+#[expect(clippy::large_enum_variant, reason = "a message is made and taken once; none is kept")]
 pub enum Msg {
     /// The time, Unix time in ms. Comes before every batch of messages and when a deadline has passed.
     Clock(i64),
@@ -70,6 +73,8 @@ pub enum Msg {
     Recoveries(Vec<Recovery>),
     /// `$EDITOR` gave a text back.
     Edited(Place, Result<String, String>),
+    /// Something about saved sessions was answered.
+    Told(Told),
     /// The terminal was given back and taken again.
     Resumed,
 }
@@ -98,7 +103,9 @@ pub enum Effect {
     /// Open a session; answers [`Msg::Opened`].
     Open(SessionKey),
     /// Replay a session; answers [`Msg::ReplayStarted`].
-    Replay(SessionKey),
+    Replay(SessionKey, Policy),
+    /// Ask something about saved sessions; answers [`Msg::Told`].
+    Ask(Ask),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.

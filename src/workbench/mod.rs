@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod accept;
+mod adapters;
 mod below;
 mod budget;
 mod case;
@@ -24,6 +25,7 @@ pub mod matrix;
 mod models;
 mod pin;
 mod pipeline;
+mod points;
 mod preview;
 mod recover;
 mod rerun;
@@ -35,9 +37,11 @@ mod sessions;
 mod stages;
 pub mod suite;
 mod tree;
+mod trial;
 pub mod wording;
 
 use crate::config::{Config, Folders};
+use adapters::Adapters;
 use gates::Gates;
 
 pub use crate::replay::Answers;
@@ -55,6 +59,7 @@ pub use import::{ImportError, ImportReport};
 pub use marks::MarkPlace;
 pub use models::{ModelLine, ModelState, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
+pub use points::TurnPoints;
 pub use preview::Preview;
 pub use rerun::RerunSpec;
 pub use run::{RunSpec, Running, StartError};
@@ -72,11 +77,18 @@ pub struct Workbench {
     pub folders: Folders,
     /// One gate per provider: all runs of this workbench wait in it together.
     gates: Gates,
+    /// Where runs share them, their adapters.
+    adapters: Option<Adapters>,
 }
 
 impl Workbench {
     /// A workbench on this configuration and these folders.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default() }
+        Self { config, folders, gates: Gates::default(), adapters: None }
+    }
+
+    /// The same workbench with adapters that the runs it starts share.
+    fn sharing_adapters(&self) -> Self {
+        Self { adapters: Some(Adapters::default()), ..self.clone() }
     }
 }

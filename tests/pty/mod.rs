@@ -4,6 +4,7 @@
 
 mod panics;
 mod repl;
+mod sessions;
 mod terminal;
 
 use std::process::{Command, Stdio};

@@ -9,6 +9,7 @@ mod order;
 mod pictures;
 mod reading;
 mod saved;
+mod sessions;
 mod sizes;
 mod steps;
 mod story;

@@ -11,6 +11,7 @@ mod layout;
 mod order;
 pub mod partial;
 mod search;
+mod seek;
 mod select;
 mod texts;
 mod turn;

@@ -3,6 +3,7 @@
 use crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::actions::Action;
 use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup, RunView, Screen, Tone};
@@ -24,8 +25,18 @@ fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
     None
 }
 
+/// Does what can be done with texts of a transcript.
+pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Find => find(model),
+        Action::FindNext => next(model, false),
+        Action::FindPrevious => next(model, true),
+        _ => copy(model),
+    }
+}
+
 /// Asks what to look for.
-pub(super) fn find(model: &mut Model) -> Vec<Effect> {
+fn find(model: &mut Model) -> Vec<Effect> {
     let mut input = Draft::default();
     if let Some((view, _)) = on_screen(model) {
         input.insert(view.transcript.needle());
@@ -68,7 +79,7 @@ pub(super) fn found_unread(
 }
 
 /// To the next place with what is looked for, or to the one before.
-pub(super) fn next(model: &mut Model, backwards: bool) -> Vec<Effect> {
+fn next(model: &mut Model, backwards: bool) -> Vec<Effect> {
     let now_ms = model.now_ms;
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
     view.transcript.next_match(backwards, now_ms);
@@ -80,7 +91,7 @@ pub(super) fn next(model: &mut Model, backwards: bool) -> Vec<Effect> {
 }
 
 /// Copies the selected text, or the selected card.
-pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
+fn copy(model: &mut Model) -> Vec<Effect> {
     let now_ms = model.now_ms;
     let Some(text) = on_screen(model).and_then(|(view, _)| view.transcript.copied(now_ms)) else {
         model.say(Tone::Info, "nothing is selected: choose a card with the arrows, or drag over text");
@@ -150,7 +161,7 @@ pub(super) fn drag(model: &mut Model, at: Position) {
 pub(super) fn release(model: &mut Model, _: MouseEvent) {
     model.pointer.outside = None;
     let dragged = std::mem::take(&mut model.pointer.drags);
-    let key = model.keymap.first_name(crate::tui::actions::Action::CopyPart);
+    let key = model.keymap.first_name(Action::CopyPart);
     if dragged && on_screen(model).is_some_and(|(view, _)| view.transcript.has_selection()) {
         model.say(Tone::Info, format!("{key} copies what is selected"));
     }
