@@ -18,7 +18,7 @@ pub enum Context {
     /// In the transcript.
     Transcript,
     /// While what is searched in the transcript is typed.
-    Find,
+    Seek,
     /// In the list of sessions.
     Sessions,
     /// While the filter of the list is typed.
@@ -29,6 +29,12 @@ pub enum Context {
     Reading,
     /// In the palette.
     Palette,
+    /// In the search over an editor.
+    Find,
+    /// In the quick fixes of a finding.
+    Fixes,
+    /// In the tour.
+    Tour,
     /// The question before leaving unsaved edits.
     Leaving,
     /// The offer of kept drafts.
@@ -51,7 +57,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 22] = [
+    pub const ALL: [(Self, &'static str); 25] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -59,12 +65,15 @@ impl Context {
         (Self::Text, "Wherever text is typed"),
         (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
-        (Self::Find, "Search in the transcript"),
+        (Self::Seek, "Search in the transcript"),
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
+        (Self::Find, "Search and replace"),
+        (Self::Fixes, "Quick fixes"),
+        (Self::Tour, "Tour"),
         (Self::Leaving, "Leaving with unsaved edits"),
         (Self::Recovery, "Kept drafts"),
         (Self::SavePath, "Saving under a path"),
@@ -85,6 +94,8 @@ impl Context {
                 | Self::Sessions
                 | Self::Viewer
                 | Self::Reading
+                | Self::Fixes
+                | Self::Tour
                 | Self::Leaving
                 | Self::Recovery
                 | Self::Overwrite
@@ -95,7 +106,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 18] = [
+        let groups: [&[Self]; 21] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -103,8 +114,11 @@ impl Context {
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
-            &[Self::Find, Self::Text, Self::Always],
+            &[Self::Seek, Self::Text, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
+            &[Self::Find, Self::Text, Self::Always],
+            &[Self::Fixes, Self::Always],
+            &[Self::Tour, Self::Always],
             &[Self::Leaving, Self::Always],
             &[Self::Recovery, Self::Always],
             &[Self::SavePath, Self::Text, Self::Always],

@@ -9,7 +9,7 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::draft::{Motion, Reach};
-use crate::agent::Mode;
+use crate::agent::{Mode, Place};
 use crate::port::Gate;
 
 /// What a person can do.
@@ -28,6 +28,23 @@ pub enum Action {
     Save,
     SaveAs,
     Mode(Mode),
+    FocusOn(Place),
+    FocusRun,
+    NextTheme,
+    Tour,
+    TourNext,
+    TourBack,
+    Fix,
+    FixUp,
+    FixDown,
+    FixApply,
+    Find,
+    FindNext,
+    FindPrevious,
+    FindField,
+    FindReading,
+    Replace,
+    ReplaceEvery,
     ExternalEditor,
     Suspend,
     Redraw,
@@ -51,9 +68,9 @@ pub enum Action {
     Fold,
     FoldAll,
     CycleView,
-    Find,
-    FindNext,
-    FindPrevious,
+    Seek,
+    SeekNext,
+    SeekPrevious,
     CopyPart,
     ListUp,
     ListDown,

@@ -28,9 +28,9 @@ fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
 /// Does what can be done with texts of a transcript.
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
-        Action::Find => find(model),
-        Action::FindNext => next(model, false),
-        Action::FindPrevious => next(model, true),
+        Action::Seek => find(model),
+        Action::SeekNext => next(model, false),
+        Action::SeekPrevious => next(model, true),
         _ => copy(model),
     }
 }
@@ -42,13 +42,13 @@ fn find(model: &mut Model) -> Vec<Effect> {
         input.insert(view.transcript.needle());
         input.select_all();
     }
-    model.popups.push(Popup::Find { input });
+    model.popups.push(Popup::Seek { input });
     Vec::new()
 }
 
 /// The text to look for has changed.
 pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::Find { input }) = model.popups.last() else { return Vec::new() };
+    let Some(Popup::Seek { input }) = model.popups.last() else { return Vec::new() };
     let (needle, now_ms) = (input.text().to_owned(), model.now_ms);
     let Some((view, _)) = on_screen(model) else { return Vec::new() };
     if view.transcript.needle() == needle {
