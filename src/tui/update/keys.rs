@@ -71,6 +71,7 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
 }
 
 /// Does an action, or says why it cannot be done.
+#[expect(clippy::too_many_lines, reason = "a table: one arm for each action")]
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     // Several keys may come between two frames: each must act on what it would see.
     crate::tui::layout(model);
