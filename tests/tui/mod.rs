@@ -5,6 +5,7 @@ mod archive;
 mod drive;
 mod editing;
 pub(crate) mod fake;
+mod inspector;
 mod live;
 mod order;
 mod pictures;

@@ -9,6 +9,7 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::draft::{Motion, Reach};
+use super::inspector::Step;
 use crate::agent::{Mode, Place};
 
 /// What a person can do.
@@ -66,6 +67,8 @@ pub enum Action {
     Fold,
     FoldAll,
     CycleView,
+    Inspect,
+    Inside(Step),
     ListUp,
     ListDown,
     ListPageUp,
