@@ -38,7 +38,7 @@ impl Cycle<'_> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let asks = QuestionAsked { kind: gate.name().to_owned(), text: gate.says().to_owned(), options: Vec::new() };
         self.emit(&asked, asks).await?;
-        let question = Question { address: asked, text: shown(self), gate: Some(gate) };
+        let question = Question { address: asked, text: shown(self), options: Vec::new(), gate: Some(gate) };
         let text = question.text.clone();
         match self.answer_of_person(at, question).await {
             Ok(answer) => Ok((answer != text).then_some(answer)),

@@ -12,6 +12,8 @@ pub struct Question {
     pub address: Address,
     /// The text to show: for the `human` model, everything that would be sent; at a gate, the text that may be changed.
     pub text: String,
+    /// Answers to choose from, when only these are answers.
+    pub options: Vec<String>,
     /// The gate at which the run stands, when it is one: the answer is the text that goes on.
     pub gate: Option<Gate>,
 }

@@ -10,9 +10,11 @@ use super::backend::{
     AgentFile, Happening, OpenSession, Overwrite, Policy, Preview, Recovery, SaveError, SentMessage, SessionKey,
     SessionSummary,
 };
+use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::Gate;
+use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// Which of the two runs on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,6 +67,12 @@ pub enum Msg {
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
     /// The unread turns of a session that hold what was looked for.
     FoundUnread(SessionKey, String, Vec<Address>),
+    /// A turn was taken apart.
+    Inspected(Subject, Address, Result<Box<Inspection>, ErrorRecord>),
+    /// The value of the form at a byte of a turn's program.
+    Probed(Address, usize, Result<Option<Probe>, String>),
+    /// What an input on the memory of a turn gave.
+    Evaluated(Address, Result<Said, String>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -110,6 +118,12 @@ pub enum Effect {
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.
     FindUnread(SessionKey, String, Vec<(Address, Range<usize>)>),
+    /// Take a turn apart; answers [`Msg::Inspected`].
+    Inspect(Subject, Address),
+    /// Find the value of the form at a byte of the inspected turn's program; answers [`Msg::Probed`].
+    Probe(Address, usize),
+    /// Run an input on the memory of the inspected turn; answers [`Msg::Evaluated`].
+    Evaluate(Address, String),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
         /// Where.

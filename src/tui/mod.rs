@@ -11,6 +11,7 @@ pub mod draft;
 pub mod drive;
 mod effects;
 pub mod form;
+pub mod inspector;
 pub mod keys;
 pub mod limiter;
 pub mod live;

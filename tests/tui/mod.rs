@@ -6,6 +6,7 @@ mod drive;
 mod editing;
 pub(crate) mod fake;
 mod growing;
+mod inspector;
 mod live;
 mod order;
 mod pictures;

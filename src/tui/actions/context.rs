@@ -25,6 +25,10 @@ pub enum Context {
     Filter,
     /// In an opened session.
     Viewer,
+    /// In the inspector of a turn.
+    Inspector,
+    /// In the input of the inspector's REPL.
+    Repl,
     /// In the help and other texts to read.
     Reading,
     /// In the palette.
@@ -57,7 +61,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 25] = [
+    pub const ALL: [(Self, &'static str); 27] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -69,6 +73,8 @@ impl Context {
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
+        (Self::Inspector, "Inspector of a turn"),
+        (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
         (Self::Find, "Search and replace"),
@@ -93,6 +99,7 @@ impl Context {
                 | Self::Transcript
                 | Self::Sessions
                 | Self::Viewer
+                | Self::Inspector
                 | Self::Reading
                 | Self::Fixes
                 | Self::Tour
@@ -106,13 +113,15 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 21] = [
+        let groups: [&[Self]; 23] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Inspector, Self::Global, Self::Always],
+            &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Seek, Self::Text, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],

@@ -9,6 +9,7 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::draft::{Motion, Reach};
+use super::inspector::Step;
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 
@@ -72,6 +73,8 @@ pub enum Action {
     SeekNext,
     SeekPrevious,
     CopyPart,
+    Inspect,
+    Inside(Step),
     ListUp,
     ListDown,
     ListPageUp,

@@ -130,8 +130,12 @@ impl Run for LiveRun {
         if std::mem::take(&mut asked.0)
             && let Some(Asked { question, .. }) = &asked.1
         {
-            let (address, text) = (question.address.clone(), question.text.clone());
-            told.push(Happening::Question(Question { address, text, gate: question.gate }));
+            told.push(Happening::Question(Question {
+                address: question.address.clone(),
+                text: question.text.clone(),
+                options: question.options.clone(),
+                gate: question.gate,
+            }));
         }
         told.extend(behind);
         told
