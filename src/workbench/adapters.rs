@@ -8,9 +8,12 @@ use super::StartError;
 use crate::config::HttpModel;
 use crate::model::Adapter;
 
-/// Adapters by everything that is configured of their models. Clones are the same adapters.
+/// An adapter and everything that is configured of its model.
+type Known = (HttpModel, Arc<Adapter>);
+
+/// Adapters by what is configured of their models. Clones are the same adapters.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Adapters(Arc<Mutex<Vec<(HttpModel, Arc<Adapter>)>>>);
+pub(super) struct Adapters(Arc<Mutex<Vec<Known>>>);
 
 impl Adapters {
     /// The adapter of this model, made when it is first asked for.
