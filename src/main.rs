@@ -1,5 +1,6 @@
 //! Arguments → configuration → workbench or command; error → exit code. Nothing else.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -9,6 +10,7 @@ use ptc_workbench::cli::{self, Arguments, Drawing};
 use ptc_workbench::config::{Config, Folders, process_env};
 use ptc_workbench::export::Content;
 use ptc_workbench::session::LAST;
+use ptc_workbench::tool::Policy;
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::{SessionKey, Workbench};
@@ -39,7 +41,7 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     let folders = Folders::new(arguments.sessions.as_deref()).with_spare(arguments.spare_sessions.as_deref());
     let config =
         Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
-    let workbench = Workbench::new(config, folders);
+    let workbench = Workbench::new(config, folders).with_policy(policy(arguments));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -59,6 +61,16 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     Ok(code)
 }
 
+/// Who decides about tools that start a process or leave the machine: the flag, else the person, if there is one.
+fn policy(arguments: &Arguments) -> Policy {
+    let is_attended = arguments.command.is_none() || std::io::stdin().is_terminal();
+    match (arguments.allow_tools, is_attended) {
+        (true, _) => Policy::Allow,
+        (false, true) => Policy::Ask,
+        (false, false) => Policy::Refuse,
+    }
+}
+
 /// A screen with the first example agent and its recorded run, as SVG.
 fn draw(workbench: &Workbench, screen: &str, size: (u16, u16)) -> Result<String, String> {
     let agent = cli::agent_source(BUNDLED[0].name).map_err(|error| error.0)?;
@@ -76,7 +88,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         );
     }
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
-    let mut setup = Setup::new(&workbench.config, colours)?;
+    let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
     let example = BUNDLED[0].name;
     let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
     let mut file = None;

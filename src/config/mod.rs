@@ -10,6 +10,7 @@ mod folders;
 mod model;
 mod options;
 mod provider;
+mod server;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use provider::{KeySource, Protocol, Provider};
+pub use server::ServerEntry;
 
 use document::{Entry, FileError, Key, Problem, Problems, read_table, set};
 use provider::Start;
@@ -46,10 +48,29 @@ pub struct Config {
     pub models: Vec<ModelEntry>,
     /// How often a model call is tried: limit `max_attempts`.
     pub max_attempts: u32,
+    /// Servers of tools.
+    pub servers: Vec<ServerEntry>,
+    /// How the interface looks and is used.
+    pub interface: Interface,
     /// Keys of the interface: action and its chords.
     pub keys: Vec<(String, Vec<String>)>,
     /// The file that was read.
     pub file: Option<PathBuf>,
+}
+
+/// How the interface looks and is used: `[interface]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// The name of the theme: a built-in one, or a file in the folder `themes` beside the configuration.
+    pub theme: String,
+    /// Is the mouse taken from the terminal?
+    pub mouse: bool,
+}
+
+impl Default for Interface {
+    fn default() -> Self {
+        Self { theme: "ansi".to_owned(), mouse: true }
+    }
 }
 
 /// What is wrong with the configuration, or with a model's name.
@@ -99,9 +120,12 @@ const KEYS: &[Key<Target>] = &[
     Key { name: "providers", read: read_providers },
     Key { name: "models", read: read_models },
     Key { name: "retry", read: |entry, target, problems| read_table(entry, RETRY, &mut target.config, problems) },
+    Key {
+        name: "interface",
+        read: |entry, target, problems| read_table(entry, INTERFACE, &mut target.config.interface, problems),
+    },
     Key { name: "keys", read: read_keys },
-    // The servers belong to tools of kind `mcp`, which this build does not have; the section is only looked at.
-    Key { name: "mcp", read: |entry, _, problems| _ = problems.take(entry.entries()) },
+    Key { name: "mcp", read: read_servers },
 ];
 
 const RETRY: &[Key<Config>] = &[Key {
@@ -111,6 +135,11 @@ const RETRY: &[Key<Config>] = &[Key {
         set(&mut config.max_attempts, attempts, problems);
     },
 }];
+
+const INTERFACE: &[Key<Interface>] = &[
+    Key { name: "theme", read: |entry, interface, problems| set(&mut interface.theme, entry.words(), problems) },
+    Key { name: "mouse", read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems) },
+];
 
 impl Config {
     /// The built-in tables and then the file at `path`; without a path the one in the configuration folder, if it is there.
@@ -133,6 +162,8 @@ impl Config {
             providers: Vec::new(),
             models: Vec::new(),
             max_attempts: limits::MODEL_ATTEMPTS.usual(),
+            servers: Vec::new(),
+            interface: Interface::default(),
             keys: Vec::new(),
             file: None,
         };
@@ -192,6 +223,13 @@ fn read_models(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) 
         let known = target.config.model(entry.key).cloned();
         let model = model::read(&entry, known, problems);
         place(&mut target.config.models, model, |model| &model.alias);
+    }
+}
+
+fn read_servers(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) {
+    for entry in problems.take(entry.entries()).unwrap_or_default() {
+        let server = server::read(&entry, problems);
+        place(&mut target.config.servers, server, |server| &server.name);
     }
 }
 

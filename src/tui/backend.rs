@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::archive::Archive;
 use super::draft::Draft;
+use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 pub use crate::replay::Policy;
 pub use crate::workbench::SessionKey;
+use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// The agent a workbench starts with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Opening {
     pub file: Option<AgentFile>,
     /// The pipeline that is open; the texts are then those of its first step.
     pub pipeline: Option<OpenPipeline>,
+    /// Nobody has seen the tour yet.
+    pub first_time: bool,
 }
 
 /// A pipeline that is open to be read and run.
@@ -254,6 +258,19 @@ pub trait Bodies: Send + Sync {
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord>;
 }
 
+/// Tries things on what a turn worked on, in a copy. All methods block; the first one replays the session.
+pub trait Trial: Send + Sync {
+    /// What the form at this byte of the turn's program gives; `None` where no form has a value.
+    ///
+    /// Errors: why nothing can be tried.
+    fn probe(&self, at: usize) -> Result<Option<Probe>, String>;
+
+    /// Runs an input on what the turn left; definitions stay for the next one.
+    ///
+    /// Errors: why nothing can be tried.
+    fn say(&self, input: &str) -> Result<Said, String>;
+}
+
 /// What a run tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
@@ -279,6 +296,8 @@ pub struct Question {
     pub address: Address,
     /// The text to show: everything that would be sent.
     pub text: String,
+    /// Answers to choose from by their first letters; empty where any text is an answer.
+    pub options: Vec<String>,
 }
 
 /// How a run or a replay ended, beyond its events.
@@ -350,6 +369,9 @@ pub struct Recovery {
     pub file: Option<AgentFile>,
     /// Prompt, signature, context, options with their edit logs.
     pub drafts: [Draft; 4],
+    /// Tools with their edit log; files of older versions do not have it.
+    #[serde(default)]
+    pub tools: Draft,
 }
 
 /// What a person can have done.
@@ -375,6 +397,9 @@ pub trait Backend: Archive + Send + Sync {
     /// A saved session.
     fn open(&self, session: &SessionKey) -> Result<OpenSession, ErrorRecord>;
 
+    /// Takes a turn of a session apart, which may still be written. Must be called inside of the runtime.
+    fn inspect(&self, subject: &Subject, turn: &Address) -> Result<(Inspection, Arc<dyn Trial>), ErrorRecord>;
+
     /// Goes on with a session that waits for a person or broke off.
     fn resume(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
 
@@ -398,6 +423,11 @@ pub trait Backend: Archive + Send + Sync {
 
     /// Removes what this process kept.
     fn forget(&self);
+
+    /// Notes that the tour was seen.
+    fn tour_seen(&self) -> Result<(), ErrorRecord> {
+        Ok(())
+    }
 
     /// Removes a recovery found at the start.
     fn drop_recovery(&self, id: &str);

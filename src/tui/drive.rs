@@ -11,7 +11,7 @@ use crossterm::event::{Event, MouseEventKind};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::backend::{Backend, Bodies, Run};
+use super::backend::{Backend, Bodies, Run, Trial};
 use super::effects;
 use super::limiter::Limiter;
 use super::message::{Effect, Msg, Slot};
@@ -72,6 +72,8 @@ pub struct Driver {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) runs: [Option<Arc<dyn Run>>; 2],
     pub(super) bodies: Option<Arc<dyn Bodies>>,
+    /// What is tried on the inspected turn.
+    pub(super) trial: Option<(crate::event::Address, Arc<dyn Trial>)>,
     pub(super) done: mpsc::UnboundedSender<Done>,
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
@@ -94,6 +96,8 @@ pub(super) enum Done {
     Run(Slot, Arc<dyn Run>, Msg),
     /// A session was opened.
     Bodies(Arc<dyn Bodies>, Msg),
+    /// A turn was taken apart.
+    Trial(crate::event::Address, Arc<dyn Trial>, Msg),
 }
 
 impl Driver {
@@ -104,6 +108,7 @@ impl Driver {
             backend,
             runs: [None, None],
             bodies: None,
+            trial: None,
             done,
             answers,
             reading: Vec::new(),
@@ -224,6 +229,10 @@ impl Driver {
             Done::Bodies(bodies, msg) => {
                 self.bodies = Some(bodies);
                 self.reading.clear();
+                msg
+            }
+            Done::Trial(turn, trial, msg) => {
+                self.trial = Some((turn, trial));
                 msg
             }
         };

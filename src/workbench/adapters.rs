@@ -8,12 +8,12 @@ use super::StartError;
 use crate::config::HttpModel;
 use crate::model::Adapter;
 
-/// An adapter and everything that is configured of its model.
-type Known = (HttpModel, Arc<Adapter>);
-
-/// Adapters by what is configured of their models. Clones are the same adapters.
+/// Adapters by everything that is configured of their models. Clones are the same adapters.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Adapters(Arc<Mutex<Vec<Known>>>);
+
+/// A model and the adapter that asks it.
+type Known = (HttpModel, Arc<Adapter>);
 
 impl Adapters {
     /// The adapter of this model, made when it is first asked for.

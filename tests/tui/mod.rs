@@ -1,8 +1,11 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod archive;
 mod drive;
+mod editing;
 pub(crate) mod fake;
+mod inspector;
 mod live;
 mod order;
 mod pictures;

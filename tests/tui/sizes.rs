@@ -45,11 +45,25 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
         }
         10 => {
             ran(&mut model, asked().events(), None);
-            let question = Question { address: "r0/t1/q0".into(), text: "long ".repeat(300) };
+            let question = Question { address: "r0/t1/q0".into(), text: "long ".repeat(300), options: Vec::new() };
             let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
             tell(&mut model, Msg::Happened(Slot::Workbench, told));
         }
-        11..17 => return Model { size, ..super::sessions::scene(number - 11, (120, 40)) },
+        11 => {
+            press(&mut model, "ctrl-f");
+            write(&mut model, "e");
+        }
+        12 => model.popups.push(ptc_workbench::tui::model::Popup::Tour(2)),
+        13 => {
+            press(&mut model, "alt-g");
+            let later = model.now_ms + 300;
+            tell(&mut model, Msg::Clock(later));
+        }
+        14 => {
+            super::editing::two_fixes(&mut model);
+            press(&mut model, "f8");
+        }
+        15..21 => return Model { size, ..super::sessions::scene(number - 15, (120, 40)) },
         _ => {
             let recovery = model.workbench.recovery(NOW_MS);
             tell(&mut model, Msg::Recoveries(vec![recovery]));
@@ -61,7 +75,7 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
 
 proptest! {
     #[test]
-    fn every_screen_is_drawn_at_every_size(number in 0_usize..18, columns in 0_u16..250, rows in 0_u16..100) {
+    fn every_screen_is_drawn_at_every_size(number in 0_usize..22, columns in 0_u16..250, rows in 0_u16..100) {
         let mut model = scene(number, (columns, rows));
         picture(&mut model, (columns, rows));
         // Again with the scroll positions of the first frame, at another size.
@@ -70,8 +84,23 @@ proptest! {
 }
 
 #[test]
+fn the_inspector_is_drawn_at_every_size() {
+    for tab in 0..7 {
+        for inside in [false, true] {
+            let mut model = super::inspector::scene(tab, inside);
+            for (columns, rows) in
+                (0..250).step_by(13).flat_map(|columns| [(columns, 0), (columns, 11), (columns, 100 - columns / 3)])
+            {
+                picture(&mut model, (columns, rows));
+            }
+            picture(&mut model, (40, 10));
+        }
+    }
+}
+
+#[test]
 fn every_screen_is_drawn_at_the_smallest_size() {
-    for number in 0..18 {
+    for number in 0..22 {
         picture(&mut scene(number, (40, 10)), (40, 10));
     }
 }

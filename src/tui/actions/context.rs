@@ -23,10 +23,20 @@ pub enum Context {
     Filter,
     /// In an opened session.
     Viewer,
+    /// In the inspector of a turn.
+    Inspector,
+    /// In the input of the inspector's REPL.
+    Repl,
     /// In the help and other texts to read.
     Reading,
     /// In the palette.
     Palette,
+    /// In the search over an editor.
+    Find,
+    /// In the quick fixes of a finding.
+    Fixes,
+    /// In the tour.
+    Tour,
     /// The question before leaving unsaved edits.
     Leaving,
     /// The offer of kept drafts.
@@ -49,7 +59,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 21] = [
+    pub const ALL: [(Self, &'static str); 26] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -60,8 +70,13 @@ impl Context {
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
+        (Self::Inspector, "Inspector of a turn"),
+        (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
+        (Self::Find, "Search and replace"),
+        (Self::Fixes, "Quick fixes"),
+        (Self::Tour, "Tour"),
         (Self::Leaving, "Leaving with unsaved edits"),
         (Self::Recovery, "Kept drafts"),
         (Self::SavePath, "Saving under a path"),
@@ -81,7 +96,10 @@ impl Context {
                 | Self::Transcript
                 | Self::Sessions
                 | Self::Viewer
+                | Self::Inspector
                 | Self::Reading
+                | Self::Fixes
+                | Self::Tour
                 | Self::Leaving
                 | Self::Recovery
                 | Self::Overwrite
@@ -92,15 +110,20 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 17] = [
+        let groups: [&[Self]; 22] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Inspector, Self::Global, Self::Always],
+            &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
+            &[Self::Find, Self::Text, Self::Always],
+            &[Self::Fixes, Self::Always],
+            &[Self::Tour, Self::Always],
             &[Self::Leaving, Self::Always],
             &[Self::Recovery, Self::Always],
             &[Self::SavePath, Self::Text, Self::Always],

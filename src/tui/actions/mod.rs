@@ -9,7 +9,8 @@ pub use context::Context;
 pub use table::ACTIONS;
 
 use super::draft::{Motion, Reach};
-use crate::agent::Mode;
+use super::inspector::Step;
+use crate::agent::{Mode, Place};
 
 /// What a person can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,23 @@ pub enum Action {
     Save,
     SaveAs,
     Mode(Mode),
+    FocusOn(Place),
+    FocusRun,
+    NextTheme,
+    Tour,
+    TourNext,
+    TourBack,
+    Fix,
+    FixUp,
+    FixDown,
+    FixApply,
+    Find,
+    FindNext,
+    FindPrevious,
+    FindField,
+    FindReading,
+    Replace,
+    ReplaceEvery,
     ExternalEditor,
     Suspend,
     Redraw,
@@ -49,6 +67,8 @@ pub enum Action {
     Fold,
     FoldAll,
     CycleView,
+    Inspect,
+    Inside(Step),
     ListUp,
     ListDown,
     ListPageUp,

@@ -5,6 +5,7 @@
 
 mod archive;
 mod files;
+mod inspect;
 mod run;
 mod sessions;
 mod steps;
@@ -18,14 +19,16 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
-use crate::event::{ErrorRecord, Message, RunText};
+use crate::event::{Address, ErrorRecord, Message, RunText};
 use crate::export::{Content, Piece};
+use crate::workbench::inspect::Inspection;
 use crate::workbench::{Answers, Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
 
 use super::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SentMessage,
-    SessionKey, SessionSummary,
+    SessionKey, SessionSummary, Trial,
 };
+use super::inspector::Subject;
 
 /// The workbench as a backend. Runs start on the runtime that is current when [`Backend::start`] is called.
 #[derive(Debug)]
@@ -58,7 +61,8 @@ impl Live {
             std::fs::read_to_string(&place).ok().map(|text| (place, text))
         });
         let originals = Mutex::new(read.collect());
-        let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None };
+        let first_time = !files::tour_mark(&workbench.folders.state_dir).exists();
+        let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None, first_time };
         Self { workbench, opening, pipeline: None, drafts, originals, home, lines: None }
     }
 
@@ -152,6 +156,14 @@ impl Backend for Live {
         Ok(sessions::open(key, session))
     }
 
+    fn inspect(&self, subject: &Subject, turn: &Address) -> Result<(Inspection, Arc<dyn Trial>), ErrorRecord> {
+        let session = match subject {
+            Subject::Saved(key) => self.workbench.open_found(key),
+            Subject::Named(name) => self.workbench.open_session(name),
+        };
+        inspect::inspect(session.map_err(|error| unreadable(error.to_string()))?, turn)
+    }
+
     fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
         let desk = Arc::new(Desk::default());
@@ -206,6 +218,10 @@ impl Backend for Live {
 
     fn forget(&self) {
         self.lock().forget();
+    }
+
+    fn tour_seen(&self) -> Result<(), ErrorRecord> {
+        files::mark_tour(&self.workbench.folders.state_dir)
     }
 
     fn drop_recovery(&self, id: &str) {

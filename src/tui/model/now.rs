@@ -1,9 +1,10 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
-use super::{Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::draft::Draft;
+use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::Transcript;
 
@@ -23,6 +24,7 @@ impl Model {
         use Context as C;
         match self.popups.last().map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
+            Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(C::Dialog) => self.form_contexts(),
@@ -34,6 +36,12 @@ impl Model {
     /// The contexts that are active when no popup is open.
     pub fn screen_contexts(&self) -> Vec<Context> {
         use Context as C;
+        if let Some(inspector) = &self.inspector {
+            return match inspector.focus {
+                Focus::Input => vec![C::Repl, C::Text, C::Global, C::Always],
+                Focus::List | Focus::Part => vec![C::Inspector, C::Global, C::Always],
+            };
+        }
         match (self.screen, self.workbench.focus) {
             (Screen::Sessions, _) if self.sessions.scrub.is_some() => vec![C::Playing, C::Global, C::Always],
             (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
@@ -75,9 +83,17 @@ impl Model {
                 rule(now != Some(mode.name()), "the draft is in this mode")
             }
             Action::ExternalEditor => rule(
-                self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
+                self.inspector.is_none()
+                    && self.screen == Screen::Workbench
+                    && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",
             ),
+            Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
+            Action::FocusOn(_) => rule(self.workbench.pipeline.is_none(), "a pipeline is edited in its file"),
+            Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
+            Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
+                rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
+            }
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
             Action::Fork
             | Action::Rerun
@@ -108,14 +124,21 @@ impl Model {
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
+            Action::Inspect => {
+                rule(self.active_transcript().and_then(Transcript::selected_turn).is_some(), "no turn is selected")
+            }
+            Action::Inside(step) => self.enabled_inside(step),
             Action::FocusNext | Action::FocusPrevious => {
-                rule(self.screen == Screen::Workbench, "there is one field here")
+                rule(self.inspector.is_some() || self.screen == Screen::Workbench, "there is one field here")
             }
             Action::Sessions => {
                 rule(self.screen == Screen::Workbench || self.sessions.viewer.is_some(), "you are there")
             }
             Action::Close => rule(
-                !popups.is_empty() || self.screen == Screen::Sessions || self.workbench.running(),
+                !popups.is_empty()
+                    || self.inspector.is_some()
+                    || self.screen == Screen::Sessions
+                    || self.workbench.running(),
                 "nothing is open",
             ),
             Action::Quit => {
@@ -125,6 +148,23 @@ impl Model {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
                 _ => Ok(()),
             },
+            _ => Ok(()),
+        }
+    }
+
+    fn enabled_inside(&self, step: Step) -> Result<(), &'static str> {
+        let Some(inspector) = &self.inspector else { return Err("no turn is open") };
+        let found = inspector.inspection();
+        let (first, last) = found.map_or((0, 0), |found| found.facts.turns);
+        let number = inspector.turn.turn_number().unwrap_or_default();
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        match step {
+            Step::Difference if inspector.tab != Tab::Request => Err("only requests are compared"),
+            Step::Difference => rule(number > first, "it is the first request of its run"),
+            Step::NextTurn => rule(number < last, "it is the last turn of its run"),
+            Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
+            Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
+            Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
             _ => Ok(()),
         }
     }
@@ -159,7 +199,9 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
+            Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if popup.is_none() && self.inspector.is_some() => "back",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
             Action::SubmitDialog => match popup {
                 Some(Popup::Form(form, _)) => form.verb,
@@ -173,6 +215,10 @@ impl Model {
             }
             Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
             Action::Close if popup.is_none() => "stop",
+            Action::FocusNext if self.inspector.is_some() => "next tab",
+            Action::FocusPrevious if self.inspector.is_some() => "previous tab",
+            Action::Inside(Step::Enter) => self.inspector.as_ref().map_or(row.title, |inspector| inspector.entering()),
+            Action::Inside(Step::Difference) if self.inspector.as_ref().is_some_and(|open| open.difference) => "whole",
             _ => row.title,
         }
     }
@@ -180,7 +226,9 @@ impl Model {
     /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         match row.action {
-            Action::Run if self.screen == Screen::Sessions => 45,
+            Action::Run if self.screen == Screen::Sessions || self.inspector.is_some() => 45,
+            Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
+            Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             _ => row.footer,
         }
@@ -195,8 +243,12 @@ impl Model {
         match popups.last() {
             Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
+            Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),
             Some(_) => None,
+            None if self.inspector.is_some() => {
+                self.inspector.as_ref().filter(|open| open.focus == Focus::Input).map(|open| &open.repl.input)
+            }
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
                 Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
@@ -217,8 +269,9 @@ impl Model {
     pub fn deadline_ms(&self) -> Option<i64> {
         let moving = self.moving().then_some(self.now_ms + 100);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
+        let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [moving, toast, self.workbench.keep_at_ms, played].into_iter().flatten().min()
+        [moving, toast, self.workbench.keep_at_ms, begun, played].into_iter().flatten().min()
     }
 
     /// Does a clock run on the screen?

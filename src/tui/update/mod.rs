@@ -1,8 +1,12 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
+mod choice;
 mod compare;
 mod dialog;
 mod edit;
+mod find;
+mod fix;
+mod inspect;
 mod keys;
 mod mouse;
 mod play;
@@ -16,7 +20,7 @@ pub(super) use keys::entries;
 use super::archive::Told;
 use super::backend::Preview;
 use super::message::{Effect, Msg};
-use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
+use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -44,7 +48,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Started(result) => run::started(model, result),
         Msg::WentOn(result) => sessions::went_on(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
-        Msg::Happened(slot, happenings) => run::happened(model, slot, happenings),
+        Msg::Happened(slot, happenings) => {
+            let again = inspect::read_again(model, slot, &happenings);
+            let mut effects = run::happened(model, slot, happenings);
+            effects.extend(again);
+            effects
+        }
+        Msg::Inspected(subject, turn, result) => inspect::inspected(model, &subject, &turn, result),
+        Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
+        Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Listed(result) => sessions::listed(model, result),
         Msg::Opened(result) => sessions::opened(model, result),
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
@@ -61,6 +73,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
     }
+    find::refresh(model);
     if model.sessions.filter.version() != query {
         effects.extend(search::changed(model));
     }
@@ -105,6 +118,9 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
         model.dirty = true;
+    }
+    if let Some((_, since)) = model.begun {
+        model.dirty |= before < since + CHORD_MS && now_ms >= since + CHORD_MS;
     }
     model.dirty |= model.moving() && before / 100 != now_ms / 100;
     if model.sessions.scrub.as_ref().is_some_and(|scrub| scrub.playing.is_some()) {

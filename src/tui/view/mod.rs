@@ -2,9 +2,12 @@
 
 mod areas;
 mod bars;
+mod choices;
+mod chords;
 mod editor;
 mod form;
 mod help;
+mod inspector;
 mod popups;
 mod preview;
 mod run;
@@ -16,6 +19,7 @@ use ptc_core::text::SafeText;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::actions::Action;
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
@@ -30,6 +34,10 @@ pub fn layout(model: &mut Model) {
         Screen::Workbench => workbench::layout(model),
         Screen::Sessions => sessions::layout(model),
     }
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    if let Some(open) = &mut model.inspector {
+        inspector::layout(open, screen);
+    }
     if !model.popups.is_empty() {
         popups::layout(model);
     }
@@ -42,14 +50,33 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         too_small(model, area, buffer);
         return None;
     }
-    let below = match model.screen {
-        Screen::Workbench => workbench::draw(model, area, buffer),
-        Screen::Sessions => sessions::draw(model, area, buffer),
+    buffer.set_style(area, model.theme.style(Role::Text));
+    let below = match (&model.inspector, model.screen) {
+        (Some(open), _) => inspector::draw(model, open, area, buffer),
+        (None, Screen::Workbench) => workbench::draw(model, area, buffer),
+        (None, Screen::Sessions) => sessions::draw(model, area, buffer),
     };
-    match model.popups.last() {
+    let cursor = match model.popups.last() {
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
-    }
+    };
+    chords::draw(model, area, buffer);
+    cursor
+}
+
+/// The action whose key or title in a footer is at this place.
+pub(super) fn footer_action(model: &Model, at: Position) -> Option<Action> {
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    let footer = match model.popups.last() {
+        Some(popup) => popups::footer(model, popup, screen),
+        None => line_of(screen, usize::from(screen.height.saturating_sub(1))),
+    };
+    footer.contains(at).then(|| bars::footer_action(model, footer, at.x)).flatten()
+}
+
+/// The palette's entry, or the fix, at this place.
+pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
+    popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
 
 /// Rows that the start of a question takes in its popup.
