@@ -16,7 +16,9 @@ use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::{SessionKey, Workbench};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_process();
+    let mut arguments = Arguments::from_process();
+    // The screen of the workbench has no linear form: only commands change by themselves.
+    arguments.plain |= arguments.command.is_some() && cli::is_spoken(&process_env);
     match start(&arguments) {
         Ok(code) => ExitCode::from(code),
         Err(message) => {

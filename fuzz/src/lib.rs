@@ -1,10 +1,11 @@
-//! What is fuzzed: the reader, the formatter, and whole programs with small limits. A panic or an answer that takes too long is a find.
+//! What is fuzzed: the reader, the formatter, whole programs with small limits, and the sanitiser of terminal text. A panic or an answer that takes too long is a find.
 
 use std::time::{Duration, Instant};
 
 use ptc_core::lisp::case::Case;
 use ptc_core::lisp::{self, Budget, CallAddress, Error, Failure, Host, format};
 use ptc_core::reasons::Reason;
+use ptc_core::text::SafeText;
 use ptc_core::value::{Json, Value, json};
 
 /// A program must have ended after this.
@@ -29,6 +30,19 @@ pub fn read(text: &str) {
 pub fn format(text: &str) {
     let Some(once) = format::program(text, 80) else { return };
     assert_eq!(format::program(&once, 80).as_ref(), Some(&once), "laid out twice");
+}
+
+/// Makes a text safe in all three ways: nothing that is left acts in a terminal, hides or reorders; safe text stays as it is.
+pub fn safe(text: &str) {
+    let acts = |c: char| c.is_control() && c != '\n';
+    let hides = |c: char| matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    for made in [SafeText::multi_line(text), SafeText::single_line(text), SafeText::escape_controls(text)] {
+        assert!(!made.as_str().contains(|c| acts(c) || hides(c)), "{made:?}");
+    }
+    let (lines, line) = (SafeText::multi_line(text), SafeText::single_line(text));
+    assert!(!line.as_str().contains('\n'), "{line:?}");
+    assert_eq!(SafeText::multi_line(&lines), lines, "made safe twice");
+    assert_eq!(SafeText::single_line(&line), line, "made safe twice");
 }
 
 /// Runs a text as a program.

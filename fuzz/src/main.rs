@@ -10,6 +10,25 @@ use std::time::{Duration, Instant};
 use generate::{Random, mutated, program};
 use ptc_core::value::{Json, json};
 
+/// Pieces of terminal sequences: begun, ended, unterminated, in eight bits, and characters that hide or reorder.
+const SEQUENCES: [&str; 24] = [
+    "\u{1b}", "\u{1b}[", "\u{1b}[31m", "\u{1b}[?1049h", "\u{1b}]0;title", "\u{1b}]52;c;", "\u{1b}]8;;http://x", "\u{7}", "\u{1b}\\",
+    "\u{1b}P1$q", "\u{1b}_G", "\u{1b}^pm", "\u{1b}Xsos", "\u{9b}", "\u{9d}", "\u{90}", "\u{9c}", "\u{85}", "\r", "\u{8}", "\u{202e}", "\u{2066}",
+    "\u{200b}", "\u{e0041}",
+];
+
+/// The text with such pieces in it.
+fn hostile(text: &str, random: &mut Random) -> String {
+    let mut out = String::new();
+    for c in text.chars().take(400) {
+        if random.below(6) == 0 {
+            out.push_str(SEQUENCES[random.below(SEQUENCES.len())]);
+        }
+        out.push(c);
+    }
+    out
+}
+
 fn main() {
     let mut words = std::env::args().skip(1).filter_map(|word| word.parse::<u64>().ok());
     let (seconds, seed) = (words.next().unwrap_or(60), words.next().unwrap_or(1));
@@ -33,6 +52,7 @@ fn main() {
             ptc_fuzz::read(&text);
             ptc_fuzz::format(&text);
             ptc_fuzz::run(&text);
+            ptc_fuzz::safe(&hostile(&text, &mut random));
         }));
         if broke.is_err() {
             found += 1;

@@ -11,10 +11,11 @@ mod tools;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use ptc_core::text::nearest;
 
 use super::lisp::LispCommand;
+use crate::port::Gate;
 
 pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
@@ -184,6 +185,27 @@ pub struct RunFlags {
     /// Keep no session file
     #[arg(long)]
     pub no_save: bool,
+    /// Stop before each request is sent, or before each reply is applied, to look at it and change it
+    #[arg(long, value_name = "send|apply", value_enum)]
+    pub intercept: Vec<GateFlag>,
+}
+
+/// Where a run is intercepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GateFlag {
+    /// Before a request is sent
+    Send,
+    /// Before a reply is applied
+    Apply,
+}
+
+impl From<GateFlag> for Gate {
+    fn from(flag: GateFlag) -> Self {
+        match flag {
+            GateFlag::Send => Self::Send,
+            GateFlag::Apply => Self::Apply,
+        }
+    }
 }
 
 /// Flags of `resume`.

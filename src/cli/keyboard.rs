@@ -16,11 +16,22 @@ pub(super) fn ask(asked: Asked) {
         return choose(asked);
     }
     tell(&safe(asked.question.text.trim_end()));
-    tell(&format!("[your reply for {}; end it with a line that holds only {END}]", asked.question.address));
+    let at = &asked.question.address;
+    match asked.question.gate {
+        None => tell(&format!("[your reply for {at}; end it with a line that holds only {END}]")),
+        Some(gate) => {
+            tell(&format!("[{}]", gate.says()));
+            tell(&format!(
+                "[at {at}: write the text that goes on, ended by a line that holds only {END}; that line alone changes nothing]"
+            ));
+        }
+    }
     tokio::task::spawn_blocking(move || {
         let stdin = std::io::stdin();
         let reply = read_reply(&mut stdin.lock()).or_else(|| stdin.is_terminal().then(String::new));
         // Without a reply the question is dropped, which says that nobody answers; a run that was stopped takes none.
+        let as_it_is = |reply: &String| asked.question.gate.is_some() && reply.is_empty();
+        let reply = reply.map(|reply| if as_it_is(&reply) { asked.question.text.clone() } else { reply });
         reply.map(|reply| asked.answer.send(reply))
     });
 }

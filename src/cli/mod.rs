@@ -14,6 +14,7 @@ mod keyboard;
 mod lisp;
 mod matrix;
 mod models;
+mod plain;
 mod printer;
 mod proceed;
 mod prompt;
@@ -34,6 +35,7 @@ use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
 pub use export::pieces;
+pub use plain::is_spoken;
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 

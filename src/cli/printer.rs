@@ -21,10 +21,28 @@ struct Marks {
     good: &'static str,
     bad: &'static str,
     warning: &'static str,
+    /// Between parts of one line.
+    dot: &'static str,
+    /// From what was to what is.
+    to: &'static str,
+    /// Before a name that is new, changed, gone.
+    new: &'static str,
+    changed: &'static str,
+    gone: &'static str,
 }
 
-const SIGNS: Marks = Marks { good: "✓", bad: "✗", warning: "!" };
-const WORDS: Marks = Marks { good: "ok:", bad: "error:", warning: "warning:" };
+const SIGNS: Marks =
+    Marks { good: "✓", bad: "✗", warning: "!", dot: " · ", to: "→", new: "+", changed: "~", gone: "-" };
+const WORDS: Marks = Marks {
+    good: "ok:",
+    bad: "error:",
+    warning: "warning:",
+    dot: ", ",
+    to: "to",
+    new: "new",
+    changed: "changed",
+    gone: "gone",
+};
 
 /// Prints events in order.
 pub(super) struct Printer<W: Write> {
@@ -129,12 +147,9 @@ impl<W: Write> Printer<W> {
             Event::ReplyEnd(end) => self.reply_end(end),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
-                self.line(&format!(
-                    "  waiting {} ms before attempt {}{asked}: {}",
-                    wait.wait_ms,
-                    wait.attempt.saturating_add(1),
-                    wait.message
-                ));
+                let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
+                let next = wait.attempt.saturating_add(1);
+                self.line(&format!("  waiting {} ms before attempt {next}{of}{asked}: {}", wait.wait_ms, wait.message));
             }
             Event::Extract(extract) => {
                 let fixes: Vec<_> = extract.fixes.iter().map(|(name, ..)| name.as_str()).collect();
@@ -161,7 +176,7 @@ impl<W: Write> Printer<W> {
             Event::CompactionDone(done) => self.compaction(done),
             Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
             Event::Resume(resume) => self.line(&format!("going on after event {}", resume.after)),
-            Event::Edit(edit) => self.line(&format!("  edited: {}", edit.target)),
+            Event::Edit(edit) => self.line(&format!("  edited by {}: {} at {}", edit.by, edit.target, edit.at)),
             Event::Interrupt(interrupt) => {
                 self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
             }
@@ -193,7 +208,8 @@ impl<W: Write> Printer<W> {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
         let who = if envelope.address.is_call() { "agent " } else { "" };
         self.ended &= envelope.address.is_call();
-        self.line(&format!("{who}{} · {} · {}", start.agent.name, start.mode, start.model.alias));
+        let dot = self.marks.dot;
+        self.line(&format!("{who}{}{dot}{}{dot}{}", start.agent.name, start.mode, start.model.alias));
     }
 
     /// Reply text as it arrives, each line behind a bar.

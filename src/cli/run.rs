@@ -11,14 +11,14 @@ use super::source::{described, first_step, in_file, pipeline_of, place};
 use super::{UsageError, exit, json, out, safe, tell, tell_waiting};
 use crate::agent::Step;
 use crate::port::{Human, Stop};
-use crate::workbench::{Desk, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
+use crate::workbench::{Desk, Intercept, Pipeline, PipelineSpec, RunSpec, Running, Settled, StartError, Workbench};
 
 pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     if let Some(pipeline) = pipeline_of(&flags.agent)? {
         return run_pipeline(pipeline, flags, plain, workbench).await;
     }
     let (agent, context) = described(&flags.agent)?;
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(desk(flags));
     let spec = RunSpec {
         agent: agent.clone(),
         model: flags.agent.model.clone(),
@@ -67,6 +67,13 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
     Ok(if lost && step.fail.is_none() { exit::USAGE } else { code(&step) })
 }
 
+/// The desk of a run that stops at the gates that the flags name.
+fn desk(flags: &RunFlags) -> Desk {
+    let intercept = Intercept::default();
+    flags.intercept.iter().for_each(|gate| intercept.set((*gate).into(), true));
+    Desk::behind(intercept)
+}
+
 async fn run_pipeline(
     pipeline: Pipeline,
     flags: &RunFlags,
@@ -75,7 +82,7 @@ async fn run_pipeline(
 ) -> Result<u8, UsageError> {
     let first = first_step(&pipeline)?.clone();
     let context = super::context::context(&flags.agent, &first)?;
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(desk(flags));
     let spec = PipelineSpec {
         pipeline,
         model: flags.agent.model.clone(),

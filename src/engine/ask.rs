@@ -88,6 +88,9 @@ impl Cycle<'_> {
         asked: &Asked,
         ranges: Vec<(u32, u32)>,
     ) -> Result<Reply, Halt> {
+        let (model, stop) = (self.ports.model, self.ports.stop.clone());
+        let edited_reply = self.edited_reply(at).await?;
+        let ranges = if edited_reply.is_some() { ranges } else { self.gate_of_request(at, ranges).await? };
         let numbers = ranges.iter().flat_map(|(first, last)| *first..=*last);
         let messages: Vec<_> = numbers.filter_map(|number| self.messages.get(number as usize)).cloned().collect();
         let request = prompt::request(self.plan, at.clone(), self.seed, &messages, asked);
@@ -105,8 +108,8 @@ impl Cycle<'_> {
 
         let (sender, mut events) = mpsc::channel(QUEUE);
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };
-        let (model, stop) = (self.ports.model, self.ports.stop.clone());
-        let mut answer = match self.edited_reply(at).await? {
+        let was_edited = edited_reply.is_some();
+        let mut answer = match edited_reply {
             Some(text) => edit::answer(text, &call),
             None => model.answer(&request, &call),
         };
@@ -156,7 +159,8 @@ impl Cycle<'_> {
             self.hear(at, event, &mut parts).await?;
         }
         self.flush(at, &mut parts).await?;
-        self.end_reply(at, result, &parts, stop.reason()).await
+        let reply = self.end_reply(at, result, &parts, stop.reason()).await?;
+        if was_edited { Ok(reply) } else { self.gate_of_reply(at, &request, reply).await }
     }
 
     /// Takes what the model tells.
@@ -242,7 +246,7 @@ impl Cycle<'_> {
     }
 
     /// Calls without an id get one that no call of the run has.
-    fn with_ids(&self, mut reply: Reply) -> Reply {
+    pub(super) fn with_ids(&self, mut reply: Reply) -> Reply {
         if reply.calls.iter().all(|call| !call.id.is_empty()) {
             return reply;
         }

@@ -188,7 +188,7 @@ impl Cycle<'_> {
             options => format!("{text}\n({})", options.join(" | ")),
         };
         self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
-        self.answer_of_person(at, asked, shown, Vec::new()).await
+        self.answer_of_person(at, Question { address: asked, text: shown, options: Vec::new(), gate: None }).await
     }
 
     /// Asks for the reply of a model that is a person and was not there: the answer when it is given later.
@@ -200,17 +200,15 @@ impl Cycle<'_> {
         if !self.ports.person.was_asked(&asked) {
             return Err(Halt::Wait(asked));
         }
-        self.answer_of_person(at, asked, everything(request), Vec::new()).await
+        self.answer_of_person(
+            at,
+            Question { address: asked, text: everything(request), options: Vec::new(), gate: None },
+        )
+        .await
     }
 
-    pub(super) async fn answer_of_person(
-        &self,
-        at: &Address,
-        asked: Address,
-        shown: String,
-        options: Vec<String>,
-    ) -> Result<String, Halt> {
-        let question = Question { address: asked.clone(), text: shown, options };
+    /// Puts a question to the person and tells the answer.
+    pub(super) async fn answer_of_person(&self, at: &Address, question: Question) -> Result<String, Halt> {
         let wait = self.tree.waiting();
         let answer = self.ports.person.ask(&question, self.ports.stop.token()).await;
         drop(wait);
@@ -219,12 +217,15 @@ impl Cycle<'_> {
         }
         match answer {
             Some(answer) => {
-                let value = JsonText::of(&Json::str(answer.as_str()));
-                self.emit(&asked, AnswerGiven { by: "person".to_owned(), value }).await?;
+                let edited = question.gate.is_some() && answer != question.text;
+                let as_it_is = question.gate.is_some() && !edited;
+                let value = if as_it_is { Json::from(Node::Bool(true)) } else { Json::str(answer.as_str()) };
+                let value = JsonText::of(&value);
+                self.emit(&question.address, AnswerGiven { by: "person".to_owned(), value, edited }).await?;
                 Ok(answer)
             }
             None if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
-            None => Err(Halt::Wait(asked)),
+            None => Err(Halt::Wait(question.address)),
         }
     }
 

@@ -9,6 +9,7 @@ use ptc_core::value::{Json, Value};
 use super::Halt;
 use super::cycle::Cycle;
 use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
+use crate::port::Question;
 use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
 
 /// Characters of the arguments that a question shows.
@@ -33,10 +34,11 @@ impl Cycle<'_> {
         self.emit(&asked, told).await?;
         let (ruling, said) = if let Some(ruling) = self.ports.tools.ruling(&asked, &definition) {
             let value = JsonText::of(&Json::str(ruling.decision.name()));
-            self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value }).await?;
+            self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value, edited: false }).await?;
             (ruling, String::new())
         } else {
-            let answer = self.answer_of_person(at, asked, text, shown).await?;
+            let answer =
+                self.answer_of_person(at, Question { address: asked, text, options: shown, gate: None }).await?;
             let decision = Decision::read(&answer);
             if decision == Some(Decision::Always) {
                 self.ports.tools.keep(&definition);
@@ -77,7 +79,8 @@ impl Cycle<'_> {
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
         let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
         self.emit(&asked, QuestionAsked { kind, text, options }).await?;
-        let answer = self.answer_of_person(at, asked, shown, offered).await?;
+        let answer =
+            self.answer_of_person(at, Question { address: asked, text: shown, options: offered, gate: None }).await?;
         if answer.trim().eq_ignore_ascii_case(AGAIN[0]) {
             return Ok(None);
         }

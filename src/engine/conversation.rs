@@ -34,6 +34,14 @@ impl Conversation {
         ranges(self.order.iter().copied())
     }
 
+    /// The message said last takes the place of this one. One that is not sent with every request has no place.
+    pub(super) fn put_last_for(&mut self, message: u32) {
+        match self.order.iter().position(|known| *known == message) {
+            Some(place) => self.put_last_at(place),
+            None => _ = self.order.pop(),
+        }
+    }
+
     /// The message said last takes this place.
     fn put_last_at(&mut self, place: usize) {
         if let Some(last) = self.order.pop()

@@ -15,6 +15,7 @@ mod consent;
 mod conversation;
 mod cycle;
 mod edit;
+mod gate;
 mod json;
 mod json_loop;
 mod ports;

@@ -73,8 +73,16 @@ impl MessageLog {
                 }
                 text.push_str(&part.text);
             }
-            Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded && !end.calls.is_empty() => {
-                self.replies.entry(envelope.address.clone()).or_default().calls.clone_from(&end.calls);
+            // The last end counts: at a gate, a person may have written the reply anew.
+            Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded => {
+                match self.replies.get_mut(&envelope.address) {
+                    Some(said) => said.calls.clone_from(&end.calls),
+                    None if end.calls.is_empty() => {}
+                    None => {
+                        let said = Said { calls: end.calls.clone(), ..Said::default() };
+                        self.replies.insert(envelope.address.clone(), said);
+                    }
+                }
             }
             _ => {}
         }

@@ -69,13 +69,15 @@ impl<'a> Outlet<'a> {
     }
 
     /// The wait before the next attempt.
-    pub(super) async fn waiting(&self, error: &ModelError, wait_ms: u64, asked_by_server: Option<u64>) {
+    /// Tells of a wait before the next attempt, of so many at most.
+    pub(super) async fn waiting(&self, error: &ModelError, wait_ms: u64, asked_by_server: Option<u64>, of: u32) {
         let wait = RetryWait {
             attempt: self.attempt,
             wait_ms,
             class: error.class.name().to_owned(),
             retry_after: asked_by_server.is_some(),
             message: error.message.clone(),
+            of: Some(of),
         };
         self.tell(ModelEvent::RetryWait(wait)).await;
     }

@@ -178,7 +178,9 @@ impl Round<'_> {
             }
             let wait = Duration::from_millis(wait_ms);
             outlet.discarded(&error, queued_ms).await;
-            outlet.waiting(&error, wait_ms, retry_after_ms).await;
+            // Requests that only asked for less do not count among the attempts that are allowed.
+            let most = policy.max_attempts.saturating_add(attempt - failures);
+            outlet.waiting(&error, wait_ms, retry_after_ms, most).await;
             outlet.unless_cancelled(sleep(wait)).await.map_err(|cancelled| ModelError {
                 attempt,
                 requests: attempt,

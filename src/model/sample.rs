@@ -168,6 +168,7 @@ impl Sample {
                 class: ErrorClass::Server.name().to_owned(),
                 retry_after: false,
                 message: error().message,
+                of: Some(ATTEMPTS),
             };
             call.tell(ModelEvent::RetryWait(wait)).await;
             pause(call, RETRY_MS).await?;

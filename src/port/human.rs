@@ -10,10 +10,42 @@ use crate::event::Address;
 pub struct Question {
     /// Where in the run it arose.
     pub address: Address,
-    /// The text to show: for the `human` model, everything that would be sent.
+    /// The text to show: for the `human` model, everything that would be sent; at a gate, the text that may be changed.
     pub text: String,
     /// Answers to choose from, when only these are answers.
     pub options: Vec<String>,
+    /// The gate at which the run stands, when it is one: the answer is the text that goes on.
+    pub gate: Option<Gate>,
+}
+
+/// Where a run can be intercepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// Before a request is sent.
+    Send,
+    /// Before a reply is applied.
+    Apply,
+}
+
+impl Gate {
+    /// Both, in the order in which a turn meets them.
+    pub const ALL: [Self; 2] = [Self::Send, Self::Apply];
+
+    /// The stored name, which is the kind of its question.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Send => "gate_send",
+            Self::Apply => "gate_apply",
+        }
+    }
+
+    /// What it asks, in words.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Send => "The request is ready. Change its messages, or send it as it is.",
+            Self::Apply => "The reply is here. Change it, or apply it as it is.",
+        }
+    }
 }
 
 /// Somebody who can answer. `None` means that nobody is there: the run waits.
@@ -24,6 +56,12 @@ pub trait Human: Send + Sync {
     /// Was this asked before, in the recording that is replayed or goes on?
     fn was_asked(&self, question: &Address) -> bool {
         _ = question;
+        false
+    }
+
+    /// Does the run stop at this gate? `question` is the address that the question would have.
+    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
+        _ = (question, gate);
         false
     }
 }

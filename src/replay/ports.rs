@@ -15,7 +15,7 @@ use crate::event::{
     Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Human, Question, Sink, Stop};
+use crate::port::{Clock, Gate, Human, Question, Sink, Stop};
 use crate::program::Job;
 use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
@@ -138,13 +138,21 @@ impl Tools for RecordedPorts {
 impl Human for RecordedPorts {
     fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let value = self.recording.answer(&question.address)?.value.json();
+            let given = self.recording.answer(&question.address)?;
+            if question.gate.is_some() && !given.edited {
+                return Some(question.text.clone());
+            }
+            let value = given.value.json();
             Some(value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned))
         })
     }
 
     fn was_asked(&self, question: &Address) -> bool {
         self.recording.is_asked(question)
+    }
+
+    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
+        self.recording.is_asked_as(question, gate.name())
     }
 }
 

@@ -17,7 +17,7 @@ use super::ports::RecordedPorts;
 use crate::engine::{Models, Ports};
 use crate::event::{Address, Class, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyStatus};
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
-use crate::port::{Clock, Human, Question, Sink, SinkError, Stop};
+use crate::port::{Clock, Gate, Human, Question, Sink, SinkError, Stop};
 use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
 /// Events of a new reply that may wait.
@@ -199,6 +199,11 @@ fn has_reply(recording: &Recording, turn: &Address) -> bool {
     recording.at(turn).iter().any(ended)
 }
 
+/// Does the recording hold anything of this attempt, or of a later one? A person at a gate writes one more.
+fn heard(recording: &Recording, turn: &Address, attempt: u32) -> bool {
+    recording.broken_attempt(turn) >= attempt
+}
+
 impl Models for Resumed<'_> {
     fn model(&self, run: &Address, alias: Option<&str>) -> Result<Option<Arc<dyn Model>>, ModelError> {
         if self.recording.is_complete(run) {
@@ -300,6 +305,15 @@ impl Human for Resumed<'_> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         self.recorded.was_asked(question) || !answers.in_order.is_empty()
     }
+
+    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
+        // What the recording holds went on as it is told there.
+        if self.recording.is_asked(question) || has_reply(&self.recording, &question.turn_part()) {
+            self.recorded.intercepts(question, gate)
+        } else {
+            self.live.person.intercepts(question, gate)
+        }
+    }
 }
 
 /// A sink that takes what the recording holds as told and writes the rest.
@@ -328,10 +342,11 @@ impl Appending {
             Event::ReplyPart(_) | Event::ReplyEnd(_) | Event::Sent(_) | Event::Wire(_) | Event::RetryWait(_)
         );
         match (event, has_reply(&self.recording, address)) {
-            (Event::ReplyPart(_), true) => {
+            (Event::ReplyPart(part), true) if heard(&self.recording, address, part.attempt) => {
                 let at_ms = events.first().map_or(0, |first| first.at_ms);
                 return Ok(Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() }));
             }
+            (Event::ReplyPart(_), true) => return Ok(None),
             // The reply broke off: everything of the new one is new.
             (_, false) if of_reply => return Ok(None),
             _ => {}

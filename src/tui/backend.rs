@@ -16,6 +16,7 @@ use super::draft::Draft;
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
+use crate::port::Gate;
 pub use crate::replay::Policy;
 pub use crate::workbench::SessionKey;
 use crate::workbench::inspect::{Inspection, Probe, Said};
@@ -294,8 +295,10 @@ pub enum Happening {
 pub struct Question {
     /// Where it arose.
     pub address: Address,
-    /// The text to show: everything that would be sent.
+    /// The text to show: everything that would be sent; at a gate, the text that may be changed.
     pub text: String,
+    /// The gate at which the run stands, when it is one.
+    pub gate: Option<Gate>,
     /// Answers to choose from by their first letters; empty where any text is an answer.
     pub options: Vec<String>,
 }
@@ -390,6 +393,11 @@ pub trait Backend: Archive + Send + Sync {
 
     /// Starts the pipeline that is open, or says why it is refused.
     fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
+
+    /// Runs stop at this gate from now on, also those that go on; or they do not.
+    fn intercept(&self, gate: Gate, closed: bool) {
+        _ = (gate, closed);
+    }
 
     /// The saved sessions, newest first, forks behind their origin.
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord>;

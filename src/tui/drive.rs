@@ -78,6 +78,8 @@ pub struct Driver {
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
     pub(super) reading: Vec<crate::event::Address>,
+    /// The search that counts.
+    pub(super) search: Option<Arc<()>>,
     /// The last piece of work in turn.
     pub(super) in_turn: Option<tokio::task::JoinHandle<()>>,
     /// Background work under way.
@@ -112,6 +114,7 @@ impl Driver {
             done,
             answers,
             reading: Vec::new(),
+            search: None,
             in_turn: None,
             working: 0,
             clock,

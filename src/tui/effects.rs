@@ -10,6 +10,7 @@ use super::drive::{Done, Driver};
 use super::message::{Effect, Msg, Slot, TurnBody};
 use super::model::{Model, Tone};
 use super::stage::Stage;
+use super::transcript::Transcript;
 use super::update;
 use crate::agent::Diagnostic;
 use crate::event::ErrorRecord;
@@ -44,6 +45,7 @@ pub(super) async fn perform(
         Effect::Answer(question, text) => {
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
         }
+        Effect::Intercept(gate, closed) => backend.intercept(gate, closed),
         Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
         Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
         Effect::Resume(key) => {
@@ -65,6 +67,7 @@ pub(super) async fn perform(
             Err(error) => Done::Msg(Msg::Opened(Err(error))),
         }),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
+        Effect::FindUnread(session, needle, turns) => find_unread(driver, session, needle, turns),
         Effect::Inspect(subject, turn) => {
             let handle = tokio::runtime::Handle::current();
             work(driver, move || {
@@ -214,6 +217,29 @@ fn work_in_turn(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static
 pub(super) fn look_for_recoveries(driver: &mut Driver) {
     let backend = driver.backend.clone();
     work(driver, move || Done::Msg(Msg::Recoveries(backend.recoveries())));
+}
+
+/// Looks for a text in turns that were not read, until another search begins.
+fn find_unread(
+    driver: &mut Driver,
+    session: SessionKey,
+    needle: String,
+    turns: Vec<(crate::event::Address, std::ops::Range<usize>)>,
+) {
+    let Some(bodies) = driver.bodies.clone() else { return };
+    let current = Arc::new(());
+    let still = Arc::downgrade(&current);
+    // The search before ends when nobody holds it any more.
+    driver.search = Some(current);
+    work(driver, move || {
+        let holds = |(turn, places): &(crate::event::Address, std::ops::Range<usize>)| {
+            let events = bodies.events(places.clone()).unwrap_or_default();
+            Transcript::turn_holds(turn, &events, &needle)
+        };
+        let searched = turns.iter().take_while(|_| still.strong_count() > 0);
+        let found = searched.filter(|turn| holds(turn)).map(|(turn, _)| turn.clone()).collect();
+        Done::Msg(Msg::FoundUnread(session, needle, found))
+    });
 }
 
 /// Reads the turns of the opened session that the last frame showed unread.

@@ -13,6 +13,7 @@ use super::backend::{
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
+use crate::port::Gate;
 use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// Which of the two runs on screen.
@@ -64,6 +65,8 @@ pub enum Msg {
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
+    /// The unread turns of a session that hold what was looked for.
+    FoundUnread(SessionKey, String, Vec<Address>),
     /// A turn was taken apart.
     Inspected(Subject, Address, Result<Box<Inspection>, ErrorRecord>),
     /// The value of the form at a byte of a turn's program.
@@ -97,6 +100,8 @@ pub enum Effect {
     Cancel(Slot),
     /// Answer a question of the workbench's run.
     Answer(Address, String),
+    /// Stop runs at this gate from now on, or let them pass.
+    Intercept(Gate, bool),
     /// Leave a run that asks to wait for another time.
     PutDown,
     /// Go on with a session; answers [`Msg::WentOn`].
@@ -111,6 +116,8 @@ pub enum Effect {
     Ask(Ask),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
+    /// Look for a text in unread turns of the opened session; answers [`Msg::FoundUnread`]. A later search ends an earlier one.
+    FindUnread(SessionKey, String, Vec<(Address, Range<usize>)>),
     /// Take a turn apart; answers [`Msg::Inspected`].
     Inspect(Subject, Address),
     /// Find the value of the form at a byte of the inspected turn's program; answers [`Msg::Probed`].

@@ -13,14 +13,17 @@ use super::sessions::Purpose;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::{Diagnostic, DraftTexts, Fix, Place};
+use crate::port::Gate;
 
 mod editors;
 mod find;
 mod now;
+mod pointer;
 mod tour;
 
 pub use editors::{Editor, KEPT, PLACES, place_language, place_name};
 pub use find::{Find, FindField};
+pub use pointer::Pointer;
 pub use tour::TOUR;
 mod saved;
 mod sessions;
@@ -73,6 +76,8 @@ pub struct Model {
     pub toast: Option<Toast>,
     /// What was copied or cut last.
     pub clipboard: String,
+    /// What the mouse is doing in a transcript.
+    pub pointer: Pointer,
     /// Something changed since the last frame.
     pub dirty: bool,
     /// The program is to end.
@@ -141,6 +146,8 @@ pub struct Workbench {
     pub stop_told: bool,
     /// A save is under way, and what follows it.
     pub saving: Option<AfterSave>,
+    /// The gates at which runs stop.
+    pub gates: Vec<Gate>,
 }
 
 /// What happens when a save has succeeded.
@@ -217,6 +224,11 @@ pub enum Popup {
         /// Selected entry.
         selected: usize,
     },
+    /// What is looked for in the transcript.
+    Seek {
+        /// What is typed.
+        input: Draft,
+    },
     /// The search over an editor.
     Find(Box<Find>),
     /// What can be done about a finding.
@@ -276,6 +288,7 @@ impl Popup {
         match self {
             Self::Help { .. } | Self::Text { .. } => Context::Reading,
             Self::Palette { .. } => Context::Palette,
+            Self::Seek { .. } => Context::Seek,
             Self::Find(_) => Context::Find,
             Self::Fixes { .. } => Context::Fixes,
             Self::Tour(_) => Context::Tour,
@@ -345,12 +358,14 @@ impl Model {
                 split: 40,
                 stop_told: false,
                 saving: None,
+                gates: Vec::new(),
             },
             sessions: Sessions::default(),
             inspector: None,
             popups: opening.first_time.then_some(Popup::Tour(0)).into_iter().collect(),
             toast: None,
             clipboard: String::new(),
+            pointer: Pointer::default(),
             dirty: true,
             quitting: false,
         }

@@ -1,13 +1,15 @@
 //! The desk: where questions to a person wait until an interface takes and answers them; and answers that were given beforehand.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use futures::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::port::{Human, Question};
+use crate::event::Address;
+use crate::port::{Gate, Human, Question};
 
 /// A question and the way its answer goes back. Dropping it means that nobody answers.
 #[derive(Debug)]
@@ -18,21 +20,51 @@ pub struct Asked {
     pub answer: oneshot::Sender<String>,
 }
 
+/// The gates at which runs stop. Clones are the same switches.
+#[derive(Debug, Clone, Default)]
+pub struct Intercept(Arc<[AtomicBool; 2]>);
+
+impl Intercept {
+    /// Closes or opens a gate, for runs that go on as well.
+    pub fn set(&self, gate: Gate, closed: bool) {
+        self.switch(gate).store(closed, Ordering::SeqCst);
+    }
+
+    /// Do runs stop there?
+    pub fn is_closed(&self, gate: Gate) -> bool {
+        self.switch(gate).load(Ordering::SeqCst)
+    }
+
+    fn switch(&self, gate: Gate) -> &AtomicBool {
+        let [send, apply] = &*self.0;
+        match gate {
+            Gate::Send => send,
+            Gate::Apply => apply,
+        }
+    }
+}
+
 /// A person behind an interface.
 #[derive(Debug)]
 pub struct Desk {
+    intercept: Intercept,
     sender: mpsc::UnboundedSender<Asked>,
     questions: Mutex<mpsc::UnboundedReceiver<Asked>>,
 }
 
 impl Default for Desk {
     fn default() -> Self {
-        let (sender, questions) = mpsc::unbounded_channel();
-        Self { sender, questions: Mutex::new(questions) }
+        Self::behind(Intercept::default())
     }
 }
 
 impl Desk {
+    /// A desk whose runs stop at these gates.
+    pub fn behind(intercept: Intercept) -> Self {
+        let (sender, questions) = mpsc::unbounded_channel();
+        Self { intercept, sender, questions: Mutex::new(questions) }
+    }
+
     /// The next question; waits until there is one.
     pub async fn next(&self) -> Option<Asked> {
         self.questions.lock().await.recv().await
@@ -49,6 +81,10 @@ impl Human for Desk {
                 () = cancel.cancelled() => None,
             }
         })
+    }
+
+    fn intercepts(&self, _: &Address, gate: Gate) -> bool {
+        self.intercept.is_closed(gate)
     }
 }
 
@@ -70,5 +106,9 @@ impl Human for Prepared {
             Some(answer) => Box::pin(async move { Some(answer) }),
             None => self.person.ask(question, cancel),
         }
+    }
+
+    fn intercepts(&self, question: &Address, gate: Gate) -> bool {
+        self.person.intercepts(question, gate)
     }
 }

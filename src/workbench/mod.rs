@@ -5,6 +5,7 @@
 mod accept;
 mod adapters;
 mod below;
+mod budget;
 mod case;
 pub mod comparison;
 mod definitions;
@@ -48,9 +49,10 @@ use gates::Gates;
 
 pub use crate::replay::Answers;
 pub use accept::Missing;
+pub use budget::{Budget, Hit};
 pub use case::{CaseError, CaseSpec, MadeCase};
 pub use definitions::Definitions;
-pub use desk::{Asked, Desk};
+pub use desk::{Asked, Desk, Intercept};
 pub use doctor::{Finding, Health};
 pub use examples::example_sessions;
 pub use export::{ExportError, Prepared, Secrets, write_export};

@@ -102,7 +102,7 @@ impl Workbench {
             } else {
                 let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
                 let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
-                let question = Question { address: run.question(0), text, options };
+                let question = Question { address: run.question(0), text, options, gate: None };
                 let answer = person.ask(&question, cancel).await.unwrap_or_default();
                 Decision::read(&answer).unwrap_or(Decision::Deny)
             };

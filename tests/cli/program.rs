@@ -68,7 +68,7 @@ impl Program {
             .current_dir(self.dir())
             .env_clear()
             .env("HOME", self.dir().join("home"))
-            .env("TERM", "dumb")
+            .env("TERM", "xterm")
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

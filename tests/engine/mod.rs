@@ -6,6 +6,7 @@ mod compaction;
 mod context;
 mod correction;
 mod firewall;
+mod gates;
 mod json_loop;
 mod native;
 mod piping;

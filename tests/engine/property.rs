@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use ptc_workbench::agent::StepFold;
 use ptc_workbench::event::{ModelRecord, PartKind, ReplyEnd, ReplyStatus, RetryWait, Tokens};
 use ptc_workbench::model::{Call, ErrorClass, Finish, ModelError, ModelEvent, Reply};
-use ptc_workbench::port::{Human, Question, SystemClock};
+use ptc_workbench::port::{Gate, Human, Question, SystemClock};
 use ptc_workbench::replay::{Outcome, Recording, replay};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
 
@@ -143,16 +143,31 @@ fn agents() -> impl Strategy<Value = Agent> {
     })
 }
 
-/// Somebody who always agrees.
-struct Agreeable;
+/// Somebody who always agrees, and at the gates of the run changes every third text that is shown.
+struct Agreeable {
+    gates: Vec<Gate>,
+    shown: AtomicUsize,
+    instead: String,
+}
 
 impl Human for Agreeable {
-    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async { Some("yes".to_owned()) })
+    fn ask<'a>(&'a self, question: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let third = self.shown.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
+            Some(match question.gate {
+                None => "yes".to_owned(),
+                Some(_) if third => self.instead.clone(),
+                Some(_) => question.text.clone(),
+            })
+        })
+    }
+
+    fn intercepts(&self, _: &Address, gate: Gate) -> bool {
+        self.gates.contains(&gate)
     }
 }
 
-async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
+async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person: Agreeable) {
     let dir = tempfile::tempdir().unwrap();
     let header = Header::new(SessionId::new(0, 7), 0);
     let stop = Stop::default();
@@ -160,7 +175,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str) {
     let plan = Plan::new(agent).unwrap();
     let recorder = Recorder::create(dir.path(), &header, Arc::new(SystemClock)).unwrap();
     let path = recorder.path().to_owned();
-    let ports = Ports { person: &Agreeable, ..Ports::new(&model, &Ticks(7), &recorder, stop) };
+    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(7), &recorder, stop) };
     let step = engine::run(&plan, Input::new(parsed(context)), &ports).await;
     drop(recorder);
 
@@ -192,8 +207,11 @@ proptest! {
         agent in agents(),
         acts in prop::collection::vec(acts(), 1..5),
         context in prop::sample::select(vec![r#"{"x":"one"}"#, r#"{"x":"two","y":"3"}"#, r#"{"y":1}"#]),
+        gates in prop::sample::subsequence(Gate::ALL.to_vec(), 0..=2),
+        instead in texts(),
     ) {
+        let person = Agreeable { gates, shown: AtomicUsize::new(0), instead };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(record_and_replay(&agent, acts, context));
+        runtime.block_on(record_and_replay(&agent, acts, context, person));
     }
 }

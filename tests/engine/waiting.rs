@@ -19,10 +19,36 @@ impl Sink for Shared {
 
 /// Runs until it waits, and goes on with an answer; all events of the file, and the last Step.
 async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>) -> (Vec<Envelope>, Step) {
+    struct Nobody;
+    impl ptc_workbench::port::Human for Nobody {
+        fn ask<'a>(
+            &'a self,
+            _: &'a ptc_workbench::port::Question,
+            _: &'a tokio_util::sync::CancellationToken,
+        ) -> BoxFuture<'a, Option<String>> {
+            Box::pin(async { None })
+        }
+    }
+    resumed_with(toml, before, answer, after, &Nobody).await
+}
+
+/// The same with a person.
+pub(super) async fn resumed_with(
+    toml: &str,
+    before: Vec<Reply>,
+    answer: &str,
+    after: Vec<Reply>,
+    person: &dyn ptc_workbench::port::Human,
+) -> (Vec<Envelope>, Step) {
     let agent = Agent::from_toml(toml, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&agent).unwrap();
     let (model, _) = recorded_replies(before);
-    let first = run(&agent, "{}", &model).await;
+    let first = {
+        let sink = Memory::default();
+        let ports = Ports { person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+        let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+        Ran { step, events: sink.events() }
+    };
     assert_eq!(first.outcome(), "suspended");
     let question = first.step.waits_for.clone().unwrap();
 
@@ -39,7 +65,7 @@ async fn resumed(toml: &str, before: Vec<Reply>, answer: &str, after: Vec<Reply>
     let sink = Appending::new(Arc::clone(&recording), Box::new(Shared(Arc::clone(&new))));
     let clock = Ticks(10);
     let stop = Stop::default();
-    let live = Ports::new(&model, &clock, &sink, stop.clone());
+    let live = Ports { person, ..Ports::new(&model, &clock, &sink, stop.clone()) };
     let answers = HashMap::from([(question, answer.to_owned())]);
     let ports = Resumed::new(
         recording,

@@ -282,6 +282,7 @@ fn a_question_to_the_person() {
             address: ptc_workbench::event::Address::from("r0/t1"),
             text: "system:\nYou answer with JSON.\n\nuser:\nClassify the sentiment of: I love this product!".to_owned(),
             options: Vec::new(),
+            gate: None,
         };
         let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
         tell(&mut model, Msg::Happened(Slot::Workbench, told));

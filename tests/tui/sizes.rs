@@ -45,7 +45,8 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
         }
         10 => {
             ran(&mut model, asked().events(), None);
-            let question = Question { address: "r0/t1/q0".into(), text: "long ".repeat(300), options: Vec::new() };
+            let question =
+                Question { address: "r0/t1/q0".into(), text: "long ".repeat(300), options: Vec::new(), gate: None };
             let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
             tell(&mut model, Msg::Happened(Slot::Workbench, told));
         }

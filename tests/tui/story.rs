@@ -292,6 +292,7 @@ pub(crate) fn failed() -> Vec<Envelope> {
         class: "rate_limit".to_owned(),
         retry_after: true,
         message: "429 Too Many Requests: slow down".to_owned(),
+        of: Some(3),
     };
     let fail = ErrorRecord {
         reason: "max_turns_exceeded".to_owned(),

@@ -29,10 +29,10 @@ fn what_lies_above_and_below_is_counted() {
     ran(&mut model, two_turns(), Some(Ended::Run));
     let rows = screen(&mut model);
     assert!(rows[1].contains("▲ 38 more"), "{}", rows[1]);
-    assert!(rows[1].contains("▲ 6 more  ✓ returned"), "{}", rows[1]);
+    assert!(rows[1].contains("▲ 8 more  ✓ returned"), "{}", rows[1]);
     model.workbench.focus = Pane::Run;
     press(&mut model, "home");
-    assert!(screen(&mut model)[1].contains("▼ 6 more  ✓ returned"));
+    assert!(screen(&mut model)[1].contains("▼ 8 more  ✓ returned"));
 }
 
 #[test]
@@ -129,7 +129,8 @@ fn the_message_of_the_focused_field_is_told_in_full() {
 }
 
 fn ask(model: &mut Model, turn: u32, text: &str) {
-    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned(), options: Vec::new() };
+    let question =
+        Question { address: Address::from("r0").turn(turn), text: text.to_owned(), options: Vec::new(), gate: None };
     tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
 }
 
@@ -181,7 +182,7 @@ fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_
     model.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
     let options = ["once", "run", "always", "deny"].map(str::to_owned).to_vec();
     let text = "May the tool count be called?\ncommand \"wc\" \"-w\"\nwith {\"n\":1}".to_owned();
-    let question = Question { address: "r0/t1/c0/q0".into(), text, options };
+    let question = Question { address: "r0/t1/c0/q0".into(), text, options, gate: None };
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
     let shown = screen(&mut model).join("\n");
     for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this definition", "d  deny"] {
@@ -204,7 +205,8 @@ fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
     let mut going = model.clone();
     going.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
     assert_eq!(first(press(&mut going, "ctrl-q")), Some(Effect::Cancel(Slot::Workbench)));
-    let question = Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned(), options: Vec::new() };
+    let question =
+        Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned(), options: Vec::new(), gate: None };
     model.workbench.run.as_mut().unwrap().question = Some(question);
     assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::PutDown));
 }

@@ -118,7 +118,7 @@ fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
     let all = failed();
     let mut transcript = told(all[..8].to_vec());
     let waiting = rows(&mut transcript, 100, 40).join("\n");
-    assert!(waiting.contains("before attempt 2") && waiting.contains("as the server asked"), "{waiting}");
+    assert!(waiting.contains("attempt 2 of 3 in ") && waiting.contains("as the server asked"), "{waiting}");
     let mut transcript = told(all);
     let ended = rows(&mut transcript, 100, 60).join("\n");
     assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");
@@ -131,7 +131,7 @@ fn while_a_retry_is_under_way_the_attempt_before_is_discarded_and_not_the_end() 
     let all = failed();
     let parts = all.iter().position(|envelope| matches!(&envelope.event, Event::RetryWait(_))).unwrap();
     for (until, says) in
-        [(parts, "attempt 2: waiting"), (parts + 1, "before attempt 2"), (parts + 2, "attempt 2: 19 b")]
+        [(parts, "attempt 2: waiting"), (parts + 1, "attempt 2 of 3 in"), (parts + 2, "attempt 2: 19 b")]
     {
         let now = rows(&mut told(all[..until].to_vec()), 100, 40).join("\n");
         assert!(now.contains("attempt 1 discarded (rate_limit)") && now.contains(says), "{now}");

@@ -144,7 +144,8 @@ fn an_external_edit_is_undone_like_any_other() {
 fn a_person_answers_as_the_model() {
     let mut model = fresh(SIZE);
     ran(&mut model, asked().events(), None);
-    let question = Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned(), options: Vec::new() };
+    let question =
+        Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned(), options: Vec::new(), gate: None };
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
     write(&mut model, "{}");
     press(&mut model, "esc");

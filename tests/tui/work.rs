@@ -427,19 +427,27 @@ fn a_person_answers_a_question_in_the_interface() {
     screens("asked", &[(80, 24)], |size| {
         let mut model = fresh(size);
         ran(&mut model, asking().events(), None);
-        let question =
-            Question { address: at.clone(), text: "Which region?\n(north | south)".to_owned(), options: Vec::new() };
+        let question = Question {
+            address: at.clone(),
+            text: "Which region?\n(north | south)".to_owned(),
+            options: Vec::new(),
+            gate: None,
+        };
         tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
         model
     });
     let mut model = fresh((80, 24));
     ran(&mut model, asking().events(), None);
-    let question =
-        Question { address: at.clone(), text: "Which region?\n(north | south)".to_owned(), options: Vec::new() };
+    let question = Question {
+        address: at.clone(),
+        text: "Which region?\n(north | south)".to_owned(),
+        options: Vec::new(),
+        gate: None,
+    };
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
     write(&mut model, "north");
     assert_eq!(press(&mut model, "f5"), [Effect::Answer(at, "north".to_owned())]);
-    let answer = AnswerGiven { by: "person".to_owned(), value: text(r#""north""#) };
+    let answer = AnswerGiven { by: "person".to_owned(), value: text(r#""north""#), edited: false };
     let event = Story::new().tell("r0/t1/c0/q0", answer).events();
     happened(&mut model, event, None);
     let transcript = &mut model.workbench.run.as_mut().unwrap().transcript;

@@ -55,7 +55,8 @@ impl<W: Write> Printer<W> {
             CallStatus::Ok | CallStatus::Error => format!("{} ({time})", short(&wording::outcome(end, LONGEST))),
         };
         let number = at.as_str().rsplit('/').next().unwrap_or_default();
-        self.line(&format!("    {mark} {number} → {said}"));
+        let arrow = if self.marks.to == "to" { "gives" } else { self.marks.to };
+        self.line(&format!("    {mark} {number} {arrow} {said}"));
     }
 
     pub(super) fn question(&mut self, question: &QuestionAsked) {
@@ -65,7 +66,9 @@ impl<W: Write> Printer<W> {
     }
 
     pub(super) fn answer(&mut self, answer: &AnswerGiven) {
-        self.line(&format!("  answered by {}: {}", answer.by, short(answer.value.as_str())));
+        // What passed a gate as it was says nothing new.
+        let said = if answer.edited { "changed" } else { "answered" };
+        self.line(&format!("  {said} by {}: {}", answer.by, short(answer.value.as_str())));
     }
 
     pub(super) fn program_end(&mut self, at: &Address, end: &ProgramEnd) {
@@ -117,12 +120,13 @@ impl<W: Write> Printer<W> {
         if change.rolled_back {
             return self.line(&format!("  {} memory: too large, the definitions are dropped", self.marks.warning));
         }
+        let marks = self.marks;
         let old = |name: &String| replaced.iter().find(|(known, _)| known == name).map(|(_, value)| short(value));
         let set = change.set.iter().map(|(name, value)| match old(name) {
-            Some(old) => format!("~ {name} {old} → {}", short(value.text())),
-            None => format!("+ {name} {}", short(value.text())),
+            Some(old) => format!("{} {name} {old} {} {}", marks.changed, marks.to, short(value.text())),
+            None => format!("{} {name} {}", marks.new, short(value.text())),
         });
-        let del = change.del.iter().map(|name| format!("- {name}"));
+        let del = change.del.iter().map(|name| format!("{} {name}", marks.gone));
         let all: Vec<String> = set.chain(del).collect();
         for line in all.iter().take(ITEMS) {
             self.line(&format!("  memory {line}"));
@@ -136,7 +140,12 @@ impl<W: Write> Printer<W> {
         let done = plan.items.iter().filter(|(.., note)| note.is_some()).count();
         self.line(&format!("  plan {done} of {} done", plan.items.len()));
         for (id, what, note) in &plan.items {
-            let mark = if note.is_some() { "[x]" } else { "[ ]" };
+            let mark = match (note.is_some(), self.marks.to == "to") {
+                (true, true) => "done:",
+                (false, true) => "open:",
+                (true, false) => "[x]",
+                (false, false) => "[ ]",
+            };
             let note = note.as_deref().filter(|note| !note.is_empty()).map(|note| format!(" — {}", short(note)));
             self.line(&format!("    {mark} {id} {}{}", short(what), note.unwrap_or_default()));
         }
@@ -144,14 +153,16 @@ impl<W: Write> Printer<W> {
 
     /// What the journal keeps.
     pub(super) fn tasks(&mut self, tasks: &TasksKept) {
-        let set = tasks.set.iter().map(|(id, value)| format!("+ {id} {}", short(value.text())));
-        let del = tasks.del.iter().map(|id| format!("- {id}"));
+        let marks = self.marks;
+        let set = tasks.set.iter().map(|(id, value)| format!("{} {id} {}", marks.new, short(value.text())));
+        let del = tasks.del.iter().map(|id| format!("{} {id}", marks.gone));
         set.chain(del).collect::<Vec<_>>().iter().for_each(|line| self.line(&format!("  task {line}")));
     }
 
     pub(super) fn compaction(&mut self, done: &CompactionDone) {
+        let to = self.marks.to;
         self.line(&format!(
-            "  history shortened ({}, {}): {} → {} messages, ~{} → ~{} tokens",
+            "  history shortened ({}, {}): {} {to} {} messages, ~{} {to} ~{} tokens",
             done.strategy,
             done.reason.replace('_', " "),
             done.messages_before,

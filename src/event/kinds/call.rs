@@ -157,7 +157,8 @@ pub struct TasksKept {
 /// `question`: something a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionAsked {
-    /// ask, reply (of a model that is a person), consent (to a call), outcome (of a call that was begun)
+    /// ask, reply (of a model that is a person), consent (to a call), outcome (of a call that was begun),
+    /// `gate_send`, `gate_apply` (where a run was intercepted)
     pub kind: String,
     /// The question.
     pub text: String,
@@ -180,8 +181,11 @@ impl QuestionAsked {
 pub struct AnswerGiven {
     /// person, command, recorded; for consent also `--allow-tools`, stored, nobody
     pub by: String,
-    /// The answer.
+    /// The answer; at a gate `true`, or the text that was put in place.
     pub value: JsonText,
+    /// At a gate: the person changed what was there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
 }
 
 /// `compaction`: what a request leaves out of the history.

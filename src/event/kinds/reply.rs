@@ -21,6 +21,9 @@ pub struct RetryWait {
     pub retry_after: bool,
     /// What failed, in words.
     pub message: String,
+    /// How many attempts there are at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u32>,
 }
 
 /// What a piece of a reply is.

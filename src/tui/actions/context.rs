@@ -17,6 +17,8 @@ pub enum Context {
     Steps,
     /// In the transcript.
     Transcript,
+    /// While what is searched in the transcript is typed.
+    Seek,
     /// In the list of sessions.
     Sessions,
     /// While the filter of the list is typed.
@@ -59,7 +61,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 26] = [
+    pub const ALL: [(Self, &'static str); 27] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -67,6 +69,7 @@ impl Context {
         (Self::Text, "Wherever text is typed"),
         (Self::Steps, "Steps of a pipeline"),
         (Self::Transcript, "Transcript"),
+        (Self::Seek, "Search in the transcript"),
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
@@ -110,7 +113,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 22] = [
+        let groups: [&[Self]; 23] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -120,6 +123,7 @@ impl Context {
             &[Self::Inspector, Self::Global, Self::Always],
             &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
+            &[Self::Seek, Self::Text, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
             &[Self::Find, Self::Text, Self::Always],
             &[Self::Fixes, Self::Always],

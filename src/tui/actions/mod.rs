@@ -11,6 +11,7 @@ pub use table::ACTIONS;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
 use crate::agent::{Mode, Place};
+use crate::port::Gate;
 
 /// What a person can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub enum Action {
     Workbench,
     Sessions,
     Run,
+    Intercept(Gate),
     Preview,
     FocusNext,
     FocusPrevious,
@@ -67,6 +69,10 @@ pub enum Action {
     Fold,
     FoldAll,
     CycleView,
+    Seek,
+    SeekNext,
+    SeekPrevious,
+    CopyPart,
     Inspect,
     Inside(Step),
     ListUp,

@@ -2,6 +2,7 @@
 
 use super::{Action, ActionRow, Context, row};
 use crate::agent::{Mode, Place};
+use crate::port::Gate;
 use crate::tui::draft::{Motion, Reach};
 use crate::tui::inspector::Step as S;
 
@@ -18,6 +19,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),
+    row(A::Intercept(Gate::Send), "run.intercept_send", "intercept requests", "Runs stop before each request, for you to change it; again lets them pass.", &["f7"], C::Global, 0),
+    row(A::Intercept(Gate::Apply), "run.intercept_apply", "intercept replies", "Runs stop before each reply is applied, for you to change it; again lets them pass.", &["f8"], C::Global, 0),
     row(A::Preview, "request.preview", "preview", "Shows exactly what would be sent first, and the schema of the answer.", &["f6"], C::Global, 35),
     row(A::FocusNext, "focus.next", "next field", "Moves to the next field.", &["tab"], C::Global, 10),
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),
@@ -86,6 +89,13 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Inspect, "transcript.inspect", "open turn", "Takes the selected turn apart: request, reply, program, calls, memory, wire.", &["enter"], C::Transcript, 11),
     row(A::FoldAll, "transcript.fold_all", "fold all", "Folds every card, or unfolds every card.", &["a"], C::Transcript, 13),
     row(A::CycleView, "transcript.view", "rich/raw/wire", "Shows texts readable, exact with visible controls, or as they went over the wire.", &["v"], C::Transcript, 13),
+
+    row(A::Seek, "transcript.seek", "search", "Searches the transcript, what is folded included.", &["/"], C::Transcript, 15),
+    row(A::SeekNext, "transcript.seek_next", "next match", "To the next place with the text that was searched.", &["n"], C::Transcript, 0),
+    row(A::SeekPrevious, "transcript.seek_previous", "previous match", "To the place before with the text that was searched.", &["shift-n"], C::Transcript, 0),
+    row(A::CopyPart, "transcript.copy", "copy", "Copies the text selected by dragging, else the whole selected card.", &["y", "ctrl-c"], C::Transcript, 16),
+    row(A::SeekNext, "seek.next", "next match", "To the next place with the text.", &["enter", "down"], C::Seek, 1),
+    row(A::SeekPrevious, "seek.previous", "previous match", "To the place before with the text.", &["up"], C::Seek, 2),
 
     row(A::ListUp, "sessions.up", "up", "To the session above.", &["up", "k"], C::Sessions, 0),
     row(A::ListDown, "sessions.down", "down", "To the session below.", &["down", "j"], C::Sessions, 0),

@@ -21,8 +21,9 @@ use ptc_core::signature::Type;
 use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
 use crate::event::{Address, ErrorRecord, Message, RunText};
 use crate::export::{Content, Piece};
+use crate::port::Gate;
 use crate::workbench::inspect::Inspection;
-use crate::workbench::{Answers, Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
+use crate::workbench::{Answers, Desk, Intercept, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
 
 use super::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SentMessage,
@@ -43,6 +44,8 @@ pub struct Live {
     originals: Mutex<HashMap<PathBuf, String>>,
     /// The folder that `~/` stands for.
     home: Option<PathBuf>,
+    /// The gates at which runs stop.
+    intercept: Intercept,
     /// What draws a session line by line.
     lines: Option<Lines>,
 }
@@ -63,7 +66,8 @@ impl Live {
         let originals = Mutex::new(read.collect());
         let first_time = !files::tour_mark(&workbench.folders.state_dir).exists();
         let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None, first_time };
-        Self { workbench, opening, pipeline: None, drafts, originals, home, lines: None }
+        let intercept = Intercept::default();
+        Self { workbench, opening, pipeline: None, drafts, originals, home, intercept, lines: None }
     }
 
     /// A backend that opens with this pipeline.
@@ -128,7 +132,7 @@ impl Backend for Live {
     }
 
     fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let seed = std::hash::RandomState::new().build_hasher().finish();
         let spec =
             RunSpec { agent: Self::agent(texts)?, model: None, context: None, person: desk.clone(), save: true, seed };
@@ -138,10 +142,14 @@ impl Backend for Live {
 
     fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         let Some(pipeline) = self.pipeline.clone() else { return Err(Vec::new()) };
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let spec = PipelineSpec { pipeline, model: None, context: None, person: desk.clone(), save: true };
         let running = self.workbench.start_pipeline(spec).map_err(refusal)?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
+    }
+
+    fn intercept(&self, gate: Gate, closed: bool) {
+        self.intercept.set(gate, closed);
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {
@@ -166,7 +174,7 @@ impl Backend for Live {
 
     fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let running = self.workbench.resume(&session, Answers::default(), None, desk.clone());
         let running = running.map_err(|error| unreadable(error.to_string()))?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))

@@ -134,6 +134,7 @@ impl Run for LiveRun {
                 address: question.address.clone(),
                 text: question.text.clone(),
                 options: question.options.clone(),
+                gate: question.gate,
             }));
         }
         told.extend(behind);

@@ -7,6 +7,7 @@ use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::Transcript;
+use crate::tui::update::AUTOSCROLL_MS;
 
 impl Model {
     /// Is the screen large enough to be used?
@@ -24,7 +25,7 @@ impl Model {
         use Context as C;
         match self.popups.last().map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
-            Some(C::Find) => vec![C::Find, C::Text, C::Always],
+            Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(C::Dialog) => self.form_contexts(),
@@ -120,7 +121,12 @@ impl Model {
                 Some(session) if session.damage.is_some() => Err("the session is damaged"),
                 Some(session) => rule(session.status == SessionStatus::Open, "the run has ended"),
             },
-            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom => rule(
+            Action::SeekNext | Action::SeekPrevious
+                if self.active_transcript().is_some_and(|it| it.needle().is_empty()) =>
+            {
+                Err("nothing is searched")
+            }
+            Action::Fold | Action::FoldAll | Action::CycleView | Action::Top | Action::Bottom | Action::Seek => rule(
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
@@ -198,6 +204,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
@@ -241,7 +248,7 @@ impl Model {
 
     fn draft_below<'a>(&'a self, popups: &'a [Popup]) -> Option<&'a Draft> {
         match popups.last() {
-            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => Some(input),
+            Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Seek { input }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
             Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),
@@ -269,9 +276,10 @@ impl Model {
     pub fn deadline_ms(&self) -> Option<i64> {
         let moving = self.moving().then_some(self.now_ms + 100);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
+        let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
         let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [moving, toast, self.workbench.keep_at_ms, begun, played].into_iter().flatten().min()
+        [moving, toast, self.workbench.keep_at_ms, held, begun, played].into_iter().flatten().min()
     }
 
     /// Does a clock run on the screen?

@@ -8,12 +8,12 @@ use ptc_core::text::estimate_tokens;
 
 use super::partial::Reading;
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Check, CompactionDone, ErrorRecord, Extract, Interrupt, JsonText, MemoryChange,
-    NativeCall, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait, Role, RunEnd,
-    RunStart, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Wire,
+    Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, Interrupt, JsonText,
+    MemoryChange, NativeCall, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait, Role,
+    RunEnd, RunStart, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Wire,
 };
 use crate::tui::backend::{SentMessage, TurnOutline};
-use crate::workbench::wording;
+use crate::workbench::{Hit, wording};
 
 /// One part of a run.
 #[derive(Debug, Clone)]
@@ -21,11 +21,13 @@ pub enum Card {
     /// What the run was given.
     Start(Box<RunStart>),
     /// What was sent in a turn.
-    Request(RequestCard),
+    Request(Box<RequestCard>),
     /// Reasoning that the provider showed in a turn; empty most of the time.
     Reasoning(String),
     /// A turn: reply, what was found in it, checks.
     Turn(Box<TurnCard>),
+    /// A turn of a saved session whose events were not read yet.
+    Unread(Box<UnreadCard>),
     /// What went back to the model after a turn; empty most of the time.
     Feedback(String),
     /// How the run ended.
@@ -44,6 +46,23 @@ pub enum Card {
         /// Its data as read.
         data: String,
     },
+}
+
+/// A turn that stands in its file: most turns of a long session never become more than this.
+#[derive(Debug, Clone)]
+pub struct UnreadCard {
+    /// What is known of it.
+    pub outline: TurnOutline,
+    /// Which part of it stands here.
+    pub part: Part,
+}
+
+impl UnreadCard {
+    /// The card that is shown for it.
+    pub fn card(&self) -> TurnCard {
+        let number = self.outline.address.turn_number().unwrap_or_default();
+        TurnCard { number, part: self.part, outline: Some(self.outline.clone()), ..TurnCard::default() }
+    }
 }
 
 /// What was sent in a turn.
@@ -154,6 +173,8 @@ pub struct TurnCard {
     pub calls: Vec<CallLine>,
     /// Questions to a person, with their answers.
     pub questions: Vec<(Address, QuestionAsked, Option<AnswerGiven>)>,
+    /// What was edited here where the session was forked.
+    pub edits: Vec<Edit>,
     /// How the program ended.
     pub program: Option<ProgramEnd>,
     /// What it defined.
@@ -273,6 +294,8 @@ pub struct EndCard {
     pub elapsed_ms: u64,
     /// Cost, when price and tokens are known.
     pub cost: Option<f64>,
+    /// The limit that ended it.
+    pub hit: Option<Hit>,
 }
 
 /// How far a turn is.
@@ -407,10 +430,14 @@ pub const TURN_CELLS: usize = 4;
 /// The cards of a new turn.
 pub fn turn_cards(address: &Address, started_ms: i64, outline: Option<TurnOutline>) -> [Card; TURN_CELLS] {
     let number = address.turn_number().unwrap_or_default();
+    let turn = match outline {
+        Some(outline) => Card::Unread(Box::new(UnreadCard { outline, part: Part::Whole })),
+        None => Card::Turn(Box::new(TurnCard { number, started_ms, last_ms: started_ms, ..TurnCard::default() })),
+    };
     [
-        Card::Request(RequestCard { turn: number, ..RequestCard::default() }),
+        Card::Request(Box::new(RequestCard { turn: number, ..RequestCard::default() })),
         Card::Reasoning(String::new()),
-        Card::Turn(Box::new(TurnCard { number, started_ms, last_ms: started_ms, outline, ..TurnCard::default() })),
+        turn,
         Card::Feedback(String::new()),
     ]
 }

@@ -57,10 +57,8 @@ pub struct Cell {
     pub hidden: bool,
     /// Grows with every change of the card.
     pub version: u32,
-    layout: Option<Layout>,
-    /// The reply as it grows, kept across layouts, and the attempt it belongs to.
-    stream: Wrapped,
-    attempt: u32,
+    /// Only of what was seen lately: a cell that was never seen is small.
+    layout: Option<Box<Layout>>,
 }
 
 /// What a layout depends on.
@@ -85,28 +83,21 @@ struct Layout {
     /// Does the growing text stand between head and tail?
     streams: bool,
     tail: Vec<Row>,
+    /// The reply as it grows, kept across layouts, and the attempt it belongs to.
+    stream: Wrapped,
+    attempt: u32,
 }
 
 impl Cell {
     /// A folded or unfolded cell of a card.
     pub fn new(at: Address, card: Card, open: bool) -> Self {
-        Self {
-            at,
-            card,
-            open,
-            over: false,
-            hidden: false,
-            version: 0,
-            layout: None,
-            stream: Wrapped::default(),
-            attempt: 0,
-        }
+        Self { at, card, open, over: false, hidden: false, version: 0, layout: None }
     }
 
     /// Can nothing change it but a person?
     pub fn finished(&self) -> bool {
         match &self.card {
-            Card::Turn(turn) => self.over || turn.end.is_some() || turn.outline.is_some(),
+            Card::Turn(turn) => self.over || turn.end.is_some(),
             _ => true,
         }
     }
@@ -116,6 +107,7 @@ impl Cell {
         match &self.card {
             Card::Notice { .. } => false,
             Card::Turn(turn) => turn.part != Part::After,
+            Card::Unread(turn) => turn.part != Part::After,
             _ => true,
         }
     }
@@ -123,7 +115,9 @@ impl Cell {
     /// Columns before it: agents below stand to the right of who called them.
     fn indent(&self, columns: usize) -> usize {
         let depth = match self.card {
-            Card::Turn(_) | Card::Request(_) | Card::Reasoning(_) | Card::Feedback(_) => self.at.turn_part().depth(),
+            Card::Turn(_) | Card::Unread(_) | Card::Request(_) | Card::Reasoning(_) | Card::Feedback(_) => {
+                self.at.turn_part().depth()
+            }
             _ => self.at.depth(),
         };
         (depth * DEPTH_COLUMNS).min(columns / 3)
@@ -141,23 +135,26 @@ impl Cell {
         let frame = Frame { columns, view, open: self.open, over: self.over, now_ms, at: &self.at, store };
         let Laid { head, streamed, tail } = layout::lay(&self.card, &frame);
         let streams = streamed.is_some();
+        let before = self.layout.take();
+        let (mut stream, mut attempt) = before.map(|layout| (layout.stream, layout.attempt)).unwrap_or_default();
         match streamed {
             Some(streamed) => {
-                if std::mem::replace(&mut self.attempt, streamed.attempt) != streamed.attempt {
-                    self.stream.clear();
+                if std::mem::replace(&mut attempt, streamed.attempt) != streamed.attempt {
+                    stream.clear();
                 }
-                self.stream.update(streamed.text, streamed.columns, streamed.look);
+                stream.update(streamed.text, streamed.columns, streamed.look);
             }
-            None => self.stream.clear(),
+            None => stream.clear(),
         }
-        self.layout = Some(Layout { key, indent: u16::try_from(indent).unwrap_or_default(), head, streams, tail });
+        let indent = u16::try_from(indent).unwrap_or_default();
+        self.layout = Some(Box::new(Layout { key, indent, head, streams, tail, stream, attempt }));
         true
     }
 
     /// Its height in rows, once laid out.
     pub fn height(&self) -> usize {
         let Some(layout) = self.layout.as_ref().filter(|_| !self.hidden) else { return 0 };
-        layout.head.len() + layout.tail.len() + if layout.streams { self.stream.rows().len() } else { 0 }
+        layout.head.len() + layout.tail.len() + if layout.streams { layout.stream.rows().len() } else { 0 }
     }
 
     /// Is a layout kept?
@@ -168,13 +165,12 @@ impl Cell {
     /// Forgets the layout, to save memory.
     pub fn forget(&mut self) {
         self.layout = None;
-        self.stream.clear();
     }
 
     /// A row of the layout, with its indent in columns.
     pub fn row(&self, at: usize) -> Option<(&Row, u16)> {
         let layout = self.layout.as_ref()?;
-        let body = if layout.streams { self.stream.rows() } else { &[] };
+        let body = if layout.streams { layout.stream.rows() } else { &[] };
         if let Some(row) = layout.head.get(at) {
             return Some((row, layout.indent));
         }

@@ -5,10 +5,11 @@
 
 use std::collections::HashSet;
 
-use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, turn_cards};
+use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, UnreadCard, turn_cards};
 use super::{Cell, Facts, Transcript};
 use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source};
 use crate::tui::backend::{OpenSession, RunOutline, SentMessage, TurnOutline};
+use crate::workbench::{Budget, Hit};
 
 /// Where the cells of a turn stand.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,9 @@ enum Piece<'a> {
     After(&'a TurnOutline),
     Tail(&'a RunOutline),
 }
+
+/// Turns of a saved session whose bodies are kept beside those that are seen.
+const KEPT_TURNS: usize = 256;
 
 /// Which of a turn's cells.
 const REQUEST: usize = 0;
@@ -116,6 +120,10 @@ impl Transcript {
             Event::Notice(notice) if !self.turns.contains_key(at) => {
                 self.push(at, Card::Notice { level: notice.level.clone(), text: notice.text.clone() }, true);
             }
+            Event::Edit(edit) if !self.turns.contains_key(&turn) => {
+                let text = format!("✎ {} edited by {} at {}", edit.target, edit.by, edit.at);
+                self.push(at, Card::Notice { level: "info".to_owned(), text }, true);
+            }
             Event::RunWait(wait) => {
                 let text = format!("the run waits for the answer to {}", wait.question);
                 self.push(at, Card::Notice { level: "warning".to_owned(), text }, true);
@@ -138,6 +146,7 @@ impl Transcript {
 
     fn start_run(&mut self, at: &Address, start: &RunStart, at_ms: i64) {
         self.started.insert(at.clone(), at_ms);
+        self.starts.insert(at.clone(), start.clone());
         if !at.is_call() {
             self.facts = Facts {
                 run: Some(at.clone()),
@@ -146,6 +155,7 @@ impl Transcript {
                 model: start.model.alias.clone(),
                 max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
                 price: start.model.price,
+                budget: Budget::of(start),
                 started_ms: at_ms,
                 last_ms: at_ms,
                 ..Facts::default()
@@ -165,8 +175,15 @@ impl Transcript {
     pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
         let Some(&TurnCells { base, after }) = self.turns.get(turn) else { return };
         let started_ms = events.first().map_or(0, |envelope| envelope.at_ms);
-        let part = |card: &Card| if let Card::Turn(card) = card { card.part } else { Part::Whole };
+        let part = |card: &Card| match card {
+            Card::Turn(card) => card.part,
+            Card::Unread(card) => card.part,
+            _ => Part::Whole,
+        };
         let [request_card, reasoning, turn_card, feedback] = turn_cards(turn, started_ms, None);
+        if let Card::Unread(card) = &self.cells[base + TURN].card {
+            self.read.push_back(card.outline.clone());
+        }
         let behind = after.map(|_| turn_card.clone());
         let cards = [request_card, reasoning, turn_card, feedback].into_iter().chain(behind);
         for (index, mut card) in (base..base + TURN_CELLS).chain(after).zip(cards) {
@@ -194,10 +211,23 @@ impl Transcript {
         self.see_all();
     }
 
+    /// A turn alone, from its events.
+    pub(super) fn take_turn(&mut self, turn: &Address, events: &[Envelope]) {
+        self.start_turn(turn, 0, None);
+        let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
+        for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
+            self.apply(envelope);
+        }
+    }
+
     /// What came of reading a turn that could not be read.
     pub fn fail_turn(&mut self, turn: &Address, message: &str) {
+        let Some(index) = self.turn_index(turn) else { return };
+        if let Card::Unread(card) = &self.cells[index].card {
+            let card = TurnCard { outline: None, ..card.card() };
+            self.cells[index].card = Card::Turn(Box::new(card));
+        }
         if let Some(card) = self.turn_mut(turn) {
-            card.outline = None;
             card.notices.push(("warning".to_owned(), message.to_owned()));
         }
     }
@@ -233,9 +263,12 @@ impl Transcript {
     /// What came of a turn stands here, behind the agents below.
     fn part_turn(&mut self, turn: &Address) {
         let card = self.after_card(turn);
-        if let Some(card) = self.turn_mut(turn) {
-            card.part = Part::Before;
+        match self.turn_index(turn).map(|index| &mut self.cells[index].card) {
+            Some(Card::Turn(card)) => card.part = Part::Before,
+            Some(Card::Unread(card)) => card.part = Part::Before,
+            _ => {}
         }
+        self.turn_index(turn).into_iter().for_each(|index| self.touch(index));
         let after = Some(self.place_of(turn));
         self.push(turn, card, true);
         self.push(turn, Card::Feedback(String::new()), false);
@@ -248,6 +281,9 @@ impl Transcript {
     fn after_card(&self, turn: &Address) -> Card {
         match self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card) {
             Some(Card::Turn(card)) => Card::Turn(Box::new(TurnCard { part: Part::After, ..(**card).clone() })),
+            Some(Card::Unread(card)) => {
+                Card::Unread(Box::new(UnreadCard { part: Part::After, outline: card.outline.clone() }))
+            }
             _ => Card::Turn(Box::default()),
         }
     }
@@ -258,7 +294,7 @@ impl Transcript {
             self.moving.push(at.clone());
         }
         for card in turn_cards(at, started_ms, outline) {
-            let open = matches!(card, Card::Turn(_));
+            let open = matches!(card, Card::Turn(_) | Card::Unread(_));
             self.push(at, card, open);
         }
         self.turns.insert(at.clone(), TurnCells { base, after: None });
@@ -337,13 +373,24 @@ impl Transcript {
         for cell in self.cells.iter_mut().skip(start.unwrap_or_default()).filter(|cell| cell.at.is_within(at)) {
             cell.over = true;
         }
+        let hit = self.starts.get(at).zip(end.fail.as_ref()).and_then(|(start, fail)| Hit::of(start, fail));
         let card = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
-            EndCard { end: end.clone(), elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms), cost: None }
+            EndCard {
+                end: end.clone(),
+                elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms),
+                cost: None,
+                hit,
+            }
         } else {
             self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
             self.facts.end = Some(end.fail.clone().map_or(Ok(()), Err));
-            EndCard { end: end.clone(), elapsed_ms: self.facts.elapsed_ms(envelope.at_ms), cost: self.facts.cost() }
+            EndCard {
+                end: end.clone(),
+                elapsed_ms: self.facts.elapsed_ms(envelope.at_ms),
+                cost: self.facts.cost(),
+                hit,
+            }
         };
         self.push(at, Card::End(Box::new(card)), true);
     }
@@ -371,6 +418,11 @@ impl Transcript {
                 }
                 self.touch(base + REQUEST);
             }
+            Event::ToolCall(_) if turn.depth() == 0 => self.facts.calls += 1,
+            Event::PlanState(plan) if turn.depth() == 0 => {
+                let done = plan.items.iter().filter(|(.., done)| done.is_some()).count();
+                self.facts.plan = Some((done, plan.items.len()));
+            }
             Event::ReplyPart(part) if part.kind == PartKind::Reasoning => {
                 if let Card::Reasoning(text) = &mut self.cells[base + REASONING].card {
                     text.push_str(&part.text);
@@ -396,6 +448,32 @@ impl Transcript {
         }
     }
 
+    /// The bodies of turns that were read long ago and are not looked at go back to their file.
+    pub(super) fn put_back(&mut self) {
+        while self.read.len() > KEPT_TURNS {
+            let Some(outline) = self.read.pop_front() else { return };
+            let Some(TurnCells { base, after }) = self.turns.get(&outline.address).copied() else { continue };
+            let cells = || (base..base + TURN_CELLS).chain(after);
+            if cells().any(|cell| self.is_in_view(cell) || self.selected() == Some(cell)) {
+                self.read.push_back(outline);
+                return;
+            }
+            let [request, reasoning, turn, feedback] = turn_cards(&outline.address, 0, Some(outline.clone()));
+            let part = if after.is_some() { Part::Before } else { Part::Whole };
+            let behind = after.map(|_| Card::Unread(Box::new(UnreadCard { outline, part: Part::After })));
+            for (index, mut card) in cells().zip([request, reasoning, turn, feedback].into_iter().chain(behind)) {
+                if let Card::Unread(card) = &mut card
+                    && index == base + TURN
+                {
+                    card.part = part;
+                }
+                self.cells[index].card = card;
+                self.cells[index].forget();
+                self.touch(index);
+            }
+        }
+    }
+
     /// The turn's cells that were never read from the file and are seen now.
     pub(super) fn outline_of(&self, index: usize) -> Option<&TurnOutline> {
         let cell = self.cells.get(index)?;
@@ -403,7 +481,7 @@ impl Transcript {
         let belongs =
             (*base..base + TURN_CELLS).contains(&index) || after.is_some_and(|at| (at..at + 2).contains(&index));
         match &self.cells.get(base + TURN)?.card {
-            Card::Turn(card) if belongs => card.outline.as_ref(),
+            Card::Unread(card) if belongs => Some(&card.outline),
             _ => None,
         }
     }

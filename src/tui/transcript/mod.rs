@@ -10,20 +10,26 @@ mod fold;
 mod layout;
 mod order;
 pub mod partial;
+mod search;
 mod seek;
+mod select;
+mod texts;
 mod turn;
+pub mod typed;
 mod viewport;
 pub mod wrapped;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 pub use cell::{Cell, View};
+pub use select::Spot;
 pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, Tokens};
-use crate::workbench::Definitions;
+use crate::event::{Address, ErrorRecord, RunStart, Tokens};
+use crate::tui::backend::TurnOutline;
+use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
 use fenwick::Heights;
 use viewport::Viewport;
@@ -38,8 +44,12 @@ pub struct Transcript {
     moving: Vec<Address>,
     /// When the runs began, Unix time in ms.
     started: HashMap<Address, i64>,
+    /// How they began.
+    starts: HashMap<Address, RunStart>,
     /// Runs below others that are folded.
     folded: Vec<Address>,
+    /// Turns of a saved session whose bodies are here, the longest first.
+    read: VecDeque<TurnOutline>,
     store: MessageStore,
     definitions: Definitions,
     /// What the title and the status line tell.
@@ -47,6 +57,8 @@ pub struct Transcript {
     heights: Heights,
     view: View,
     viewport: Viewport,
+    search: search::Search,
+    selection: Option<select::Selection>,
     /// Cells laid out since the start, for tests that count them.
     laid_out: u64,
 }
@@ -70,6 +82,12 @@ pub struct Facts {
     pub tokens: Option<Tokens>,
     /// Price per million tokens.
     pub price: Option<crate::event::Price>,
+    /// What it may spend.
+    pub budget: Budget,
+    /// Tool calls so far.
+    pub calls: u64,
+    /// Items of the checklist that are done, and all of them.
+    pub plan: Option<(usize, usize)>,
     /// Unix time in ms.
     pub started_ms: i64,
     /// Unix time in ms of the last event.
@@ -136,6 +154,14 @@ impl Transcript {
         let moves =
             |turn| self.turn_index(turn).and_then(|index| self.cells.get(index)).is_some_and(|cell| !cell.finished());
         self.moving.iter().any(moves)
+    }
+
+    /// The card of a turn.
+    pub fn turn_card(&self, turn: &Address) -> Option<&card::TurnCard> {
+        match &self.cells.get(self.turn_index(turn)?)?.card {
+            card::Card::Turn(card) => Some(card),
+            _ => None,
+        }
     }
 
     /// A person is asked in this turn, or no longer.

@@ -31,6 +31,7 @@ impl TurnCard {
                     question.2 = Some(answer.clone());
                 }
             }
+            Event::Edit(edit) => self.edits.push(edit.clone()),
             Event::ProgramEnd(end) => self.program = Some(end.clone()),
             Event::MemoryChange(change) => self.memory = Some(change.clone()),
             Event::TasksKept(tasks) => self.tasks = Some(tasks.clone()),

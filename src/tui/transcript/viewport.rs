@@ -90,6 +90,7 @@ impl Transcript {
         }
         if self.viewport.free {
             self.reveal_selection(now_ms);
+            self.reveal_match(now_ms);
             self.clamp_anchor(now_ms);
         } else {
             self.viewport.anchor = self.bottom_anchor(now_ms);
@@ -101,6 +102,12 @@ impl Transcript {
             self.fill(now_ms);
         }
         self.evict();
+        self.put_back();
+    }
+
+    /// Is any line of this cell seen?
+    pub(super) fn is_in_view(&self, cell: usize) -> bool {
+        self.viewport.visible.iter().any(|part| part.cell == cell)
     }
 
     /// Another width or view: heights are guessed anew; the anchor stays on its cell.
@@ -115,7 +122,7 @@ impl Transcript {
     }
 
     /// The exact height of a cell.
-    fn measure(&mut self, index: usize, now_ms: i64) -> usize {
+    pub(super) fn measure(&mut self, index: usize, now_ms: i64) -> usize {
         let Some(cell) = self.cells.get_mut(index) else { return 0 };
         let new = !cell.is_laid();
         if cell.lay(self.viewport.columns, self.view, now_ms, &self.store) {
@@ -177,6 +184,38 @@ impl Transcript {
                 cell.forget();
             }
         }
+    }
+
+    /// The first cell that is seen.
+    pub(super) fn first_seen(&self) -> usize {
+        self.viewport.visible.first().map_or(0, |part| part.cell)
+    }
+
+    /// Brings a line of a cell into view: it stays where it is when it is seen, else it comes to the upper third.
+    pub(super) fn show_line(&mut self, cell: usize, line: usize, now_ms: i64) {
+        let height = self.measure(cell, now_ms);
+        let line = line.min(height.saturating_sub(1));
+        let seen = self.viewport.visible.iter().any(|part| part.cell == cell && part.lines.contains(&line));
+        if seen && self.viewport.anchor == self.first_line_seen() {
+            return;
+        }
+        let (mut top, mut above) = ((cell, line), self.viewport.rows / 3);
+        while above > 0 {
+            if top.1 > 0 {
+                let step = above.min(top.1);
+                top.1 -= step;
+                above -= step;
+            } else if top.0 > 0 {
+                top = (top.0 - 1, self.measure(top.0 - 1, now_ms));
+            } else {
+                break;
+            }
+        }
+        self.viewport.anchor = top;
+    }
+
+    fn first_line_seen(&self) -> (usize, usize) {
+        self.viewport.visible.first().map_or((0, 0), |part| (part.cell, part.lines.start))
     }
 
     /// Moves the anchor so that the first line of the selected cell is seen, and as much of it as fits.
@@ -300,7 +339,7 @@ impl Transcript {
         self.viewport.selected = self.last_stop(0..self.cells.len());
     }
 
-    fn leave_end(&mut self) {
+    pub(super) fn leave_end(&mut self) {
         if !self.viewport.free {
             self.viewport.free = true;
             self.see_all();

@@ -21,7 +21,9 @@ enum Field<'a> {
 
 fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
-        Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => return Some(Field::Line(input)),
+        Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. } | Popup::Seek { input }) => {
+            return Some(Field::Line(input));
+        }
         Some(Popup::Find(find)) => return Some(Field::Line(find.input_mut())),
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
         Some(Popup::Form(form, _)) if form.waiting.is_some() => return None,
@@ -59,7 +61,9 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut Draft, usize)) ->
     if let Some(Popup::Palette { selected, .. }) = model.popups.last_mut() {
         *selected = 0;
     }
-    super::dialog::changed(model)
+    let mut effects = super::dialog::changed(model);
+    effects.extend(super::reading::searched(model));
+    effects
 }
 
 /// Columns that an editor's text wraps at: one is left for the cursor.
@@ -87,7 +91,9 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         None if steps => model.say(Tone::Info, "nothing here takes text"),
         None => model.say(Tone::Info, "nothing here takes text; Tab moves to an editor"),
     }
-    super::dialog::changed(model)
+    let mut effects = super::dialog::changed(model);
+    effects.extend(super::reading::searched(model));
+    effects
 }
 
 pub(super) fn copy(model: &mut Model) -> Vec<Effect> {

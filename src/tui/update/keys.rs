@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{choice, compare, dialog, edit, find, fix, inspect, play, run, save, sessions};
+use super::{choice, compare, dialog, edit, find, fix, inspect, play, reading, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
@@ -73,6 +73,7 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
 }
 
 /// Does an action, or says why it cannot be done.
+#[expect(clippy::too_many_lines, reason = "a table: one arm for each action")]
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     // Several keys may come between two frames: each must act on what it would see.
     crate::tui::layout(model);
@@ -98,6 +99,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Workbench => workbench(model),
         Action::Sessions => sessions::enter(model),
         Action::Run => run::run_or_stop(model),
+        Action::Intercept(gate) => run::intercept(model, gate),
         Action::FocusNext => focus(model, 1),
         Action::FocusPrevious => focus(model, 2),
         Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),
@@ -155,6 +157,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Inspect => inspect::open(model),
         Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
+        Action::Seek | Action::SeekNext | Action::SeekPrevious | Action::CopyPart => reading::act(model, action),
         Action::ListUp => sessions::select(model, -1),
         Action::ListDown => sessions::select(model, 1),
         Action::ListPageUp => sessions::select(model, -sessions::page(model)),
@@ -340,6 +343,9 @@ fn close(model: &mut Model) -> Vec<Effect> {
     if model.inspector.is_some() {
         return inspect::close(model);
     }
+    if reads(model) && reading::put_aside(model) {
+        return Vec::new();
+    }
     match model.screen {
         Screen::Sessions => sessions::close(model),
         Screen::Workbench if waits_for_person(model) && !model.workbench.stop_told => {
@@ -354,6 +360,11 @@ fn close(model: &mut Model) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+/// Has a transcript the focus?
+fn reads(model: &Model) -> bool {
+    model.contexts().contains(&Context::Transcript)
 }
 
 fn waits_for_person(model: &Model) -> bool {

@@ -10,12 +10,14 @@ mod inspect;
 mod keys;
 mod mouse;
 mod play;
+mod reading;
 mod run;
 mod save;
 mod search;
 mod sessions;
 
 pub(super) use keys::entries;
+pub(super) use reading::AUTOSCROLL_MS;
 
 use super::archive::Told;
 use super::backend::Preview;
@@ -60,6 +62,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Listed(result) => sessions::listed(model, result),
         Msg::Opened(result) => sessions::opened(model, result),
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
+        Msg::FoundUnread(session, needle, turns) => reading::found_unread(model, &session, &needle, &turns),
         Msg::Saved(path, texts, result) => save::saved(model, path, texts, result),
         Msg::Kept(Ok(())) | Msg::Resumed => Vec::new(),
         Msg::Kept(Err(error)) => {
@@ -119,6 +122,7 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
         model.toast = None;
         model.dirty = true;
     }
+    reading::autoscroll(model);
     if let Some((_, since)) = model.begun {
         model.dirty |= before < since + CHORD_MS && now_ms >= since + CHORD_MS;
     }

@@ -28,7 +28,11 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             model.toast = None;
             return press(model, at);
         }
-        MouseEventKind::Up(MouseButton::Left) => model.mouse.divider = false,
+        MouseEventKind::Drag(MouseButton::Left) if model.pointer.drags => super::reading::drag(model, at),
+        MouseEventKind::Up(MouseButton::Left) => {
+            model.mouse.divider = false;
+            super::reading::release(model, event);
+        }
         MouseEventKind::Drag(MouseButton::Left) => drag(model, at),
         _ => {}
     }
@@ -164,20 +168,15 @@ fn click(model: &mut Model, at: Position, reach: Reach) {
                 place(&mut model.workbench.editors[index], at, reach);
             } else if model.workbench.run_area.contains(at) {
                 model.workbench.focus = Pane::Run;
-                let row = usize::from(at.y - model.workbench.run_area.y);
-                if let Some(run) = &mut model.workbench.run {
-                    run.transcript.click(row);
-                }
+                super::reading::press(model, at);
             }
         }
     }
 }
 
 fn click_session(model: &mut Model, at: Position) {
-    if let Some(viewer) = &mut model.sessions.viewer {
-        if model.sessions.viewer_area.contains(at) {
-            viewer.transcript.click(usize::from(at.y - model.sessions.viewer_area.y));
-        }
+    if model.sessions.viewer.is_some() {
+        super::reading::press(model, at);
     } else if model.sessions.area.contains(at) {
         let row = usize::from(at.y - model.sessions.area.y) + model.sessions.top;
         let hit = model.sessions.shown().nth(row).map(SessionSummary::key);

@@ -2,6 +2,7 @@
 
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::event::{ErrorRecord, Event};
+use crate::port::Gate;
 use crate::tui::backend::{Ended, Happening, Question};
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
@@ -97,6 +98,20 @@ fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
     }
     model.say(Tone::Bad, text);
     model.workbench.diagnostics = findings;
+}
+
+/// Stops runs at this gate from now on, or lets them pass.
+pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
+    let gates = &mut model.workbench.gates;
+    let closed = !gates.contains(&gate);
+    gates.retain(|known| *known != gate);
+    if closed {
+        gates.push(gate);
+    }
+    let what = if gate == Gate::Send { "request is sent" } else { "reply is applied" };
+    let how = if closed { "stop" } else { "do not stop" };
+    model.say(Tone::Info, format!("runs {how} before a {what}"));
+    vec![Effect::Intercept(gate, closed)]
 }
 
 /// Takes what a run told.
@@ -202,7 +217,8 @@ const OWN_REPLY: &str = "[assistant]";
 fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
-        let editor = Box::new(Editor { draft: Draft::default(), ..Editor::default() });
+        let draft = if question.gate.is_some() { Draft::new(&question.text) } else { Draft::default() };
+        let editor = Box::new(Editor { draft, ..Editor::default() });
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
         model.popups.push(Popup::Answer { question, top, editor });

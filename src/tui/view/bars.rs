@@ -1,13 +1,16 @@
 //! Title bar, rules, status line and footer.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
+use super::{budget, editor};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
-use crate::tui::model::{Model, Phase, RunView, SMALLEST, Screen, Tone};
+use crate::tui::draft::Draft;
+use crate::tui::model::{Model, Phase, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::transcript::format::{cost, count, plural};
+use crate::tui::transcript::Transcript;
+use crate::tui::transcript::format::{count, plural};
 use ptc_core::text::width::{truncate, width};
 
 /// Columns that mode, model and turn need beside the hint where help is.
@@ -108,47 +111,38 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let row = match (&model.toast, &model.workbench.run) {
         (Some(_), Some(run)) if run.phase != Phase::Done => {
             let facts = &run.transcript.facts;
-            toast(model).ending([Piece::new(Role::Dim, &format!("● turn {} · {} ", facts.turn, time(model, run)))])
+            toast(model)
+                .ending([Piece::new(Role::Dim, &format!("● turn {} · {} ", facts.turn, budget::time(model, run)))])
         }
         (Some(_), _) => toast(model),
         (None, None) => Row::new([Piece::literal(Role::Dim, " nothing has run yet")]),
-        (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", used(model, run, columns)))]),
+        (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
 }
 
-fn time(model: &Model, run: &RunView) -> String {
-    let facts = &run.transcript.facts;
-    if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() }
-}
-
-/// Turns, tokens, cost, time and where it is saved; where there is little room, what is known least goes first.
-fn used(model: &Model, run: &RunView, columns: usize) -> String {
-    let facts = &run.transcript.facts;
-    let turns = match facts.max_turns {
-        Some(max) => format!("turns {}/{max} {}", facts.turn, gauge(u64::from(facts.turn), max)),
-        None => format!("turns {}", facts.turn),
-    };
-    let tokens = match facts.tokens {
-        Some(tokens) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
-        None => "tokens –".to_owned(),
-    };
-    let (verb, session) = match &run.session {
-        Some(session) if run.phase == Phase::Done => ("saved", format!("saved {session}")),
-        Some(session) => ("saving", format!("saving {session}")),
-        None => ("not saved", "not saved".to_owned()),
-    };
-    let (cost, time) = (format!("cost {}", cost(facts.cost())), time(model, run));
-    let mut shapes = vec![vec![&turns, &tokens, &cost, &time, &session]];
-    let verb = verb.to_owned();
-    if facts.cost().is_none() {
-        shapes.push(vec![&turns, &tokens, &time, &session]);
-    } else {
-        shapes.push(vec![&turns, &tokens, &cost, &time, &verb]);
+/// What is looked for in the transcript, on the two lowest lines.
+pub(super) fn find(model: &Model, input: &Draft, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let line = |up: u16| Rect { y: screen.bottom().saturating_sub(up), height: 1, ..screen };
+    for area in [line(2), line(1)] {
+        let area = area.intersection(buffer.area);
+        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
     }
-    shapes.extend([vec![&turns, &tokens, &time, &verb], vec![&turns, &time, &verb]]);
-    let mut texts = shapes.iter().map(|shape| shape.iter().map(|part| part.as_str()).collect::<Vec<_>>().join("   "));
-    texts.find(|text| width(text) + 2 <= columns).unwrap_or_else(|| format!("{turns}   {verb}"))
+    let found = model.active_transcript().map(Transcript::found);
+    let (at, of) = found.unwrap_or_default();
+    let (role, told) = match of {
+        _ if input.text().is_empty() => (Role::Dim, String::new()),
+        0 => (Role::Bad, "✗ nothing found ".to_owned()),
+        _ => (Role::Good, format!("{at} of {} ", plural(of as u64, "card"))),
+    };
+    let area = line(2);
+    Row::new([Piece::literal(Role::Key, " search "), Piece::literal(Role::Accent, "/ ")])
+        .ending([Piece::new(role, &told)])
+        .draw(area, buffer, model.theme);
+    footer(model, line(1), buffer);
+    let taken = u16::try_from(width(&told)).unwrap_or_default() + 11;
+    let field = Rect { x: area.x + 10, width: area.width.saturating_sub(taken), ..area };
+    editor::draw_line(input, field, model.theme, buffer)
 }
 
 /// The message in the footer.
@@ -160,14 +154,6 @@ pub(super) fn toast(model: &Model) -> Row {
         Tone::Bad => (Role::Bad, " ✗ "),
     };
     Row::new([Piece::literal(role, mark), Piece::new(Role::Text, &toast.text)])
-}
-
-/// A bar of filled and empty marks, at most ten.
-fn gauge(used: u64, of: u64) -> String {
-    let marks = of.clamp(1, 10);
-    let filled = if of == 0 { 0 } else { (used.min(of) * marks).div_ceil(of) };
-    let mark = |at| if at < filled { '▰' } else { '▱' };
-    (0..marks).map(mark).collect()
 }
 
 /// The keys that do something here, as many as fit; the last place is help's.

@@ -1,7 +1,9 @@
 //! Views: what the model looks like. `layout` measures and fills caches, `draw` only reads.
 
+mod answer;
 mod areas;
 mod bars;
+mod budget;
 mod choices;
 mod chords;
 mod editor;
@@ -57,6 +59,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         (None, Screen::Sessions) => sessions::draw(model, area, buffer),
     };
     let cursor = match model.popups.last() {
+        Some(Popup::Seek { input }) => bars::find(model, input, area, buffer),
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
     };
@@ -78,6 +81,8 @@ pub(super) fn footer_action(model: &Model, at: Position) -> Option<Action> {
 pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
     popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
+
+pub(super) use run::MARGIN;
 
 /// Rows that the start of a question takes in its popup.
 pub(super) fn asked_rows(model: &Model, start: &str) -> usize {

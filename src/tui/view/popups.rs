@@ -6,7 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use super::{answer, bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use crate::port::Gate;
 use crate::tool::Decision;
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
@@ -40,7 +41,7 @@ pub(super) fn layout(model: &mut Model) {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
         Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
         Some(Popup::Answer { question, top, editor }) => {
-            let (asked, _, reply) = answer_areas(inner);
+            let (asked, _, reply) = answer_areas(inner, question);
             *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
             editor::layout(editor, reply);
         }
@@ -52,7 +53,7 @@ pub(super) fn layout(model: &mut Model) {
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
-        Popup::Palette { .. } => (70, 20),
+        Popup::Palette { .. } | Popup::Seek { .. } => (70, 20),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Fixes { message, fixes, .. } => {
             let columns = 70.min(screen.width - 2);
@@ -143,7 +144,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
         Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
         Popup::Answer { question, top, editor } => {
-            let (asked, rule, reply) = answer_areas(inner);
+            let (asked, rule, reply) = answer_areas(inner, question);
             let rows = asked_rows(question, asked);
             for (line, row) in rows.iter().skip(*top).take(usize::from(asked.height)).enumerate() {
                 row.draw(line_of(asked, line), buffer, model.theme);
@@ -155,25 +156,24 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
                 return None;
             }
             let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more rows")));
-            bars::rule(
-                rule,
-                if question.address.is_question() { "Your answer" } else { "Your reply" },
-                true,
-                more.into_iter().collect(),
-                buffer,
-                model.theme,
-            );
+            let heading = match question.gate {
+                Some(Gate::Send) => "The request",
+                Some(Gate::Apply) => "The reply",
+                None if question.address.is_question() => "Your answer",
+                None => "Your reply",
+            };
+            let typed = answer::typed(model, question, editor.draft.text());
+            let mark = more.into_iter().chain(typed.iter().map(answer::state)).collect();
+            bars::rule(rule, heading, true, mark, buffer, model.theme);
+            let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
+            let is_text = question.address.is_question() && question.gate != Some(Gate::Apply);
             let looks = editor::Looks {
-                language: if question.address.is_question() { Language::Plain } else { Language::Json },
+                language: if is_text { Language::Plain } else { Language::Json },
                 findings: &[],
                 found: &[],
                 focused: true,
                 theme: model.theme,
-                placeholder: if question.address.is_question() {
-                    "Write your answer."
-                } else {
-                    "Write what the model would answer."
-                },
+                placeholder: if is_text { "Write your answer." } else { "Write what the model would answer." },
             };
             editor::draw(editor, reply, &looks, buffer)
         }
@@ -181,7 +181,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
         }
-        Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) => {
+        Popup::Seek { .. } | Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) => {
             draw_message(model, popup, inner, buffer);
             None
         }
@@ -192,6 +192,7 @@ fn title(popup: &Popup) -> String {
     let title = match popup {
         Popup::Help { .. } => "Help",
         Popup::Palette { .. } => "Actions",
+        Popup::Seek { .. } => "Search",
         Popup::Find(find) => return choices::find_title(find),
         Popup::Fixes { .. } => "Quick fixes",
         Popup::Tour(step) => return choices::tour_title(*step),
@@ -202,7 +203,12 @@ fn title(popup: &Popup) -> String {
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { question, .. } => {
             let turn = question.address.turn_number();
-            let who = if question.address.is_question() { "You are asked" } else { "You are the model" };
+            let who = match question.gate {
+                Some(Gate::Send) => "Before the request is sent",
+                Some(Gate::Apply) => "Before the reply is applied",
+                None if question.address.is_question() => "You are asked",
+                None => "You are the model",
+            };
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
         Popup::Text { title, .. } => title,
@@ -347,7 +353,11 @@ fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buff
 }
 
 fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {
-    Wrapped::of(&question.text, usize::from(area.width), Look::Rich(Language::Plain))
+    let text = match question.gate {
+        Some(gate) => gate.says(),
+        None => &question.text,
+    };
+    Wrapped::of(text, usize::from(area.width), Look::Rich(Language::Plain))
 }
 
 /// Rows that the start of a question takes.
@@ -362,8 +372,9 @@ fn answer_columns(screen: u16) -> u16 {
 }
 
 /// What is asked, the rule, the reply.
-fn answer_areas(inner: Rect) -> (Rect, Rect, Rect) {
-    let asked = inner.height / 2;
+fn answer_areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
+    // At a gate the text itself is edited: what is asked takes few rows.
+    let asked = if question.gate.is_some() { 2.min(inner.height / 3) } else { inner.height / 2 };
     let text = Rect { height: asked, ..inner };
     let rule = Rect { y: inner.y + asked, height: 1.min(inner.height), ..inner };
     let reply = Rect { y: inner.y + asked + 1, height: inner.height.saturating_sub(asked + 1), ..inner };

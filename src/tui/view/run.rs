@@ -3,6 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use ptc_core::text::width::width;
+
 use super::bars::{more, rule};
 use super::line_of;
 use crate::tui::backend::Ended;
@@ -10,11 +12,11 @@ use crate::tui::model::{Model, Phase, RunView, Screen};
 use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::theme::Role;
-use crate::tui::transcript::View;
-use crate::tui::transcript::format::count;
+use crate::tui::transcript::format::{count, plural};
+use crate::tui::transcript::{View, VisibleRow};
 
 /// Columns left of the cards, for the mark of the selected one.
-pub(super) const MARGIN: u16 = 2;
+pub(in crate::tui) const MARGIN: u16 = 2;
 
 /// The columns that cards get in an area.
 pub(super) fn card_columns(area: Rect) -> usize {
@@ -32,6 +34,10 @@ pub(super) fn draw_rule(model: &Model, view: &RunView, area: Rect, focused: bool
     parts.extend([&facts.mode, &facts.model].into_iter().filter(|part| !part.is_empty()).cloned());
     if view.transcript.view() != View::Rich {
         parts.push(format!("{} view", view.transcript.view().name()));
+    }
+    if !view.transcript.needle().is_empty() {
+        let (at, of) = view.transcript.found();
+        parts.push(format!("`{}` {at} of {}", view.transcript.needle(), plural(of as u64, "card")));
     }
     rule(area, &parts.join(" · "), focused, state(model, view, area.width), buffer, model.theme);
 }
@@ -103,5 +109,32 @@ pub(super) fn draw_rows(model: &Model, view: &RunView, area: Rect, buffer: &mut 
         let indent = MARGIN + visible.indent;
         let inner = Rect { x: place.x + indent, width: place.width.saturating_sub(indent + 1), ..place };
         visible.row.draw(inner, buffer, model.theme);
+        mark(model, view, &visible, inner, buffer);
+    }
+}
+
+/// Marks what is searched and what is selected in a row that was drawn.
+fn mark(model: &Model, view: &RunView, visible: &VisibleRow<'_>, area: Rect, buffer: &mut Buffer) {
+    let (transcript, line) = (&view.transcript, visible.line);
+    let mut paint = |columns: std::ops::Range<usize>, role: Role| {
+        let end = columns.end.min(usize::from(area.width));
+        for column in columns.start.min(end)..end {
+            let x = area.x + u16::try_from(column).unwrap_or(u16::MAX);
+            if let Some(cell) = buffer.cell_mut((x, area.y)) {
+                cell.set_style(model.theme.style(role));
+            }
+        }
+    };
+    if !transcript.needle().is_empty() {
+        let text: String = visible.row.left.iter().map(|piece| piece.text.as_str()).collect();
+        let role = if transcript.is_looked_at(visible.cell, line) { Role::Selected } else { Role::WarnPlace };
+        for found in transcript.marks_in(&text) {
+            let start = width(&text[..found.start]);
+            paint(start..start + width(&text[found]), role);
+        }
+    }
+    if let Some(columns) = transcript.selected_columns(visible.cell, line) {
+        let text: usize = visible.row.left.iter().map(|piece| width(&piece.text)).sum();
+        paint(columns.start..columns.end.min(text.max(1)), Role::Selected);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
     let mut rows = vec![header.ending([at])];
     if frame.open {
         let columns = frame.body();
-        let body = card.end.fail.as_ref().map_or_else(|| returned(card, columns), |fail| failed(fail, columns));
+        let body = card.end.fail.as_ref().map_or_else(|| returned(card, columns), |fail| failed(card, fail, columns));
         rows.extend(indent(body, 3));
         rows.extend(indent(prose(Vec::new(), &usage(card), Role::Dim, columns), 3));
     }
@@ -45,8 +45,14 @@ fn returned(card: &EndCard, columns: usize) -> Vec<Row> {
     rows
 }
 
-fn failed(fail: &ErrorRecord, columns: usize) -> Vec<Row> {
+fn failed(card: &EndCard, fail: &ErrorRecord, columns: usize) -> Vec<Row> {
     let mut rows = prose(Vec::new(), &fail.message, Role::Text, columns);
+    if let Some(hit) = &card.hit {
+        let text = format!("{} = {} was reached", hit.key, hit.value);
+        rows.extend(prose(vec![Piece::literal(Role::Bad, "limit  ")], &text, Role::Text, columns));
+        let text = format!("write {} = {} into the options, then run again", hit.key, hit.next);
+        rows.extend(prose(vec![Piece::literal(Role::Accent, "to go on  ")], &text, Role::Text, columns));
+    }
     if let Some(next) = advice(fail) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "→ ")], next, Role::Text, columns));
     }

@@ -1,7 +1,9 @@
 //! Cards become rows. Pure: the same card, width, view and time give the same rows.
 
+mod beside;
 mod block;
 mod end;
+mod repair;
 mod request;
 mod start;
 mod turn;
@@ -100,6 +102,10 @@ pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
         Card::Start(card) => start::rows(card, frame).into(),
         Card::Request(card) => request::rows(card, frame).into(),
         Card::Turn(card) => turn::lay(card, frame),
+        Card::Unread(card) => {
+            let Laid { head, tail, .. } = turn::lay(&card.card(), frame);
+            Laid { head, streamed: None, tail }
+        }
         Card::End(card) => end::rows(card, frame).into(),
         Card::Reasoning(text) => folded("Reasoning shown by the provider", text, frame).into(),
         Card::Feedback(text) => folded("Feedback sent to the model", text, frame).into(),

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::block::{error, indent, json_rows, prose};
-use super::{Frame, Laid, Streamed, wire, work};
+use super::{Frame, Laid, Streamed, beside, repair, wire, work};
 use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
@@ -35,6 +35,7 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
         head.extend(wire::rows(card, frame));
         return head.into();
     }
+    head.extend(indent(work::edits(&card.edits, frame.body()), 3));
     if let Some(done) = &card.compaction {
         head.extend(indent(work::compaction(done, frame.body()), 3));
     }
@@ -127,9 +128,13 @@ fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let error = attempt.end.as_ref().and_then(|end| end.error.as_ref());
     let class = error.and_then(|error| error.class.as_deref()).unwrap_or("failed");
     let message = error.map_or("", |error| error.message.as_str());
-    let title = format!("attempt {} discarded ({class})  ", attempt.number);
-    let mut rows =
-        prose(vec![Piece::literal(Role::Warn, "! "), Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
+    let was_whole = attempt.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Ok);
+    let (mark, title) = if was_whole {
+        (Piece::literal(Role::Accent, "✎ "), "the model's own reply, edited below".to_owned())
+    } else {
+        (Piece::literal(Role::Warn, "! "), format!("attempt {} discarded ({class})  ", attempt.number))
+    };
+    let mut rows = prose(vec![mark, Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
     let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
     let text = Wrapped::of(&attempt.text, frame.body().saturating_sub(2).max(1), frame.look(Language::Plain));
     rows.extend(text.into_iter().take(limit).map(|row| {
@@ -160,7 +165,7 @@ fn found(card: &TurnCard, columns: usize) -> Option<Vec<Row>> {
     match extract.kind.as_str() {
         "text" => None,
         "control" => Some(control(text, columns)),
-        _ => Some(json_rows(text, columns)),
+        _ => Some(beside::rows(text, &card.checks, columns).unwrap_or_else(|| json_rows(text, columns))),
     }
 }
 
@@ -195,6 +200,7 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     }
     if let Some(extract) = &card.extract {
         rows.extend(read_from(extract, card.reply(), columns));
+        rows.extend(repaired(card, extract, columns).filter(|_| frame.view == View::Rich).unwrap_or_default());
     }
     rows.extend(work::calls(card, frame.over, frame.now_ms, columns));
     for (_, question, answer) in &card.questions {
@@ -272,8 +278,9 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
             let (wait, until_ms) = card.wait.as_ref()?;
             let left = crate::event::elapsed_ms(now_ms, *until_ms);
             let asked = if wait.retry_after { ", as the server asked" } else { "" };
-            let next = wait.attempt + 1;
-            Some(format!("{} before attempt {next} ({}{asked}): {}", running(left), wait.class, wait.message))
+            let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
+            let next = format!("attempt {}{of}", wait.attempt.saturating_add(1));
+            Some(format!("{next} in {} ({}{asked}): {}", running(left), wait.class, wait.message))
         }
         _ => None,
     }
@@ -283,6 +290,13 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
 fn attempt(card: &TurnCard) -> String {
     let last = card.last_attempt().map_or(1, |attempt| attempt.number + u32::from(attempt.is_discarded()));
     if last > 1 { format!("attempt {last}: ") } else { String::new() }
+}
+
+/// What the reply said beside what was read from it, when it had to be repaired.
+fn repaired(card: &TurnCard, extract: &Extract, columns: usize) -> Option<Vec<Row>> {
+    let (start, end) = extract.span.filter(|_| !extract.fixes.is_empty())?;
+    let language = if extract.kind == "program" { Language::Lisp } else { Language::Json };
+    Some(repair::rows(card.reply().get(start..end)?, extract.repaired.as_ref()?.text(), language, columns))
 }
 
 /// Which rule found the JSON and what had to be repaired, or why there is none.

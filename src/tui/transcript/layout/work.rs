@@ -5,9 +5,10 @@ use ptc_core::text::width::width;
 
 use super::block::{error, prose};
 use crate::event::{
-    AnswerGiven, CallStatus, CompactionDone, JsonText, Kept, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
+    AnswerGiven, CallStatus, CompactionDone, Edit, JsonText, Kept, MemoryChange, PlanState, ProgramEnd, QuestionAsked,
     TasksKept,
 };
+use crate::port::Gate;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -97,9 +98,34 @@ fn call(line: &CallLine, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
     rows
 }
 
+/// A gate at which a person looked at a request or a reply.
+fn gate(gate: Gate, answer: Option<&AnswerGiven>) -> Vec<Row> {
+    let what = if gate == Gate::Send { "request" } else { "reply" };
+    let row = match answer {
+        Some(answer) if answer.edited => {
+            Row::new([Piece::new(Role::Accent, &format!("✎ {what} edited by {}", answer.by))])
+        }
+        Some(answer) => Row::new([Piece::new(Role::Dim, &format!("· {what} passed unchanged by {}", answer.by))]),
+        None => Row::new([Piece::new(Role::Accent, &format!("● the {what} waits for you"))]),
+    };
+    labelled("gate", vec![row])
+}
+
+/// What was edited where a session was forked, and by whom.
+pub(super) fn edits(edits: &[Edit], columns: usize) -> Vec<Row> {
+    let row = |edit: &Edit| {
+        let head = vec![Piece::new(Role::Accent, &format!("✎ {} edited by {}  ", edit.target, edit.by))];
+        prose(head, &wording::cut(&edit.text(), OLD), Role::Dim, columns)
+    };
+    edits.iter().flat_map(row).collect()
+}
+
 /// A question to a person, and the answer.
 pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
+    if let Some(met) = Gate::ALL.into_iter().find(|gate| gate.name() == question.kind) {
+        return gate(met, answer);
+    }
     let options =
         if question.options.is_empty() { String::new() } else { format!("  ({})", question.options.join(" | ")) };
     let mut rows = prose(Vec::new(), &format!("{}{options}", question.text), Role::Text, room);

@@ -1,0 +1,207 @@
+//! Gates: a person looks at a request before it is sent, or at a reply before it is applied, and may change it.
+//!
+//! In: the messages of a request, or a reply. Out: what goes on. Whether a run stops at a gate and what is put in place there are inputs, so
+//! that a replay meets the same gates and goes on with the same texts. A changed message is said anew; a changed reply is one more attempt.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Halt;
+use super::conversation::ranges;
+use super::cycle::Cycle;
+use super::edit::EDITOR;
+use crate::event::{
+    Address, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, Tokens,
+};
+use crate::model::{CALL, Content, Message, Reply, Request, typed};
+use crate::port::{Gate, Question};
+
+/// The prompt section of a message that was changed at a gate.
+const EDITED: &str = "edited";
+
+impl Cycle<'_> {
+    /// Stops at a gate when the run is intercepted there: the text that takes the place of the one shown, when the person changed it.
+    async fn at_gate(
+        &mut self,
+        at: &Address,
+        gate: Gate,
+        usage: Option<Tokens>,
+        shown: impl FnOnce(&Self) -> String,
+    ) -> Result<Option<String>, Halt> {
+        let asked = at.question(self.questions.load(Ordering::Relaxed));
+        let person = self.ports.person;
+        // A person who is the model sees the request and writes the reply anyway.
+        let for_nobody = self.ports.model.is_person() && !person.was_asked(&asked);
+        if for_nobody || !person.intercepts(&asked, gate) {
+            return Ok(None);
+        }
+        self.questions.fetch_add(1, Ordering::Relaxed);
+        let asks = QuestionAsked { kind: gate.name().to_owned(), text: gate.says().to_owned(), options: Vec::new() };
+        self.emit(&asked, asks).await?;
+        let question = Question { address: asked, text: shown(self), options: Vec::new(), gate: Some(gate) };
+        let text = question.text.clone();
+        match self.answer_of_person(at, question).await {
+            Ok(answer) => Ok((answer != text).then_some(answer)),
+            Err(Halt::Fail(record)) => {
+                self.end_turn(at, usage, Some(&record.reason)).await?;
+                Err(Halt::Fail(record))
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// The messages that are sent, by inclusive ranges of numbers, as the person leaves them.
+    pub(super) async fn gate_of_request(
+        &mut self,
+        at: &Address,
+        asked: Vec<(u32, u32)>,
+    ) -> Result<Vec<(u32, u32)>, Halt> {
+        let numbers: Vec<u32> = asked.iter().flat_map(|(first, last)| *first..=*last).collect();
+        let shown = |cycle: &Self| Sheet::of(&cycle.messages, &numbers).text;
+        let Some(changed) = self.at_gate(at, Gate::Send, None, shown).await? else { return Ok(asked) };
+        let sheet = Sheet::of(&self.messages, &numbers);
+        let mut sent = Vec::new();
+        for (number, text) in sheet.read(&changed) {
+            let Some(text) = text else {
+                sent.push(number);
+                continue;
+            };
+            let role = self.messages.get(number as usize).map_or(Role::User, |message| message.role);
+            let part = MessagePart::Text { section: EDITED.to_owned(), text, untrusted: false };
+            sent.push(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+            self.say(at, role, Source::Person, vec![part]).await?;
+            self.conversation.put_last_for(number);
+        }
+        Ok(ranges(sent))
+    }
+
+    /// The reply as the person leaves it. A changed one is told as one more attempt, by the editor.
+    pub(super) async fn gate_of_reply(&mut self, at: &Address, request: &Request, reply: Reply) -> Result<Reply, Halt> {
+        let shown = |_: &Self| as_typed(&reply);
+        let Some(changed) = self.at_gate(at, Gate::Apply, reply.usage, shown).await? else { return Ok(reply) };
+        let attempt = reply.attempt.saturating_add(1);
+        let written = Reply {
+            attempt,
+            usage: reply.usage,
+            requests: reply.requests,
+            structured_by: reply.structured_by,
+            model: Some(EDITOR.to_owned()),
+            ..typed(request, changed)
+        };
+        let written = self.with_ids(written);
+        if !written.text.is_empty() {
+            let lens = vec![u32::try_from(written.text.len()).unwrap_or(u32::MAX)];
+            let part = ReplyPart { attempt, kind: PartKind::Text, text: written.text.clone(), lens, ms: vec![0] };
+            self.emit(at, part).await?;
+        }
+        let end = ReplyEnd {
+            finish: written.finish.as_ref().map(|finish| finish.name().to_owned()),
+            calls: written.calls.clone(),
+            model: written.model.clone(),
+            structured_by: written.structured_by,
+            requests: written.requests,
+            ..ReplyEnd::new(attempt, ReplyStatus::Ok)
+        };
+        self.emit(at, end).await?;
+        self.keep_reply(at, &written);
+        Ok(written)
+    }
+}
+
+/// A reply as a person would type it: its text, and a line for each call.
+fn as_typed(reply: &Reply) -> String {
+    let calls = reply.calls.iter().map(|call| format!("{CALL}{} {}", call.name, call.args));
+    let text = Some(reply.text.clone()).filter(|text| !text.is_empty());
+    text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+}
+
+/// The messages of a request as one text: each under a heading that no line of theirs equals.
+struct Sheet<'m> {
+    text: String,
+    /// Number, heading and text of each message; no text for what must stay as it is.
+    parts: Vec<(u32, String, Option<&'m str>)>,
+}
+
+impl<'m> Sheet<'m> {
+    fn of(messages: &'m [Arc<Message>], numbers: &[u32]) -> Self {
+        let found: Vec<(u32, &Arc<Message>)> =
+            numbers.iter().filter_map(|number| Some((*number, messages.get(*number as usize)?))).collect();
+        let dashes = |line: &str| line.len() - line.trim_start_matches('-').len();
+        let longest = found.iter().flat_map(|(_, message)| message.joined().lines().map(dashes).collect::<Vec<_>>());
+        let rule = "-".repeat(longest.max().map_or(3, |longest| (longest + 1).max(3)));
+        let (mut text, mut parts) = (String::new(), Vec::new());
+        for (number, message) in found {
+            let plain = match message.parts.as_slice() {
+                [] => Some(""),
+                [Content::Text(text)] => Some(text.as_str()),
+                _ => None,
+            };
+            let fixed = if plain.is_none() { " (stays as it is)" } else { "" };
+            let heading = format!("{rule} {number} {}{fixed}", message.role.name());
+            for piece in [heading.as_str(), "\n", &message.joined(), "\n"] {
+                text.push_str(piece);
+            }
+            parts.push((number, heading, plain));
+        }
+        Self { text, parts }
+    }
+
+    /// The numbers of the messages that are left, each with its text where it was changed. A text without any heading takes the place of the
+    /// last message that can be changed.
+    fn read(&self, changed: &str) -> Vec<(u32, Option<String>)> {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        let mut before = String::new();
+        for line in changed.split_inclusive('\n') {
+            let bare = line.trim_end_matches(['\n', '\r']);
+            match self.parts.iter().position(|(_, heading, _)| heading == bare) {
+                Some(place) if found.iter().all(|(known, _)| *known != place) => found.push((place, String::new())),
+                _ => found.last_mut().map_or(&mut before, |(_, text)| text).push_str(line),
+            }
+        }
+        if found.is_empty() {
+            let last = self.parts.iter().rposition(|(.., text)| text.is_some());
+            let whole = (0..self.parts.len()).map(|place| {
+                let (number, ..) = self.parts[place];
+                (number, (Some(place) == last).then(|| before.clone()))
+            });
+            return whole.collect();
+        }
+        let left = found.into_iter().map(|(place, text)| {
+            let (number, _, old) = &self.parts[place];
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            (*number, old.filter(|old| *old != text).map(|_| text.to_owned()))
+        });
+        left.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages() -> Vec<Arc<Message>> {
+        let said = [
+            Message::text(Role::System, "You answer.\n--- 1 user\nNo more.".to_owned()),
+            Message::text(Role::User, "Two?\n".to_owned()),
+        ];
+        said.map(Arc::new).to_vec()
+    }
+
+    #[test]
+    fn what_is_not_changed_stays_and_what_is_changed_is_found() {
+        let messages = messages();
+        let sheet = Sheet::of(&messages, &[0, 1]);
+        assert_eq!(sheet.text, "---- 0 system\nYou answer.\n--- 1 user\nNo more.\n---- 1 user\nTwo?\n\n");
+        assert_eq!(sheet.read(&sheet.text), [(0, None), (1, None)]);
+        let changed = sheet.text.replace("Two?\n", "Three?");
+        assert_eq!(sheet.read(&changed), [(0, None), (1, Some("Three?".to_owned()))]);
+    }
+
+    #[test]
+    fn a_message_without_its_heading_is_left_out_and_a_bare_text_is_the_task() {
+        let messages = messages();
+        let sheet = Sheet::of(&messages, &[0, 1]);
+        assert_eq!(sheet.read("---- 1 user\nTwo?\n\n"), [(1, None)]);
+        assert_eq!(sheet.read("Four?"), [(0, None), (1, Some("Four?".to_owned()))]);
+    }
+}

@@ -1,0 +1,214 @@
+//! Search: which cards hold what is looked for, and going from one place to the next.
+//!
+//! In: a needle. Out: cards in order, the place in the one that is looked at, what is to be marked in visible rows. The texts of cards are
+//! searched, so that folded ones are found too; turns of a saved session that were not read yet are told by who reads them.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use regex::{Regex, RegexBuilder};
+
+use super::card::{Card, Part};
+use super::{Transcript, texts};
+use crate::event::{Address, Envelope};
+
+/// What is looked for, and where it was found.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Search {
+    needle: String,
+    pattern: Option<Regex>,
+    /// Cells that hold it.
+    hits: BTreeSet<usize>,
+    /// The place that is looked at: a cell and a line of it, not known before it is laid out.
+    at: Option<(usize, Option<usize>)>,
+    /// Go to the last line of the cell with the needle, not the first.
+    backwards: bool,
+    /// The place must be brought into view.
+    pub(super) reveal: bool,
+}
+
+impl Search {
+    /// A cell came at this place.
+    pub(super) fn make_room(&mut self, place: usize) {
+        let moved = |at: usize| at + usize::from(at >= place);
+        self.hits = self.hits.iter().map(|at| moved(*at)).collect();
+        self.at = self.at.map(|(cell, line)| (moved(cell), line));
+    }
+}
+
+/// A needle without capitals is found in any case.
+fn pattern(needle: &str) -> Option<Regex> {
+    let any_case = !needle.chars().any(char::is_uppercase);
+    RegexBuilder::new(&regex::escape(needle)).case_insensitive(any_case).build().ok()
+}
+
+impl Transcript {
+    /// What is looked for.
+    pub fn needle(&self) -> &str {
+        &self.search.needle
+    }
+
+    /// Looks for this from where the reader is; nothing ends the search.
+    pub fn look_for(&mut self, needle: &str, now_ms: i64) {
+        if needle.is_empty() {
+            self.search = Search::default();
+            return;
+        }
+        self.search = Search { needle: needle.to_owned(), pattern: pattern(needle), ..Search::default() };
+        self.find_hits();
+        let from = self.first_seen();
+        let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
+        self.go_to_hit(next, false, now_ms);
+    }
+
+    fn find_hits(&mut self) {
+        let Some(pattern) = &self.search.pattern else { return };
+        let holds = |card: &Card, at: &Address| {
+            let mut found = false;
+            texts::visit(card, at, &self.store, &mut |text| found |= !found && pattern.is_match(text));
+            found
+        };
+        let unread = |index: usize| self.outline_of(index).is_some() && self.search.hits.contains(&index);
+        let hits = self.cells.iter().enumerate().filter(|(index, cell)| holds(&cell.card, &cell.at) || unread(*index));
+        let hits = hits.map(|(index, _)| index).collect();
+        self.search.hits = hits;
+    }
+
+    /// The unread turns of a saved session.
+    pub fn all_unread(&self) -> Vec<(Address, Range<usize>)> {
+        let turns = self.cells.iter().filter_map(|cell| match &cell.card {
+            Card::Unread(card) if card.part != Part::After => Some(&card.outline),
+            _ => None,
+        });
+        turns.map(|outline| (outline.address.clone(), outline.events.clone())).collect()
+    }
+
+    /// Does a turn with these events hold the needle?
+    pub fn turn_holds(turn: &Address, events: &[Envelope], needle: &str) -> bool {
+        let Some(pattern) = pattern(needle) else { return false };
+        let mut alone = Self::default();
+        alone.take_turn(turn, events);
+        let mut found = false;
+        for cell in &alone.cells {
+            texts::visit(&cell.card, &cell.at, &alone.store, &mut |text| found |= !found && pattern.is_match(text));
+        }
+        found
+    }
+
+    /// These unread turns hold the needle.
+    pub fn found_unread(&mut self, needle: &str, turns: &[Address], now_ms: i64) {
+        if needle != self.search.needle {
+            return;
+        }
+        let places: Vec<usize> = turns.iter().filter_map(|turn| self.turn_index(turn)).collect();
+        let first = self.search.hits.is_empty();
+        self.search.hits.extend(places);
+        if first {
+            let from = self.first_seen();
+            let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
+            self.go_to_hit(next, false, now_ms);
+        }
+    }
+
+    /// The place that is looked at among the cards with the needle, from 1, and how many there are.
+    pub fn found(&self) -> (usize, usize) {
+        let at = self.search.at.map_or(0, |(cell, _)| self.search.hits.range(..=cell).count());
+        (at, self.search.hits.len())
+    }
+
+    /// Goes to the next place, or to the one before.
+    pub fn next_match(&mut self, backwards: bool, now_ms: i64) {
+        self.find_hits();
+        let Some((cell, line)) = self.search.at else {
+            let from = self.first_seen();
+            let next = self.search.hits.range(from..).next().or(self.search.hits.first()).copied();
+            return self.go_to_hit(next, backwards, now_ms);
+        };
+        // Further lines of the same card come first.
+        if let Some(line) = line {
+            self.measure(cell, now_ms);
+            let lines = self.matching_lines(cell);
+            let further = if backwards {
+                lines.into_iter().rev().find(|other| *other < line)
+            } else {
+                lines.into_iter().find(|other| *other > line)
+            };
+            if let Some(further) = further {
+                self.search.at = Some((cell, Some(further)));
+                self.search.reveal = true;
+                return;
+            }
+        }
+        let hits = &self.search.hits;
+        let next = if backwards {
+            hits.range(..cell).next_back().or(hits.last())
+        } else {
+            hits.range(cell + 1..).next().or(hits.first())
+        };
+        self.go_to_hit(next.copied(), backwards, now_ms);
+    }
+
+    fn go_to_hit(&mut self, cell: Option<usize>, backwards: bool, now_ms: i64) {
+        let Some(cell) = cell else {
+            self.search.at = None;
+            return;
+        };
+        self.open_up(cell);
+        self.select(cell);
+        self.search.at = Some((cell, None));
+        self.search.backwards = backwards;
+        self.search.reveal = true;
+        self.measure(cell, now_ms);
+    }
+
+    /// Unfolds a card, and the runs that it lies in.
+    fn open_up(&mut self, cell: usize) {
+        let at = self.cells[cell].at.clone();
+        let starts: Vec<usize> = (0..cell)
+            .filter(|index| {
+                let other = &self.cells[*index];
+                matches!(other.card, Card::Start(_)) && !other.open && at.is_within(&other.at) && other.at != at
+            })
+            .collect();
+        for start in starts {
+            self.cells[start].open = true;
+            self.fold_run(start);
+        }
+        self.cells[cell].open = true;
+    }
+
+    /// The line of the place that is looked at, once its card is laid out; brings it into view.
+    pub(super) fn reveal_match(&mut self, now_ms: i64) {
+        if !std::mem::take(&mut self.search.reveal) {
+            return;
+        }
+        let Some((cell, line)) = self.search.at else { return };
+        self.measure(cell, now_ms);
+        if self.outline_of(cell).is_some() {
+            // Its text is being read.
+            self.search.reveal = true;
+            return;
+        }
+        let lines = self.matching_lines(cell);
+        let line = line.or(if self.search.backwards { lines.last() } else { lines.first() }.copied());
+        self.search.at = Some((cell, line));
+        self.show_line(cell, line.unwrap_or_default(), now_ms);
+    }
+
+    /// The lines of a laid-out card that show the needle.
+    fn matching_lines(&self, cell: usize) -> Vec<usize> {
+        let (Some(pattern), Some(cell)) = (&self.search.pattern, self.cells.get(cell)) else { return Vec::new() };
+        let shows = |line: &usize| cell.row(*line).is_some_and(|(row, _)| pattern.is_match(&row.plain()));
+        (0..cell.height()).filter(shows).collect()
+    }
+
+    /// Where the needle stands in a row's plain text, in bytes.
+    pub fn marks_in(&self, plain: &str) -> Vec<Range<usize>> {
+        self.search.pattern.iter().flat_map(|pattern| pattern.find_iter(plain)).map(|found| found.range()).collect()
+    }
+
+    /// Is this the place that is looked at?
+    pub fn is_looked_at(&self, cell: usize, line: usize) -> bool {
+        self.search.at == Some((cell, Some(line)))
+    }
+}

@@ -1,0 +1,113 @@
+//! The texts of a card: what search looks through and what copying gives. Exact texts, never rows.
+
+use super::card::{Attempt, Card, MessageStore, Messages, RequestCard, TurnCard};
+use crate::event::{Address, JsonText};
+use crate::tui::backend::SentMessage;
+
+/// Tells each text of a card, in the order in which the card shows them.
+pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&str)) {
+    match card {
+        Card::Start(start) => {
+            told(&start.agent.name);
+            told(start.context.as_str());
+        }
+        Card::Request(card) => messages(card, at, store, &mut |message| {
+            message.sections.iter().for_each(|(_, text)| told(text));
+        }),
+        Card::Reasoning(text) | Card::Feedback(text) | Card::Notice { text, .. } => told(text),
+        Card::Turn(card) => turn(card, told),
+        Card::End(card) => {
+            card.end.value.iter().for_each(|value| told(value.as_str()));
+            if let Some(fail) = &card.end.fail {
+                told(&fail.reason);
+                told(&fail.message);
+            }
+        }
+        Card::Unread(_) => {}
+        Card::Unknown { data, .. } => told(data),
+    }
+}
+
+/// The messages of a request that are known.
+fn messages(card: &RequestCard, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&SentMessage)) {
+    match &card.messages {
+        Messages::Unknown => {}
+        Messages::Ranges(ranges) => store.ranges(&at.run_part(), ranges).for_each(told),
+        Messages::Read(messages) => messages.iter().for_each(told),
+    }
+}
+
+fn turn(card: &TurnCard, told: &mut dyn FnMut(&str)) {
+    card.attempts.iter().for_each(|attempt| told(&attempt.text));
+    for call in &card.calls {
+        told(&call.name);
+        told(&call.args);
+        told(&call.outcome);
+    }
+    for call in card.asked_calls() {
+        told(&call.args);
+    }
+    for (_, question, answer) in &card.questions {
+        told(&question.text);
+        if let Some(answer) = answer {
+            told(answer.value.as_str());
+        }
+    }
+    if let Some(end) = &card.program {
+        end.prints.iter().for_each(|print| told(print));
+        end.value.iter().for_each(|value| told(value.text()));
+        end.error.iter().for_each(|error| told(&error.message));
+    }
+    for (name, value) in card.memory.iter().flat_map(|change| &change.set) {
+        told(name);
+        told(value.text());
+    }
+    for issue in card.checks.iter().flat_map(|check| &check.issues) {
+        told(&issue.path);
+        told(&issue.message);
+    }
+    card.notices.iter().for_each(|(_, text)| told(text));
+    card.extract.iter().filter_map(|extract| extract.error.as_ref()).for_each(|error| told(&error.message));
+}
+
+/// What copying a card gives: the exact text of what it is about.
+pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String {
+    match card {
+        Card::Start(start) => pretty(&start.context),
+        Card::Request(card) => {
+            let mut parts = Vec::new();
+            messages(card, at, store, &mut |message| {
+                let text: String = message.sections.iter().map(|(_, text)| text.as_str()).collect();
+                parts.push(format!("[{}]\n{text}", message.role.name()));
+            });
+            parts.join("\n")
+        }
+        Card::Reasoning(text) | Card::Feedback(text) | Card::Notice { text, .. } => text.clone(),
+        Card::Turn(card) => reply(card),
+        Card::End(card) => match (&card.end.value, &card.end.fail) {
+            (Some(value), _) => pretty(value),
+            (None, Some(fail)) => format!("{}: {}", fail.reason, fail.message),
+            (None, None) => String::new(),
+        },
+        Card::Unread(_) => String::new(),
+        Card::Unknown { data, .. } => data.clone(),
+    }
+}
+
+fn pretty(text: &JsonText) -> String {
+    text.json().to_pretty()
+}
+
+/// The reply; with calls only, the calls.
+fn reply(card: &TurnCard) -> String {
+    let attempt = card.last_attempt();
+    let calls = |attempt: &Attempt| {
+        let calls = attempt.end.iter().flat_map(|end| &end.calls).map(ToString::to_string);
+        calls.collect::<Vec<_>>().join("\n")
+    };
+    match attempt {
+        Some(attempt) if attempt.text.is_empty() => calls(attempt),
+        Some(attempt) => attempt.text.clone(),
+        None => String::new(),
+    }
+}

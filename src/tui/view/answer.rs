@@ -1,0 +1,49 @@
+//! What a reply that is being typed would be: its state on the rule above it, what does not fit below it.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::line_of;
+use crate::port::Gate;
+use crate::tui::backend::Question;
+use crate::tui::model::Model;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::{Role, Theme};
+use crate::tui::transcript::typed::Typed;
+
+/// Issues that are shown at the same time.
+const MOST_ISSUES: usize = 4;
+
+/// What the text would be read as, when it is a reply.
+pub(super) fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
+    let is_reply = !question.address.is_question() || question.gate == Some(Gate::Apply);
+    let transcript = &model.workbench.run.as_ref().filter(|_| is_reply)?.transcript;
+    let card = transcript.turn_card(&question.address.turn_part())?;
+    Some(Typed::of(&card.want, card.schema.as_ref(), text))
+}
+
+/// Its state as a mark and words.
+pub(super) fn state(typed: &Typed) -> Piece {
+    match typed.fits {
+        Some(true) => Piece::new(Role::Good, &format!("✓ fits · {}", typed.state)),
+        Some(false) => Piece::new(Role::Bad, &format!("✗ does not fit · {}", typed.state)),
+        None => Piece::new(Role::Dim, &typed.state),
+    }
+}
+
+/// Draws what does not fit into the last lines of the area; the lines that are left for the text.
+pub(super) fn draw_issues(typed: Option<&Typed>, area: Rect, buffer: &mut Buffer, theme: Theme) -> Rect {
+    let issues = typed.map_or(&[][..], |typed| &typed.issues);
+    let shown = issues.len().min(MOST_ISSUES).min(usize::from(area.height / 2));
+    let height = area.height - u16::try_from(shown).unwrap_or_default();
+    for (line, (path, message)) in issues.iter().take(shown).enumerate() {
+        let path = if path.is_empty() { "(answer)" } else { path };
+        let pieces = [
+            Piece::literal(Role::Bad, "✗ "),
+            Piece::new(Role::JsonKey, &format!("{path}  ")),
+            Piece::new(Role::Text, message),
+        ];
+        Row::new(pieces).draw(line_of(area, usize::from(height) + line), buffer, theme);
+    }
+    Rect { height, ..area }
+}

@@ -1,0 +1,106 @@
+//! The status line of a run: what it has used of what it may use, and where it is saved. Each gauge says its numbers beside its bar.
+
+use crate::port::Gate;
+use crate::tui::model::{Model, Phase, RunView};
+use crate::tui::transcript::Facts;
+use crate::tui::transcript::format::{cost, count, duration};
+use ptc_core::text::width::width;
+
+/// Marks of a bar, at most.
+const MARKS: u64 = 10;
+/// Marks of a bar beside others.
+const FEW: u64 = 5;
+
+/// The time of a run.
+pub(super) fn time(model: &Model, run: &RunView) -> String {
+    let facts = &run.transcript.facts;
+    if facts.run.is_some() { facts.time(model.now_ms) } else { "starting".to_owned() }
+}
+
+/// Turns, tokens, cost, time, calls, checklist and where it is saved; where there is little room, what is known least goes first.
+pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
+    let facts = &run.transcript.facts;
+    let turns = match facts.max_turns {
+        Some(max) => format!("turns {}/{max} {}", facts.turn, bar(u64::from(facts.turn), max, MARKS)),
+        None => format!("turns {}", facts.turn),
+    };
+    let (verb, session) = match &run.session {
+        Some(session) if run.phase == Phase::Done => ("saved", format!("saved {session}")),
+        Some(session) => ("saving", format!("saving {session}")),
+        None => ("not saved", "not saved".to_owned()),
+    };
+    let verb = verb.to_owned();
+    let (tokens, cost, time) = (tokens(facts), costs(facts), limited_time(model, run));
+    let more = more(model, facts);
+    let with = |parts: &[&String]| parts.iter().map(|part| (*part).clone()).chain(more.iter().cloned()).collect();
+    let plain = |parts: &[&String]| parts.iter().map(|part| (*part).clone()).collect::<Vec<_>>();
+    let mut shapes: Vec<Vec<String>> = vec![with(&[&turns, &tokens, &cost, &time, &session])];
+    let priced = facts.cost().is_some() || facts.budget.cost.is_some();
+    if !priced {
+        shapes.push(with(&[&turns, &tokens, &time, &session]));
+    }
+    shapes.push(with(&[&turns, &tokens, &time, &verb]));
+    shapes.push(plain(&[&turns, &tokens, &cost, &time, &session]));
+    shapes.push(if priced {
+        plain(&[&turns, &tokens, &cost, &time, &verb])
+    } else {
+        plain(&[&turns, &tokens, &time, &session])
+    });
+    shapes.extend([plain(&[&turns, &tokens, &time, &verb]), plain(&[&turns, &time, &verb])]);
+    let mut texts = shapes.iter().map(|shape| shape.join("   "));
+    texts.find(|text| width(text) + 2 <= columns).unwrap_or_else(|| format!("{turns}   {verb}"))
+}
+
+fn tokens(facts: &Facts) -> String {
+    match (facts.tokens, facts.budget.tokens) {
+        (tokens, Some(limit)) => {
+            let used = tokens.map_or(0, |tokens| tokens.total());
+            format!("tokens {}/{} {}", count(used), count(limit), bar(used, limit, FEW))
+        }
+        (Some(tokens), None) => format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
+        (None, None) => "tokens –".to_owned(),
+    }
+}
+
+fn costs(facts: &Facts) -> String {
+    let used = format!("cost {}", cost(facts.cost()));
+    match (facts.cost(), facts.budget.cost) {
+        (Some(spent), Some(limit)) => {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of five marks")]
+            let thousandths = (spent / limit * 1_000.0).clamp(0.0, 1_000.0) as u64;
+            format!("{used}/{limit} {}", bar(thousandths, 1_000, FEW))
+        }
+        (None, Some(limit)) => format!("{used}/{limit}"),
+        (_, None) => used,
+    }
+}
+
+fn limited_time(model: &Model, run: &RunView) -> String {
+    let (facts, time) = (&run.transcript.facts, time(model, run));
+    match facts.budget.time_ms {
+        Some(limit) => format!("{time}/{} {}", duration(limit), bar(facts.elapsed_ms(model.now_ms), limit, FEW)),
+        None => time,
+    }
+}
+
+/// Calls, the checklist, and the gates at which runs stop.
+fn more(model: &Model, facts: &Facts) -> Vec<String> {
+    let calls = match facts.budget.calls {
+        Some(limit) => Some(format!("calls {}/{limit} {}", facts.calls, bar(facts.calls, limit, FEW))),
+        None => (facts.calls > 0).then(|| format!("calls {}", facts.calls)),
+    };
+    let plan = facts.plan.map(|(done, all)| format!("plan {done}/{all} {}", bar(done as u64, all as u64, FEW)));
+    let gates = model.workbench.gates.iter().map(|gate| match gate {
+        Gate::Send => "stops before requests".to_owned(),
+        Gate::Apply => "stops before replies".to_owned(),
+    });
+    calls.into_iter().chain(plan).chain(gates).collect()
+}
+
+/// A bar of filled and empty marks, at most so many.
+fn bar(used: u64, of: u64, most: u64) -> String {
+    let marks = of.clamp(1, most);
+    let filled = if of == 0 { 0 } else { (used.min(of).saturating_mul(marks)).div_ceil(of) };
+    let mark = |at| if at < filled { '▰' } else { '▱' };
+    (0..marks).map(mark).collect()
+}

@@ -1,0 +1,122 @@
+//! What a run may spend, what it has spent, and which limit ended it.
+//!
+//! In: how a run started and failed. Out: limits by name with their values, and what would have allowed the run to go on. The names are those of
+//! the table of limits.
+
+use ptc_core::limits::{LIMITS, MISSION_TIMEOUT, RUN_CALLS, TOKEN_LIMIT};
+use ptc_core::reasons::Reason;
+use ptc_core::value::json::Node;
+
+use crate::config::document;
+use crate::event::{ErrorRecord, RunStart};
+
+/// The key of the limit of costs, which is not a whole number.
+const COST_LIMIT: &str = "cost_limit";
+
+/// The limits of a run that are on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Budget {
+    /// Tokens of the run.
+    pub tokens: Option<u64>,
+    /// Time for the run, in ms.
+    pub time_ms: Option<u64>,
+    /// Tool calls of the run.
+    pub calls: Option<u64>,
+    /// Costs of the run, in the currency of the prices.
+    pub cost: Option<f64>,
+}
+
+impl Budget {
+    /// The limits that a run started with.
+    pub fn of(start: &RunStart) -> Self {
+        let known = |name: &str| start.limits.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        Self {
+            tokens: known(TOKEN_LIMIT.name),
+            time_ms: known(MISSION_TIMEOUT.name),
+            calls: written(start, RUN_CALLS.name).and_then(|text| text.parse().ok()),
+            cost: written(start, COST_LIMIT).and_then(|text| text.parse().ok()),
+        }
+    }
+}
+
+/// A limit that ended a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Its key in an agent file.
+    pub key: &'static str,
+    /// The value that it had.
+    pub value: String,
+    /// The value to try next.
+    pub next: String,
+}
+
+impl Hit {
+    /// The limit that made a run fail, when one did.
+    pub fn of(start: &RunStart, fail: &ErrorRecord) -> Option<Self> {
+        let reason = Reason::from_name(&fail.reason)?;
+        if reason == Reason::CostExceeded {
+            let value = written(start, COST_LIMIT)?;
+            let next = value.parse::<f64>().map_or_else(|_| value.clone(), |number| (number * 2.0).to_string());
+            return Some(Self { key: COST_LIMIT, value, next });
+        }
+        // The turns are used up by work: more turns help before more corrections do.
+        let row = match reason {
+            Reason::BudgetExhausted | Reason::MustReturnMissing => LIMITS.first(),
+            _ if !NAMES_A_LIMIT.contains(&reason) => None,
+            _ => LIMITS.iter().find(|limit| limit.reason == reason),
+        }?;
+        let known = start.limits.iter().find(|(known, _)| known == row.name).map(|(_, value)| *value);
+        let value = known.or_else(|| written(start, row.name)?.parse().ok()).or(row.default)?;
+        let next = value.saturating_mul(2).clamp(row.min, row.max);
+        Some(Self { key: row.name, value: value.to_string(), next: next.to_string() })
+    }
+}
+
+/// Reasons that say that a limit of the agent was reached.
+const NAMES_A_LIMIT: [Reason; 9] = [
+    Reason::MaxTurnsExceeded,
+    Reason::MissionTimeout,
+    Reason::TokenLimitExceeded,
+    Reason::TurnBudgetExhausted,
+    Reason::MaxDepthExceeded,
+    Reason::ToolCallLimitExceeded,
+    Reason::MemoryLimitExceeded,
+    Reason::ProtocolError,
+    Reason::MissingRefs,
+];
+
+/// The value of a key in the agent's definition, as text.
+fn written(start: &RunStart, key: &str) -> Option<String> {
+    let document = document::parse(&start.agent.toml).ok()?;
+    let value = document.get(key)?;
+    matches!(value.node, Node::Int(_) | Node::Float(_)).then(|| value.to_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::AgentRecord;
+
+    fn start(toml: &str) -> RunStart {
+        let agent = AgentRecord { toml: toml.to_owned(), ..AgentRecord::default() };
+        RunStart { agent, limits: vec![("max_turns".to_owned(), 3)], ..RunStart::default() }
+    }
+
+    #[test]
+    fn the_limit_that_ended_a_run_is_named_with_its_value_and_the_next() {
+        let hit = |reason, toml| Hit::of(&start(toml), &ErrorRecord::new(reason, ""));
+        let turns = hit(Reason::MaxTurnsExceeded, "").unwrap();
+        assert_eq!((turns.key, turns.value.as_str(), turns.next.as_str()), ("max_turns", "3", "6"));
+        let calls = hit(Reason::ToolCallLimitExceeded, "max_tool_calls = 4").unwrap();
+        assert_eq!((calls.key, calls.value.as_str()), ("max_tool_calls", "4"));
+        let cost = hit(Reason::CostExceeded, "cost_limit = 0.25").unwrap();
+        assert_eq!((cost.key, cost.next.as_str()), ("cost_limit", "0.5"));
+        assert_eq!(hit(Reason::ValidationError, ""), None);
+    }
+
+    #[test]
+    fn limits_that_are_off_are_no_budget() {
+        assert_eq!(Budget::of(&start("")), Budget::default());
+        assert_eq!(Budget::of(&start("max_tool_calls = 4")).calls, Some(4));
+    }
+}

@@ -1,0 +1,169 @@
+//! Searching a transcript, and selecting and copying parts of it.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ptc_workbench::tui::backend::SessionKey;
+use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::model::{Model, Screen};
+use ptc_workbench::tui::transcript::Transcript;
+
+use super::fake::long_session;
+use super::story::{NOW_MS, fresh, ran, tell, two_turns};
+use super::{press, write};
+
+/// The run page with a whole run.
+fn reading(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    ran(&mut model, two_turns(), None);
+    if !model.contexts().contains(&ptc_workbench::tui::actions::Context::Transcript) {
+        press(&mut model, "f2");
+    }
+    model
+}
+
+/// The screen as text.
+fn picture(model: &mut Model) -> String {
+    let buffer = ptc_workbench::tui::picture(model, model.size);
+    let columns = usize::from(buffer.area.width);
+    let cells: Vec<&str> = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
+    cells.chunks(columns).map(<[&str]>::concat).collect::<Vec<_>>().join("\n")
+}
+
+fn found(model: &Model) -> (usize, usize) {
+    model.active_transcript().unwrap().found()
+}
+
+#[test]
+fn a_search_finds_folded_cards_and_goes_through_them() {
+    let mut model = reading((80, 24));
+    press(&mut model, "/");
+    write(&mut model, "love this");
+    let (at, of) = found(&model);
+    assert!(of >= 2 && at >= 1, "the context and the requests hold it: {at} of {of}");
+    let shown = picture(&mut model);
+    assert!(shown.contains(&format!("of {of} cards")), "{shown}");
+    assert!(shown.contains("I love this product"), "the card with the match is unfolded:\n{shown}");
+    press(&mut model, "esc");
+    let before = found(&model).0;
+    press(&mut model, "n");
+    press(&mut model, "shift-n");
+    assert_eq!(found(&model).0, before);
+    press(&mut model, "esc");
+    assert_eq!(found(&model).1, 0, "the second Escape takes the marks away");
+}
+
+#[test]
+fn a_text_without_capitals_is_found_in_any_case() {
+    let mut model = reading((80, 24));
+    press(&mut model, "/");
+    write(&mut model, "i love");
+    assert!(found(&model).1 > 0);
+    press(&mut model, "esc");
+    press(&mut model, "/");
+    write(&mut model, "I LOVE");
+    assert_eq!(found(&model).1, 0);
+}
+
+#[test]
+fn unread_turns_are_searched_by_who_reads_files() {
+    let session = long_session(1_000);
+    let mut transcript = Transcript::of_session(&session);
+    transcript.prepare(80, 20, NOW_MS);
+    transcript.look_for("\"number\": 777", NOW_MS);
+    assert_eq!(transcript.found().1, 0, "nothing was read");
+    let holds = |places: &std::ops::Range<usize>, turn: &_| {
+        Transcript::turn_holds(turn, &session.bodies.events(places.clone()).unwrap(), "\"number\": 777")
+    };
+    let turns: Vec<_> = transcript.all_unread().into_iter().filter(|(turn, places)| holds(places, turn)).collect();
+    assert_eq!(turns.len(), 1);
+    let addresses: Vec<_> = turns.iter().map(|(turn, _)| turn.clone()).collect();
+    transcript.found_unread("\"number\": 777", &addresses, NOW_MS);
+    transcript.prepare(80, 20, NOW_MS);
+    for (turn, places) in transcript.unread() {
+        transcript.read_turn(&turn, &session.bodies.events(places).unwrap(), None);
+    }
+    transcript.prepare(80, 20, NOW_MS);
+    let rows: Vec<String> = transcript.rows().map(|row| row.row.plain()).collect();
+    assert!(rows.iter().any(|row| row.contains("777")), "{rows:#?}");
+    assert_eq!(transcript.found(), (1, 1));
+}
+
+#[test]
+fn a_search_in_an_opened_session_asks_for_its_unread_turns_once_per_text() {
+    let mut model = fresh((80, 24));
+    model.screen = Screen::Sessions;
+    let session = long_session(50);
+    let key = session.summary.key();
+    tell(&mut model, Msg::Opened(Ok(session)));
+    press(&mut model, "/");
+    let effects = write(&mut model, "z");
+    let asked = |effect: &&Effect| matches!(effect, Effect::FindUnread(of, text, turns) if *of == key && text == "z" && turns.len() == 50);
+    assert_eq!(effects.iter().filter(asked).count(), 1, "{effects:?}");
+    let other = SessionKey::Example("another".to_owned());
+    tell(&mut model, Msg::FoundUnread(other, "z".to_owned(), vec!["r0/t1".into()]));
+    assert_eq!(found(&model).1, 0, "what another session holds is not for this one");
+}
+
+#[test]
+fn the_selected_card_is_copied_as_it_is() {
+    let mut model = reading((80, 24));
+    press(&mut model, "end");
+    let effects = press(&mut model, "y");
+    let [Effect::Clip(text)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(text.contains("\"sentiment\": \"positive\""), "{text}");
+    assert_eq!(model.clipboard, *text, "a field of this program can paste it");
+}
+
+fn mouse(model: &mut Model, kind: MouseEventKind, at: (u16, u16)) {
+    let event = MouseEvent { kind, column: at.0, row: at.1, modifiers: KeyModifiers::NONE };
+    tell(model, Msg::Mouse(event));
+}
+
+/// Where a text stands on the screen.
+fn place(model: &mut Model, text: &str) -> (u16, u16) {
+    let shown = picture(model);
+    let found = shown.lines().enumerate().find_map(|(row, line)| {
+        let byte = line.find(text)?;
+        Some((u16::try_from(line[..byte].chars().count()).unwrap(), u16::try_from(row).unwrap()))
+    });
+    found.unwrap_or_else(|| panic!("{text:?} is not on the screen:\n{shown}"))
+}
+
+#[test]
+fn dragging_selects_a_text_and_a_double_click_a_word() {
+    let mut model = reading((80, 24));
+    let (column, row) = place(&mut model, "feeling");
+    let end = place(&mut model, "feeling").0 + 3;
+    mouse(&mut model, MouseEventKind::Down(MouseButton::Left), (column, row));
+    mouse(&mut model, MouseEventKind::Drag(MouseButton::Left), (end, row));
+    mouse(&mut model, MouseEventKind::Up(MouseButton::Left), (end, row));
+    let effects = press(&mut model, "y");
+    assert_eq!(effects, [Effect::Clip("fee".to_owned())]);
+    press(&mut model, "esc");
+
+    tell(&mut model, Msg::Clock(NOW_MS + 60_000));
+    mouse(&mut model, MouseEventKind::Down(MouseButton::Left), (column + 2, row));
+    mouse(&mut model, MouseEventKind::Down(MouseButton::Left), (column + 2, row));
+    let effects = press(&mut model, "ctrl-c");
+    let [Effect::Clip(word)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(word == "feeling", "{word}");
+}
+
+#[test]
+fn a_selection_that_leaves_the_pane_moves_the_text() {
+    let mut model = reading((80, 12));
+    press(&mut model, "home");
+    picture(&mut model);
+    let area = model.workbench.run_area;
+    mouse(&mut model, MouseEventKind::Down(MouseButton::Left), (area.x + 4, area.y + 1));
+    mouse(&mut model, MouseEventKind::Drag(MouseButton::Left), (area.x + 4, area.bottom() + 1));
+    let below = |model: &Model| model.active_transcript().unwrap().hidden_rows().1;
+    let before = below(&model);
+    assert!(before > 0 && model.deadline_ms().is_some(), "the clock is told while the mouse is held");
+    for step in 1..5 {
+        tell(&mut model, Msg::Clock(NOW_MS + 10_000 + step * 100));
+    }
+    assert!(below(&model) < before);
+    mouse(&mut model, MouseEventKind::Up(MouseButton::Left), (area.x + 4, area.bottom() + 1));
+    let text = model.workbench.run.as_mut().unwrap().transcript.copied(NOW_MS).unwrap();
+    assert!(text.lines().count() > usize::from(area.height), "{text}");
+}
