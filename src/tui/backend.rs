@@ -195,6 +195,8 @@ pub struct RunOutline {
     pub tail: Vec<Envelope>,
     /// Unix time in ms of its last event.
     pub last_ms: i64,
+    /// Time of it in which nobody ran, in ms.
+    pub gap_ms: i64,
 }
 
 /// A turn of a saved session.

@@ -170,6 +170,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
             turns: (1..=turns).map(outline).collect(),
             tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),
             last_ms: super::story::NOW_MS,
+            gap_ms: 0,
         }],
         bodies: Arc::new(Made),
     }

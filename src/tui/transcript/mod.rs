@@ -21,7 +21,7 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, Tokens};
+use crate::event::{Address, ErrorRecord, Gaps, Tokens};
 use crate::workbench::Definitions;
 use card::MessageStore;
 use fenwick::Heights;
@@ -37,6 +37,7 @@ pub struct Transcript {
     moving: Vec<Address>,
     /// When the runs began, Unix time in ms.
     started: HashMap<Address, i64>,
+    gaps: Gaps,
     /// Runs below others that are folded.
     folded: Vec<Address>,
     store: MessageStore,

@@ -4,7 +4,7 @@ use ptc_core::text::{SafeText, width};
 
 use super::{Frame, Line, Tone};
 use crate::session::diff::{Column, Comparison, Place, Share, SideTurn};
-use crate::workbench::format::{cost, count, duration};
+use crate::workbench::format::{cost, count, duration, size};
 
 /// Columns of the labels in front.
 const LABEL: usize = 12;
@@ -133,6 +133,10 @@ fn rows(frame: Frame) -> Vec<Row> {
         measure("cost", move |column| right(cost(Some(column.totals.all.cost?)))),
         measure("time", move |column| right(duration(column.totals.duration_ms))),
         measure("to first", move |column| right(duration(column.totals.first_ms?))),
+        measure("kept out", move |column| {
+            let (all, out) = (some(column.totals.data_bytes)?, column.totals.kept_out_bytes);
+            right(size(out)).map(|out| format!("{out}  of {} of data", size(all)))
+        }),
         measure("invalid", move |column| {
             let errors = some(column.totals.all.validation_errors)?;
             right(count(errors)).map(|number| format!("{number}  validation errors"))
