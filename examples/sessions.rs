@@ -34,7 +34,10 @@ fn main() -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["open", file] => open(Path::new(file)),
-        ["list", dir] => list(Path::new(dir)),
+        ["list", dir] => {
+            list(Path::new(dir));
+            Ok(())
+        }
         ["search", dir, query] => search(Path::new(dir), query),
         ["make", dir, count] => make_many(Path::new(dir), count.parse()?),
         ["large", file, megabytes] => make_large(Path::new(file), megabytes.parse()?, 50_000),
@@ -121,11 +124,10 @@ fn open(file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn list(dir: &Path) -> Result<()> {
+fn list(dir: &Path) {
     let started = Instant::now();
     let all = Catalogue::open(dir).summaries();
     println!("{:>6} {:>9}   ({} sessions)", started.elapsed().as_millis(), peak_mb(), all.len());
-    Ok(())
 }
 
 fn search(dir: &Path, query: &str) -> Result<()> {

@@ -100,7 +100,7 @@ fn serve(answer: String) -> std::io::Result<std::net::SocketAddr> {
     let address = listener.local_addr()?;
     std::thread::spawn(move || -> std::io::Result<()> {
         let (mut socket, _) = listener.accept()?;
-        let mut asked = [0; 64 * 1024];
+        let mut asked = vec![0; 64 * 1024];
         let _read = socket.read(&mut asked)?;
         socket.write_all(answer.as_bytes())
     });

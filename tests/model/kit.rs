@@ -32,7 +32,7 @@ impl Kit {
 
     /// The play with the content type of this protocol's streams.
     pub(super) fn typed(self, play: Play) -> Play {
-        if self.0 == Protocol::Ollama { play.as_lines() } else { play }
+        if self.0 == Protocol::Ollama { play.into_lines() } else { play }
     }
 
     /// A frame that holds this.

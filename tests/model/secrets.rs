@@ -79,7 +79,9 @@ async fn nothing_that_the_program_writes_holds_a_key() {
             for _ in 0..count {
                 take(&["run", "--prompt", "hi", "--signature", "() -> :string", "--model", "echo:m", "--json"]);
             }
-            OUTPUTS.iter().for_each(|arguments| take(arguments));
+            for arguments in OUTPUTS {
+                take(arguments);
+            }
             let files = program.session_files().into_iter().chain([program.dir().join("log.txt")]);
             everything.extend(files.map(|file| {
                 (file.display().to_string(), String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned())

@@ -79,7 +79,7 @@ impl Play {
     }
 
     /// The same as lines of JSON.
-    pub(crate) fn as_lines(self) -> Self {
+    pub(crate) fn into_lines(self) -> Self {
         let lines = |mut bytes: Vec<Vec<u8>>| {
             let head = String::from_utf8_lossy(&bytes[0]).replace("text/event-stream", "application/x-ndjson");
             bytes[0] = head.into_bytes();

@@ -196,7 +196,8 @@ fn programs_and_tool_arguments_have_layers_of_their_own() {
 fn a_report_is_bounded_and_made_safe() {
     let (program, text) = recorded();
     alter(&program, &text, "r0/t1", "message", |data| {
-        let long: String = (0..500).map(|number| format!("line {number} \u{1b}[31m\u{202e}\n")).collect();
+        let long: String =
+            (0..500).map(|number| number.to_string()).collect::<Vec<_>>().join(" \u{1b}[31m\u{202e}\nline ");
         data["parts"][0]["text"] = long.into();
     });
     let said = program.run(["replay", "altered.jsonl", "--check"]).exits(3).stdout.clone();

@@ -97,7 +97,9 @@ async fn a_damaged_index_is_made_again_with_a_notice() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x40;
         for damaged in [damaged, bytes[..at].to_vec()] {
-            index_files(dir.path()).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+            for file in index_files(dir.path()) {
+                std::fs::remove_file(file).unwrap();
+            }
             std::fs::write(&file, damaged).unwrap();
             let (told, notices) = found(dir.path(), "word1");
             assert_eq!(told, whole, "{at}");

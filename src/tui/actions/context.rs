@@ -1,0 +1,98 @@
+//! Contexts: where an action means something, and which of them hold at the same time.
+
+/// Where an action means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// Everywhere, popups included.
+    Always,
+    /// On every screen while no popup is open.
+    Global,
+    /// Wherever text is typed.
+    Text,
+    /// In the four editors and the answer of a person.
+    Lines,
+    /// In the four editors.
+    Editor,
+    /// In the steps of an open pipeline.
+    Steps,
+    /// In the transcript.
+    Transcript,
+    /// In the list of sessions.
+    Sessions,
+    /// While the filter of the list is typed.
+    Filter,
+    /// In an opened session.
+    Viewer,
+    /// In the help and other texts to read.
+    Reading,
+    /// In the palette.
+    Palette,
+    /// The question before leaving unsaved edits.
+    Leaving,
+    /// The offer of kept drafts.
+    Recovery,
+    /// The path to save to.
+    SavePath,
+    /// The question before overwriting.
+    Overwrite,
+    /// The answer of a person who is the model.
+    Answer,
+}
+
+impl Context {
+    /// Every context with its heading in the help, in the help's order.
+    pub const ALL: [(Self, &'static str); 17] = [
+        (Self::Global, "Everywhere"),
+        (Self::Always, "Everywhere, popups included"),
+        (Self::Editor, "Editors"),
+        (Self::Lines, "Editors and answers"),
+        (Self::Text, "Wherever text is typed"),
+        (Self::Steps, "Steps of a pipeline"),
+        (Self::Transcript, "Transcript"),
+        (Self::Sessions, "Sessions"),
+        (Self::Filter, "Filter of the sessions"),
+        (Self::Viewer, "An opened session"),
+        (Self::Reading, "Help and other texts"),
+        (Self::Palette, "Palette"),
+        (Self::Leaving, "Leaving with unsaved edits"),
+        (Self::Recovery, "Kept drafts"),
+        (Self::SavePath, "Saving under a path"),
+        (Self::Overwrite, "Overwriting a file"),
+        (Self::Answer, "Being the model"),
+    ];
+
+    /// Is text typed here, so that letters alone cannot be chords?
+    pub fn takes_text(self) -> bool {
+        !matches!(
+            self,
+            Self::Steps
+                | Self::Transcript
+                | Self::Sessions
+                | Self::Viewer
+                | Self::Reading
+                | Self::Leaving
+                | Self::Recovery
+                | Self::Overwrite
+        )
+    }
+
+    /// Can both be active at the same time?
+    pub fn meets(self, other: Self) -> bool {
+        let groups: [&[Self]; 13] = [
+            &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
+            &[Self::Steps, Self::Global, Self::Always],
+            &[Self::Transcript, Self::Global, Self::Always],
+            &[Self::Sessions, Self::Global, Self::Always],
+            &[Self::Filter, Self::Text, Self::Global, Self::Always],
+            &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Reading, Self::Always],
+            &[Self::Palette, Self::Text, Self::Always],
+            &[Self::Leaving, Self::Always],
+            &[Self::Recovery, Self::Always],
+            &[Self::SavePath, Self::Text, Self::Always],
+            &[Self::Overwrite, Self::Always],
+            &[Self::Answer, Self::Lines, Self::Text, Self::Always],
+        ];
+        groups.iter().any(|group| group.contains(&self) && group.contains(&other))
+    }
+}

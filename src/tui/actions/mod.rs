@@ -1,0 +1,115 @@
+//! The one table of actions: dispatch, footer, help and palette read it, and the configuration remaps it by id.
+//!
+//! In: nothing. Out: every [`Action`] with its rows. It must never know the state of a screen.
+
+mod context;
+mod table;
+
+pub use context::Context;
+pub use table::ACTIONS;
+
+use super::draft::{Motion, Reach};
+use crate::agent::Mode;
+
+/// What a person can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each action is described by its row below")]
+pub enum Action {
+    Help,
+    Palette,
+    Workbench,
+    Sessions,
+    Run,
+    Preview,
+    FocusNext,
+    FocusPrevious,
+    Save,
+    SaveAs,
+    Mode(Mode),
+    ExternalEditor,
+    Suspend,
+    Redraw,
+    Close,
+    Quit,
+    Go(Motion, Reach),
+    Delete(Motion),
+    Newline,
+    Undo,
+    Redo,
+    SelectAll,
+    Copy,
+    Cut,
+    Paste,
+    StepUp,
+    StepDown,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Fold,
+    FoldAll,
+    CycleView,
+    ListUp,
+    ListDown,
+    ListPageUp,
+    ListPageDown,
+    ListTop,
+    ListBottom,
+    OpenSession,
+    Replay,
+    GoOn,
+    Filter,
+    Reload,
+    ReadUp,
+    ReadDown,
+    ReadPageUp,
+    ReadPageDown,
+    PickUp,
+    PickDown,
+    Pick,
+    SaveAndQuit,
+    DiscardAndQuit,
+    Restore,
+    DropKept,
+    ConfirmPath,
+    ConfirmOverwrite,
+    SendAnswer,
+}
+
+/// One action: everything that the program says about it.
+#[derive(Debug, Clone, Copy)]
+pub struct ActionRow {
+    /// What it does.
+    pub action: Action,
+    /// Its stable name in the configuration.
+    pub id: &'static str,
+    /// A word or two for footer and palette.
+    pub title: &'static str,
+    /// One sentence for the help.
+    pub help: &'static str,
+    /// Default chords.
+    pub chords: &'static [&'static str],
+    /// Where it means something.
+    pub context: Context,
+    /// Place in the footer from the left; 0 = not there.
+    pub footer: u8,
+}
+
+const fn row(
+    action: Action,
+    id: &'static str,
+    title: &'static str,
+    help: &'static str,
+    chords: &'static [&'static str],
+    context: Context,
+    footer: u8,
+) -> ActionRow {
+    ActionRow { action, id, title, help, chords, context, footer }
+}
+
+impl Action {
+    /// The first row of this action.
+    pub fn row(self) -> Option<&'static ActionRow> {
+        ACTIONS.iter().find(|row| row.action == self)
+    }
+}
