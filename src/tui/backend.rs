@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use super::compare::backend::Comparing;
 use super::draft::Draft;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
@@ -327,7 +328,7 @@ pub struct Recovery {
 }
 
 /// What a person can have done.
-pub trait Backend: Send + Sync {
+pub trait Backend: Comparing + Send + Sync {
     /// The agent to start with.
     fn opening(&self) -> Opening;
 

@@ -8,6 +8,7 @@ use super::backend::{
     SessionSummary,
 };
 use super::colours::Language;
+use super::compare::Compare;
 use super::draft::Draft;
 use super::keys::Keymap;
 use super::theme::Theme;
@@ -44,6 +45,8 @@ pub struct Model {
     pub workbench: Workbench,
     /// Saved sessions.
     pub sessions: Sessions,
+    /// Runs side by side, and the matrix.
+    pub compare: Compare,
     /// What lies on top, the topmost last.
     pub popups: Vec<Popup>,
     /// A message in the footer.
@@ -63,6 +66,8 @@ pub enum Screen {
     Workbench,
     /// Saved sessions.
     Sessions,
+    /// Runs side by side, and the matrix.
+    Compare,
 }
 
 /// What has the focus in the workbench.
@@ -330,6 +335,7 @@ impl Model {
                 saving: None,
             },
             sessions: Sessions::default(),
+            compare: Compare::default(),
             popups: Vec::new(),
             toast: None,
             clipboard: String::new(),

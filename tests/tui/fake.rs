@@ -8,15 +8,17 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
+use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Preview, Recovery, Run, RunOutline,
     SaveError, SentMessage, SessionKey, SessionSummary, TurnOutline,
 };
+use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::stage::{Input, Stage};
+use ptc_workbench::workbench::matrix::MatrixState;
 use tokio::sync::{Notify, mpsc};
 
 use super::story::sentiment;
@@ -81,6 +83,37 @@ pub(crate) struct Fake {
     pub(crate) long_session: Option<usize>,
     /// Started instead of the scripted run.
     pub(crate) fatal: Option<Arc<dyn Run>>,
+}
+
+impl Comparing for Fake {
+    fn compare(&self, _: &[String]) -> Result<Compared, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
+
+    fn key_of(&self, name: &str) -> Result<SessionKey, ErrorRecord> {
+        Ok(SessionKey::Example(name.to_owned()))
+    }
+
+    fn start_modes(&self, _: &DraftTexts, modes: &[Mode]) -> Result<Vec<Arc<dyn Run>>, Vec<Diagnostic>> {
+        self.starts.fetch_add(modes.len(), Ordering::SeqCst);
+        Ok(modes.iter().map(|_| self.run.clone() as Arc<dyn Run>).collect())
+    }
+
+    fn begin_matrix(&self, _: &DraftTexts, _: &MatrixWish) -> Result<BegunMatrix, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
+
+    fn go_on_matrix(&self, _: &str, _: usize) -> Result<BegunMatrix, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
+
+    fn matrices(&self) -> Result<Vec<MatrixLine>, ErrorRecord> {
+        Ok(Vec::new())
+    }
+
+    fn open_matrix(&self, _: &str) -> Result<MatrixState, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
 }
 
 impl Backend for Fake {

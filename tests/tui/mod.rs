@@ -1,8 +1,10 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod compare;
 mod drive;
 pub(crate) mod fake;
+mod gaps;
 mod live;
 mod order;
 mod pictures;

@@ -23,6 +23,18 @@ pub enum Context {
     Filter,
     /// In an opened session.
     Viewer,
+    /// Among the turns of runs side by side.
+    Turns,
+    /// In the transcripts of runs side by side.
+    BothRuns,
+    /// In a matrix.
+    Matrix,
+    /// In the list of matrices.
+    Matrices,
+    /// In the dialog that begins a matrix.
+    Form,
+    /// Among the modes of that dialog.
+    FormModes,
     /// In the help and other texts to read.
     Reading,
     /// In the palette.
@@ -41,7 +53,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 17] = [
+    pub const ALL: [(Self, &'static str); 23] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -52,6 +64,12 @@ impl Context {
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
+        (Self::Turns, "Runs side by side: turns"),
+        (Self::BothRuns, "Runs side by side: transcripts"),
+        (Self::Matrix, "Matrix"),
+        (Self::Matrices, "Earlier matrices"),
+        (Self::Form, "A new matrix"),
+        (Self::FormModes, "A new matrix: modes"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
         (Self::Leaving, "Leaving with unsaved edits"),
@@ -69,6 +87,11 @@ impl Context {
                 | Self::Transcript
                 | Self::Sessions
                 | Self::Viewer
+                | Self::Turns
+                | Self::BothRuns
+                | Self::Matrix
+                | Self::Matrices
+                | Self::FormModes
                 | Self::Reading
                 | Self::Leaving
                 | Self::Recovery
@@ -78,13 +101,19 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 13] = [
+        let groups: [&[Self]; 19] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Turns, Self::Global, Self::Always],
+            &[Self::BothRuns, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Matrix, Self::Global, Self::Always],
+            &[Self::Matrices, Self::Global, Self::Always],
+            &[Self::Form, Self::Text, Self::Always],
+            &[Self::FormModes, Self::Form, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
             &[Self::Leaving, Self::Always],

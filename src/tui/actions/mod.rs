@@ -8,6 +8,7 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
+use super::compare::Step;
 use super::draft::{Motion, Reach};
 use crate::agent::Mode;
 
@@ -19,6 +20,9 @@ pub enum Action {
     Palette,
     Workbench,
     Sessions,
+    Compare,
+    BothModes,
+    Comparing(Step),
     Run,
     Preview,
     FocusNext,

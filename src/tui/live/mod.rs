@@ -3,6 +3,7 @@
 //! In: a [`Workbench`], what to open. Out: a [`Backend`]. It must never decide anything that the command line would decide
 //! otherwise: what a user can do is in `workbench`.
 
+mod compare;
 mod files;
 mod run;
 mod sessions;

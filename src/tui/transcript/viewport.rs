@@ -374,6 +374,13 @@ impl Transcript {
         self.viewport.reveal = true;
     }
 
+    /// Selects the card of a turn and brings it into view.
+    pub fn select_turn(&mut self, turn: &Address) {
+        if let Some(cell) = self.turn_index(turn) {
+            self.select(cell);
+        }
+    }
+
     /// Folds or unfolds the selected card.
     pub fn toggle(&mut self) {
         let Some(cell) = self.viewport.selected.filter(|cell| self.cells[*cell].folds()) else { return };

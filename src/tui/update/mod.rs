@@ -1,7 +1,9 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
+mod compare;
 mod edit;
 mod keys;
+mod matrix;
 mod mouse;
 mod run;
 mod save;
@@ -10,7 +12,7 @@ mod sessions;
 pub(super) use keys::entries;
 
 use super::backend::Preview;
-use super::message::{Effect, Msg};
+use super::message::{Effect, Msg, Slot};
 use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
 
 /// Takes one message.
@@ -38,6 +40,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Started(result) => run::started(model, result),
         Msg::WentOn(result) => sessions::went_on(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
+        Msg::Happened(slot @ (Slot::Left | Slot::Right), happenings) => compare::happened(model, slot, happenings),
+        Msg::Comparing(told) => compare::told(model, told),
         Msg::Happened(slot, happenings) => run::happened(model, slot, happenings),
         Msg::Listed(result) => sessions::listed(model, result),
         Msg::Opened(result) => sessions::opened(model, result),

@@ -81,7 +81,11 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
     match result {
         Ok(session) => {
             model.sessions.selected = Some(session.summary.key());
-            model.sessions.viewer = Some(RunView::of_session(&session));
+            let mut viewer = RunView::of_session(&session);
+            if let Some(turn) = model.compare.wanted.take() {
+                viewer.transcript.select_turn(&turn);
+            }
+            model.sessions.viewer = Some(viewer);
             reselect(model);
         }
         Err(error) => {

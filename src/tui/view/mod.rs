@@ -2,6 +2,7 @@
 
 mod areas;
 mod bars;
+mod compare;
 mod editor;
 mod help;
 mod popups;
@@ -27,6 +28,7 @@ pub fn layout(model: &mut Model) {
     match model.screen {
         Screen::Workbench => workbench::layout(model),
         Screen::Sessions => sessions::layout(model),
+        Screen::Compare => compare::layout(model),
     }
     if !model.popups.is_empty() {
         popups::layout(model);
@@ -43,6 +45,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     let below = match model.screen {
         Screen::Workbench => workbench::draw(model, area, buffer),
         Screen::Sessions => sessions::draw(model, area, buffer),
+        Screen::Compare => compare::draw(model, area, buffer),
     };
     match model.popups.last() {
         Some(popup) => popups::draw(model, popup, area, buffer),
