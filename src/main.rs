@@ -95,6 +95,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         Some(pipeline) => Live::of_pipeline(workbench, pipeline),
         None => Live::new(workbench, &agent, file),
     };
+    let live = live.drawing_lines(cli::pieces);
     let left = runtime.block_on(tui::run(Arc::new(live), setup)).map_err(|error| error.to_string())?;
     if let Some(session) = &left.waiting {
         cli::tell_waiting(session);

@@ -79,7 +79,7 @@ fn format(flags: &ExportFlags) -> Result<Format, UsageError> {
 }
 
 /// The session as `sessions show --plain` prints it, with the time of each piece.
-fn pieces(content: &Content) -> Vec<Piece> {
+pub fn pieces(content: &Content) -> Vec<Piece> {
     let mut printer = Printer::new(Vec::new(), true);
     let mut pieces = Vec::new();
     for envelope in &content.events {

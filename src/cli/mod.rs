@@ -33,6 +33,7 @@ use std::io::{IsTerminal as _, Write};
 use ptc_core::text::SafeText;
 
 pub use arguments::{Arguments, Command};
+pub use export::pieces;
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 

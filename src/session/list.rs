@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ReadError, RunState, Session, SessionId};
+use super::{Parent, ReadError, RunState, Session, SessionId};
 use crate::event::Tokens;
 
 /// One line of the list.
@@ -40,6 +40,9 @@ pub struct Summary {
     pub task: String,
     /// What could not be read.
     pub damage: Option<String>,
+    /// The session that it began as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
 }
 
 /// What names the newest session.
@@ -134,6 +137,7 @@ pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
         cost: None,
         task: String::new(),
         damage: Some(error.message.clone()),
+        parent: None,
     }
 }
 
@@ -165,6 +169,7 @@ pub fn summarize(session: &Session) -> Summary {
         cost: last.and_then(|run| Some(run.price?.cost(&run.tokens?))),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
         damage: session.damage_report(),
+        parent: session.header.parent.clone(),
     }
 }
 

@@ -11,10 +11,12 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use super::archive::Archive;
 use super::compare::backend::Comparing;
 use super::draft::Draft;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
+pub use crate::replay::Policy;
 pub use crate::workbench::SessionKey;
 
 /// The agent a workbench starts with.
@@ -126,10 +128,36 @@ pub struct SessionSummary {
     pub result: String,
     /// First lines of the task, for the preview.
     pub task: String,
-    /// The session it was forked from, and where.
-    pub parent: Option<(String, String)>,
+    /// The session it began as.
+    pub parent: Option<Origin>,
+    /// What a person wrote on it.
+    pub written: Written,
+    /// What a person wrote on its runs and turns.
+    pub written_below: Vec<(Address, Written)>,
     /// What could not be read.
     pub damage: Option<String>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The other session's id.
+    pub session: String,
+    /// fork, rerun, continue, accept, recover
+    pub kind: String,
+    /// The turn or call where the two part; empty when nothing was copied.
+    pub at: String,
+}
+
+/// What a person wrote on a session, run or turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Its tags, in order.
+    pub tags: Vec<String>,
+    /// Its note; empty when there is none.
+    pub note: String,
+    /// It is marked.
+    pub marked: bool,
 }
 
 impl SessionSummary {
@@ -265,8 +293,8 @@ pub enum Ended {
     Elsewhere(String),
     /// The replay gave the same events, up to the end of the recording; the address is where an unfinished one ends.
     Identical(Option<Address>),
-    /// The replay differs: the report of the first divergence.
-    Diverged(String),
+    /// The replay differs: heading and report of each divergence, the first one first.
+    Diverged(Vec<(String, String)>),
     /// It could not be carried through (storage, …): what happened and what to do.
     Broken(ErrorRecord),
 }
@@ -328,7 +356,7 @@ pub struct Recovery {
 }
 
 /// What a person can have done.
-pub trait Backend: Comparing + Send + Sync {
+pub trait Backend: Archive + Comparing + Send + Sync {
     /// The agent to start with.
     fn opening(&self) -> Opening;
 
@@ -354,7 +382,7 @@ pub trait Backend: Comparing + Send + Sync {
     fn resume(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
 
     /// Replays a saved session in the background.
-    fn replay(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;
+    fn replay(&self, session: &SessionKey, policy: Policy) -> Result<Arc<dyn Run>, ErrorRecord>;
 
     /// Writes the texts as an agent file; `known` is the state in which it was read.
     fn save(

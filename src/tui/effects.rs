@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::archive::{self, Answer, Archive, Ask, Told};
 use super::backend::{Overwrite, Run, SaveError, SessionKey};
 use super::drive::{Done, Driver};
 use super::message::{Effect, Msg, Slot, TurnBody};
@@ -28,16 +29,17 @@ pub(super) async fn perform(
         }),
         Effect::Start(texts) => start(driver, move || backend.start(&texts)),
         Effect::StartPipeline => start(driver, move || backend.start_pipeline()),
-        Effect::Replay(key) => {
+        Effect::Replay(key, policy) => {
             let handle = tokio::runtime::Handle::current();
             work(driver, move || {
                 let _inside = handle.enter();
-                match backend.replay(&key) {
+                match backend.replay(&key, policy) {
                     Ok(run) => Done::Run(Slot::Viewer, run, Msg::ReplayStarted(Ok(()))),
                     Err(error) => Done::Msg(Msg::ReplayStarted(Err(error))),
                 }
             });
         }
+        Effect::Ask(ask) => ask_archive(driver, ask),
         Effect::Cancel(slot) => driver.runs[slot as usize].iter().for_each(|run| run.cancel()),
         Effect::Answer(question, text) => {
             driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.answer(&question, text.clone()));
@@ -109,6 +111,23 @@ fn start(driver: &mut Driver, begin: impl FnOnce() -> Started + Send + 'static) 
                 Done::Run(Slot::Workbench, run, Msg::Started(Ok(session)))
             }
             Err(findings) => Done::Msg(Msg::Started(Err(findings))),
+        }
+    });
+}
+
+/// Asks something about saved sessions on a blocking thread. What starts a run becomes the workbench's run.
+fn ask_archive(driver: &mut Driver, ask: Ask) {
+    let backend = driver.backend.clone();
+    let handle = tokio::runtime::Handle::current();
+    work(driver, move || {
+        let _inside = handle.enter();
+        let archive: &dyn Archive = &*backend;
+        match archive::answer(archive, ask) {
+            Answer::Run(run) => {
+                let session = run.session();
+                Done::Run(Slot::Workbench, run, Msg::Told(Told::Began(Ok(session))))
+            }
+            Answer::Told(told) => Done::Msg(Msg::Told(told)),
         }
     });
 }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use super::archive::{Ask, Told};
 use super::backend::{
-    AgentFile, Happening, OpenSession, Overwrite, Preview, Recovery, SaveError, SentMessage, SessionKey, SessionSummary,
+    AgentFile, Happening, OpenSession, Overwrite, Policy, Preview, Recovery, SaveError, SentMessage, SessionKey,
+    SessionSummary,
 };
-use super::compare::backend::{Ask, Told};
+use super::compare::backend as comparing;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
 
@@ -42,6 +44,7 @@ pub struct TurnBody {
 }
 
 /// Something happened.
+#[expect(clippy::large_enum_variant, reason = "a message is made and taken once; none is kept")]
 pub enum Msg {
     /// The time, Unix time in ms. Comes before every batch of messages and when a deadline has passed.
     Clock(i64),
@@ -66,7 +69,7 @@ pub enum Msg {
     /// The list of sessions was read.
     Listed(Result<Vec<SessionSummary>, ErrorRecord>),
     /// Something that the compare screen asked for was done.
-    Comparing(Told),
+    Comparing(comparing::Told),
     /// A session was opened.
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
@@ -79,6 +82,8 @@ pub enum Msg {
     Recoveries(Vec<Recovery>),
     /// `$EDITOR` gave a text back.
     Edited(Place, Result<String, String>),
+    /// Something about saved sessions was answered.
+    Told(Told),
     /// The terminal was given back and taken again.
     Resumed,
 }
@@ -103,11 +108,13 @@ pub enum Effect {
     /// Read the list of sessions; answers [`Msg::Listed`].
     List,
     /// Do something for the compare screen; answers [`Msg::Comparing`].
-    Comparing(Ask),
+    Comparing(comparing::Ask),
     /// Open a session; answers [`Msg::Opened`].
     Open(SessionKey),
     /// Replay a session; answers [`Msg::ReplayStarted`].
-    Replay(SessionKey),
+    Replay(SessionKey, Policy),
+    /// Ask something about saved sessions; answers [`Msg::Told`].
+    Ask(Ask),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
     /// Save the agent; answers [`Msg::Saved`].

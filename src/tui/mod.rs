@@ -4,12 +4,14 @@
 //! a message into changes and effects, views draw the model, `drive` does the waiting. It must never call the engine.
 
 pub mod actions;
+pub mod archive;
 pub mod backend;
 pub mod colours;
 pub mod compare;
 pub mod draft;
 pub mod drive;
 mod effects;
+pub mod form;
 pub mod keys;
 pub mod limiter;
 pub mod live;
@@ -17,6 +19,7 @@ pub mod message;
 pub mod model;
 pub mod row;
 mod screenshot;
+pub mod sessions;
 pub mod stage;
 pub mod terminal;
 pub mod theme;

@@ -3,19 +3,22 @@
 use ratatui::layout::Rect;
 
 use super::actions::Context;
-use super::backend::{
-    AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey, SessionStatus,
-    SessionSummary,
-};
+use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
 use super::colours::Language;
 use super::compare::Compare;
 use super::draft::Draft;
+use super::form::Form;
 use super::keys::Keymap;
+use super::sessions::Purpose;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 
 mod now;
+mod saved;
+mod sessions;
+
+pub use sessions::{Search, Sessions, status_mark};
 
 /// The smallest usable screen (decision 35).
 pub const SMALLEST: (u16, u16) = (40, 10);
@@ -178,33 +181,6 @@ pub enum Phase {
     Done,
 }
 
-/// Saved sessions.
-#[derive(Debug, Clone, Default)]
-pub struct Sessions {
-    /// All of them; `None` until they were read.
-    pub all: Option<Vec<SessionSummary>>,
-    /// Why they could not be read.
-    pub error: Option<String>,
-    /// The filter.
-    pub filter: Draft,
-    /// The filter is being typed.
-    pub filtering: bool,
-    /// The selected session.
-    pub selected: Option<SessionKey>,
-    /// The person moved the selection since the screen was entered.
-    pub moved: bool,
-    /// The run whose session was last selected by itself.
-    pub noticed: Option<String>,
-    /// First visible row.
-    pub top: usize,
-    /// Where the rows were drawn.
-    pub area: Rect,
-    /// The opened session or its replay.
-    pub viewer: Option<RunView>,
-    /// Where the viewer's transcript was drawn.
-    pub viewer_area: Rect,
-}
-
 /// What a path is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveWhat {
@@ -256,6 +232,8 @@ pub enum Popup {
         /// The reply being written.
         editor: Box<Editor>,
     },
+    /// Several fields to fill in, and what they are for.
+    Form(Box<Form>, Purpose),
     /// A text to read.
     Text {
         /// Its title.
@@ -278,6 +256,7 @@ impl Popup {
             Self::SavePath { .. } => Context::SavePath,
             Self::Overwrite { .. } => Context::Overwrite,
             Self::Answer { .. } => Context::Answer,
+            Self::Form(..) => Context::Dialog,
         }
     }
 }
@@ -445,55 +424,5 @@ impl RunView {
             damage: session.summary.damage.clone(),
             ..Self::default()
         }
-    }
-}
-
-impl Sessions {
-    /// The sessions that pass the filter.
-    pub fn shown(&self) -> impl Iterator<Item = &SessionSummary> {
-        let filter = self.filter.text().to_lowercase();
-        let words: Vec<String> = filter.split_whitespace().map(str::to_owned).collect();
-        self.all.iter().flatten().filter(move |session| words.iter().all(|word| passes(session, word)))
-    }
-
-    /// Is the list filtered, or about to be?
-    pub fn filters(&self) -> bool {
-        self.viewer.is_none() && (self.filtering || !self.filter.text().is_empty())
-    }
-
-    /// The opened session, else the selected one.
-    pub fn subject(&self) -> Option<&SessionSummary> {
-        match self.viewer.as_ref() {
-            Some(viewer) => self.all.iter().flatten().find(|session| Some(session.key()) == viewer.key),
-            None => self.current(),
-        }
-    }
-
-    /// The selected session, when it is shown.
-    pub fn current(&self) -> Option<&SessionSummary> {
-        let selected = self.selected.as_ref()?;
-        self.shown().find(|session| session.key() == *selected)
-    }
-}
-
-fn passes(session: &SessionSummary, word: &str) -> bool {
-    let has = |text: &str, part: &str| text.to_lowercase().contains(part);
-    match word.split_once(':') {
-        Some(("agent", part)) => has(&session.agent, part),
-        Some(("mode", part)) => has(&session.mode, part),
-        Some(("model", part)) => has(&session.model, part),
-        Some(("status", part)) => session.status.name().starts_with(part),
-        _ => [&session.agent, &session.mode, &session.model, &session.result, &session.task, &session.id]
-            .into_iter()
-            .any(|text| has(text, word)),
-    }
-}
-
-/// The mark of how a session ended.
-pub fn status_mark(status: SessionStatus) -> &'static str {
-    match status {
-        SessionStatus::Open => "●",
-        SessionStatus::Ok => "✓",
-        SessionStatus::Error => "✗",
     }
 }

@@ -72,7 +72,7 @@ impl There {
     }
 
     /// What stands at a target, as text; `None` where nothing does or it is not known.
-    fn text(&self, recording: &Recording, target: &str, point: &Point) -> Option<String> {
+    pub(super) fn text(&self, recording: &Recording, target: &str, point: &Point) -> Option<String> {
         let key = |path: &str| {
             let written = document::parse(&self.agent.to_toml()).ok()?;
             path.split('.').try_fold(written, |table, key| table.get(key).cloned())

@@ -21,7 +21,7 @@ fn both_modes_run_side_by_side_and_a_matrix_of_three_trials_follows() {
     }
     terminal.send(ENTER);
     terminal.wait_for("read-only");
-    terminal.send(F4);
+    terminal.send("\x1b");
     terminal.wait_for("First difference");
     terminal.send("m");
     terminal.wait_for("New matrix");

@@ -5,6 +5,7 @@
 mod compare;
 mod panics;
 mod repl;
+mod sessions;
 mod terminal;
 
 use std::process::{Command, Stdio};

@@ -151,6 +151,8 @@ fn enter_opens_the_turn_of_the_run_with_the_focus() {
     let viewer = model.sessions.viewer.as_ref().unwrap();
     let selected = viewer.transcript.selected().unwrap();
     assert_eq!(viewer.transcript.cells()[selected].at, Address::from("r0/t30"));
+    press(&mut model, "esc");
+    assert_eq!(model.screen, Screen::Compare, "one comes back to where one came from");
 }
 
 fn plan() -> MatrixPlan {

@@ -10,9 +10,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
+use ptc_workbench::tui::archive::{
+    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning, Spot,
+};
 use ptc_workbench::tui::backend::{
-    AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Preview, Recovery, Run, RunOutline,
-    SaveError, SentMessage, SessionKey, SessionSummary, TurnOutline,
+    AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run,
+    RunOutline, SaveError, SentMessage, SessionKey, SessionSummary, TurnOutline, Written,
 };
 use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::model::Model;
@@ -160,7 +163,7 @@ impl Backend for Fake {
         Ok(long_session(self.long_session.unwrap_or(1)))
     }
 
-    fn replay(&self, _: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+    fn replay(&self, _: &SessionKey, _: Policy) -> Result<Arc<dyn Run>, ErrorRecord> {
         Ok(self.run.clone())
     }
 
@@ -182,6 +185,52 @@ impl Backend for Fake {
     }
 
     fn drop_recovery(&self, _: &str) {}
+}
+
+fn nothing() -> ErrorRecord {
+    ErrorRecord { message: "this backend has no sessions".to_owned(), ..ErrorRecord::default() }
+}
+
+impl Archive for Fake {
+    fn search(&self, _: &str) -> Result<Vec<Hit>, QueryProblem> {
+        Ok(Vec::new())
+    }
+
+    fn write(&self, _: &archive::Place, _: &Written) -> Result<(), ErrorRecord> {
+        Err(nothing())
+    }
+
+    fn points(&self, _: &SessionKey) -> Result<Points, ErrorRecord> {
+        Err(nothing())
+    }
+
+    fn text_at(&self, _: &Spot) -> Result<Option<String>, ErrorRecord> {
+        Err(nothing())
+    }
+
+    fn fork(&self, _: &SessionKey, _: &Forking) -> Result<Arc<dyn Run>, ErrorRecord> {
+        Ok(self.run.clone())
+    }
+
+    fn rerun(&self, _: &SessionKey, _: &Rerunning) -> Result<Arc<dyn Run>, ErrorRecord> {
+        Ok(self.run.clone())
+    }
+
+    fn make_case(&self, _: &SessionKey, _: &CaseWanted) -> Result<String, ErrorRecord> {
+        Err(nothing())
+    }
+
+    fn prepare(&self, _: &SessionKey, _: &[String]) -> Result<Removals, ErrorRecord> {
+        Ok(Removals::default())
+    }
+
+    fn export(&self, _: &SessionKey, _: &Exporting) -> Result<String, ExportRefusal> {
+        Err(ExportRefusal::Exists)
+    }
+
+    fn events(&self, _: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
+        Ok(super::story::two_turns().into())
+    }
 }
 
 /// A saved session of many turns whose bodies are made when asked for.

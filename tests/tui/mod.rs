@@ -9,6 +9,7 @@ mod live;
 mod order;
 mod pictures;
 mod saved;
+mod sessions;
 mod sizes;
 mod steps;
 mod story;

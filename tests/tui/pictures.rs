@@ -4,7 +4,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::Tokens;
-use ptc_workbench::tui::backend::{Ended, Question, SessionStatus, SessionSummary};
+use ptc_workbench::tui::backend::{Ended, Origin, Question, SessionStatus, SessionSummary};
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::theme::Theme;
@@ -37,6 +37,11 @@ fn rows(model: &mut Model) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The whole screen as one text.
+pub(crate) fn text(model: &mut Model) -> String {
+    rows(model)
 }
 
 /// Compares a screen at the given sizes with its pictures.
@@ -151,12 +156,16 @@ fn session(id: &str, age_ms: i64, agent: &str, status: SessionStatus, result: &s
     }
 }
 
-fn listed(size: (u16, u16)) -> Model {
+pub(crate) fn listed(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f3");
     let hour = 3_600_000;
     let fork = SessionSummary {
-        parent: Some(("2026-11-21T20-49-07Z-00000002".to_owned(), "t2".to_owned())),
+        parent: Some(Origin {
+            session: "2026-11-21T20-49-07Z-00000002".to_owned(),
+            kind: "fork".to_owned(),
+            at: "r0/t2".to_owned(),
+        }),
         ..session(
             "2026-11-21T20-50-07Z-00000003",
             120_000,
@@ -201,12 +210,6 @@ fn listed(size: (u16, u16)) -> Model {
 #[test]
 fn the_sessions() {
     screens("sessions", &[SMALL, LARGE, LOW], listed);
-    screens("sessions_filtered", &[LARGE], |size| {
-        let mut model = listed(size);
-        press(&mut model, "/");
-        write(&mut model, "status:error sal");
-        model
-    });
     screens("sessions_none", &[SMALL], |size| {
         let mut model = fresh(size);
         press(&mut model, "f3");

@@ -84,26 +84,6 @@ fn kept_drafts_come_back_with_their_undo() {
 }
 
 #[test]
-fn the_filter_takes_words_and_fields() {
-    let mut model = fresh(SIZE);
-    press(&mut model, "f3");
-    let session = |id: &str, agent: &str| SessionSummary {
-        id: id.to_owned(),
-        agent: agent.to_owned(),
-        mode: "json".to_owned(),
-        ..SessionSummary::default()
-    };
-    tell(&mut model, Msg::Listed(Ok(vec![session("a", "sales"), session("b", "extract"), session("c", "sales two")])));
-    press(&mut model, "/");
-    write(&mut model, "agent:sales two");
-    let shown: Vec<&str> = model.sessions.shown().map(|session| session.id.as_str()).collect();
-    assert_eq!(shown, ["c"]);
-    assert_eq!(press(&mut model, "enter"), [Effect::Open(SessionKey::Example("c".to_owned()))]);
-    press(&mut model, "esc");
-    assert_eq!(model.sessions.shown().count(), 3);
-}
-
-#[test]
 fn a_list_that_is_read_again_keeps_the_selection() {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");

@@ -49,7 +49,8 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
             let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
             tell(&mut model, Msg::Happened(Slot::Workbench, told));
         }
-        12..17 => model = super::compare::scene(number - 12),
+        11..17 => return Model { size, ..super::sessions::scene(number - 11, (120, 40)) },
+        17..22 => return Model { size, ..super::compare::scene(number - 17) },
         _ => {
             let recovery = model.workbench.recovery(NOW_MS);
             tell(&mut model, Msg::Recoveries(vec![recovery]));
@@ -61,7 +62,7 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
 
 proptest! {
     #[test]
-    fn every_screen_is_drawn_at_every_size(number in 0_usize..17, columns in 0_u16..250, rows in 0_u16..100) {
+    fn every_screen_is_drawn_at_every_size(number in 0_usize..23, columns in 0_u16..250, rows in 0_u16..100) {
         let mut model = scene(number, (columns, rows));
         picture(&mut model, (columns, rows));
         // Again with the scroll positions of the first frame, at another size.
@@ -71,7 +72,7 @@ proptest! {
 
 #[test]
 fn every_screen_is_drawn_at_the_smallest_size() {
-    for number in 0..17 {
+    for number in 0..23 {
         picture(&mut scene(number, (40, 10)), (40, 10));
     }
 }

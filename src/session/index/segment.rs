@@ -1,7 +1,7 @@
 //! One file of the index: the lines of some sessions for the list, and their texts, equal ones once.
 //!
 //! ```text
-//! ptc-workbench-index 1\n
+//! ptc-workbench-index 2\n
 //! six numbers of 8 bytes: lengths and checksums of the three parts
 //! entries   JSON lines, one per session
 //! refs      per text: its length, and where it stands (session, field, program, address)

@@ -49,11 +49,19 @@ pub enum Context {
     Overwrite,
     /// The answer of a person who is the model.
     Answer,
+    /// A session that is played.
+    Playing,
+    /// A dialog of several fields.
+    Dialog,
+    /// A field of a dialog that takes one of several values.
+    Choice,
+    /// A field of a dialog that takes one line.
+    OneLine,
 }
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 23] = [
+    pub const ALL: [(Self, &'static str); 27] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -77,6 +85,10 @@ impl Context {
         (Self::SavePath, "Saving under a path"),
         (Self::Overwrite, "Overwriting a file"),
         (Self::Answer, "Being the model"),
+        (Self::Playing, "Playing a session"),
+        (Self::Dialog, "Dialogs"),
+        (Self::Choice, "Choices in dialogs"),
+        (Self::OneLine, "Lines in dialogs"),
     ];
 
     /// Is text typed here, so that letters alone cannot be chords?
@@ -96,12 +108,14 @@ impl Context {
                 | Self::Leaving
                 | Self::Recovery
                 | Self::Overwrite
+                | Self::Playing
+                | Self::Choice
         )
     }
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 19] = [
+        let groups: [&[Self]; 23] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -121,6 +135,10 @@ impl Context {
             &[Self::SavePath, Self::Text, Self::Always],
             &[Self::Overwrite, Self::Always],
             &[Self::Answer, Self::Lines, Self::Text, Self::Always],
+            &[Self::Playing, Self::Global, Self::Always],
+            &[Self::Dialog, Self::Choice, Self::Always],
+            &[Self::Dialog, Self::OneLine, Self::Text, Self::Always],
+            &[Self::Dialog, Self::Lines, Self::Text, Self::Always],
         ];
         groups.iter().any(|group| group.contains(&self) && group.contains(&other))
     }

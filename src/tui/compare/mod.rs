@@ -138,6 +138,8 @@ pub struct Compare {
     pub area: Rect,
     /// What differs there.
     pub detail: Detail,
+    /// A session was opened from here, and closing it comes back.
+    pub opened: bool,
     /// The turn to select in the session that is being opened.
     pub wanted: Option<crate::event::Address>,
     /// The matrix.

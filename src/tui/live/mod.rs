@@ -3,6 +3,7 @@
 //! In: a [`Workbench`], what to open. Out: a [`Backend`]. It must never decide anything that the command line would decide
 //! otherwise: what a user can do is in `workbench`.
 
+mod archive;
 mod compare;
 mod files;
 mod run;
@@ -19,11 +20,12 @@ use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
 use crate::event::{ErrorRecord, Message, RunText};
+use crate::export::{Content, Piece};
 use crate::workbench::{Answers, Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
 
 use super::backend::{
-    AgentFile, Backend, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError, SentMessage, SessionKey,
-    SessionSummary,
+    AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SentMessage,
+    SessionKey, SessionSummary,
 };
 
 /// The workbench as a backend. Runs start on the runtime that is current when [`Backend::start`] is called.
@@ -39,7 +41,12 @@ pub struct Live {
     originals: Mutex<HashMap<PathBuf, String>>,
     /// The folder that `~/` stands for.
     home: Option<PathBuf>,
+    /// What draws a session line by line.
+    lines: Option<Lines>,
 }
+
+/// Draws a session line by line, as it is printed: for exports that show a terminal.
+pub type Lines = fn(&Content) -> Vec<Piece>;
 
 impl Live {
     /// A backend that opens with this agent; `file` is where it was read from, `None` for a bundled or new one.
@@ -53,7 +60,7 @@ impl Live {
         });
         let originals = Mutex::new(read.collect());
         let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None };
-        Self { workbench, opening, pipeline: None, drafts, originals, home }
+        Self { workbench, opening, pipeline: None, drafts, originals, home, lines: None }
     }
 
     /// A backend that opens with this pipeline.
@@ -62,6 +69,12 @@ impl Live {
         let live = Self::new(workbench, pipeline.steps.first().unwrap_or(&Agent::default()), None);
         let opening = Opening { pipeline: Some(outline), ..live.opening };
         Self { opening, pipeline: Some(pipeline), ..live }
+    }
+
+    /// The same with what draws a session line by line.
+    #[must_use]
+    pub fn drawing_lines(self, lines: Lines) -> Self {
+        Self { lines: Some(lines), ..self }
     }
 
     fn agent(texts: &DraftTexts) -> Result<Agent, Vec<Diagnostic>> {
@@ -129,7 +142,10 @@ impl Backend for Live {
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {
-        Ok(self.workbench.sessions().into_iter().map(sessions::summary).collect())
+        // Marks that cannot be read hide nothing else; a search and every change of them say why.
+        let marks = self.workbench.marks().unwrap_or_default();
+        let all = self.workbench.sessions().into_iter();
+        Ok(all.map(|summary| sessions::summary_with(summary, &marks)).collect())
     }
 
     fn open(&self, key: &SessionKey) -> Result<OpenSession, ErrorRecord> {
@@ -145,9 +161,9 @@ impl Backend for Live {
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }
 
-    fn replay(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
+    fn replay(&self, key: &SessionKey, policy: Policy) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
-        let replay = run::Replay::start(&session).map_err(unreadable)?;
+        let replay = run::Replay::start(&session, policy).map_err(unreadable)?;
         Ok(Arc::new(replay))
     }
 

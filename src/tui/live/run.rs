@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::event::{Address, Envelope, ErrorRecord, Event};
 use crate::port::{Clock as _, Sink, SinkError, SystemClock};
-use crate::replay::{Outcome, Recording, replay};
+use crate::replay::{Divergence, Layer, Outcome, Policy, Recording, Report, Rules, replay_by};
 use crate::session::Session;
 use crate::tui::backend::{Ended, Happening, Question, Run};
 use crate::workbench::{Asked, Desk, Feed, Running, Saving};
@@ -208,18 +208,34 @@ impl Sink for Watch {
     }
 }
 
+/// Every divergence with its heading; of each layer those in the order of the run.
+fn divergences(first: &Divergence, report: &Report) -> Vec<(String, String)> {
+    let told = |one: &Divergence| (one.place(), one.difference.to_string());
+    if report.differences.is_empty() {
+        return vec![told(first)];
+    }
+    let of = |layer: Layer| report.differences.iter().filter(move |one| one.layer == layer);
+    let mut parts: Vec<(String, String)> = Layer::ALL.into_iter().flat_map(of).map(told).collect();
+    let missing: Vec<&str> = report.missing.iter().map(Address::as_str).collect();
+    if !missing.is_empty() {
+        parts.push(("no recorded answer".to_owned(), missing.join(", ")));
+    }
+    parts
+}
+
 impl Replay {
     /// Starts it; the error says why the session cannot be replayed.
-    pub(super) fn start(session: &Session) -> Result<Self, String> {
+    pub(super) fn start(session: &Session, policy: Policy) -> Result<Self, String> {
         let recording = Arc::new(Recording::of(session)?);
         let shared = Arc::new(Shared::default());
         let watch = Watch(shared.clone(), Mutex::new(0));
         let task = tokio::spawn(async move {
-            let ended = match replay(&recording, Some(&watch)).await {
-                Ok(report) => match report.outcome {
+            let rules = Rules { policy, ..Rules::strict() };
+            let ended = match replay_by(&rules, &recording, Some(&watch)).await {
+                Ok((report, _)) => match &report.outcome {
                     Outcome::Identical => Ended::Identical(None),
-                    Outcome::Unfinished { at } => Ended::Identical(Some(at)),
-                    Outcome::Diverged(divergence) => Ended::Diverged(divergence.to_string()),
+                    Outcome::Unfinished { at } => Ended::Identical(Some(at.clone())),
+                    Outcome::Diverged(first) => Ended::Diverged(divergences(first, &report)),
                 },
                 Err(error) => Ended::Broken(ErrorRecord::new(Reason::InvalidAgent, error.to_string())),
             };

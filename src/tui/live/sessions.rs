@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::event::{Address, Envelope, ErrorRecord, Role};
-use crate::session::{RunState, Session, Summary, TurnEntry, TurnState, summarize};
+use crate::session::{Marks, RunState, Session, Summary, TurnEntry, TurnState, summarize};
 use crate::tui::backend::{
-    Bodies, OpenSession, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
+    Bodies, OpenSession, Origin, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
+    Written,
 };
 use crate::workbench::Definitions;
 use crate::workbench::format::{plural, size};
@@ -31,9 +32,31 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
         },
         task: summary.task,
         result: summary.result,
-        parent: None,
+        parent: summary.parent.map(|parent| Origin {
+            session: parent.session,
+            kind: parent.kind,
+            at: parent.at.unwrap_or_default(),
+        }),
         damage: summary.damage,
+        ..SessionSummary::default()
     }
+}
+
+/// The same with what a person wrote on it.
+pub(super) fn summary_with(summary: Summary, marks: &Marks) -> SessionSummary {
+    let mut line = self::summary(summary);
+    for (at, mark) in marks.of_session(&line.id) {
+        let written = Written {
+            tags: mark.tags.iter().cloned().collect(),
+            note: mark.note.clone().unwrap_or_default(),
+            marked: mark.marked,
+        };
+        match at {
+            None => line.written = written,
+            Some(at) => line.written_below.push((at.clone(), written)),
+        }
+    }
+    line
 }
 
 /// A session with its turns in outline; the bodies stay in the file.

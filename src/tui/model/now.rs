@@ -5,6 +5,7 @@ use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
+use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::Transcript;
 
 impl Model {
@@ -25,6 +26,7 @@ impl Model {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
+            Some(C::Dialog) => self.form_contexts(),
             Some(other) => vec![other, C::Always],
             None => self.screen_contexts(),
         }
@@ -34,6 +36,7 @@ impl Model {
     pub fn screen_contexts(&self) -> Vec<Context> {
         use Context as C;
         match (self.screen, self.workbench.focus) {
+            (Screen::Sessions, _) if self.sessions.scrub.is_some() => vec![C::Playing, C::Global, C::Always],
             (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
                 vec![C::Viewer, C::Transcript, C::Global, C::Always]
             }
@@ -77,7 +80,25 @@ impl Model {
                 self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",
             ),
-            Action::OpenSession | Action::Replay => self.enabled_for_session(action),
+            Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
+            Action::Fork
+            | Action::Rerun
+            | Action::Tags
+            | Action::Note
+            | Action::Mark
+            | Action::MakeCase
+            | Action::CompareMarked
+            | Action::Export
+            | Action::Play => self.enabled_for_saved(action),
+            Action::PlayTurn(_)
+            | Action::PlayStep(_)
+            | Action::PlayEnd(_)
+            | Action::PlaySpeed(_)
+            | Action::PlayPause => rule(self.sessions.scrub.is_some(), "nothing is played"),
+            Action::SubmitDialog => super::saved::enabled_to_submit(popups),
+            Action::ReadDown | Action::ReadUp if matches!(popups.last(), Some(Popup::Form(form, _)) if form.notes.is_empty()) => {
+                Err("there is nothing below the fields")
+            }
             Action::GoOn => match self.sessions.subject() {
                 _ if self.workbench.running() => Err("a run is going on"),
                 None => Err("no session is selected"),
@@ -134,13 +155,13 @@ impl Model {
         if let Some(viewer) = &self.sessions.viewer {
             return match action {
                 _ if viewer.phase != Phase::Done => Err("the replay is still going on"),
-                Action::Replay if viewer.key.is_none() => Err("no session is open"),
+                Action::Replay | Action::ReplayLenient if viewer.key.is_none() => Err("no session is open"),
                 _ => Ok(()),
             };
         }
         match self.sessions.current() {
             None => Err("no session is selected"),
-            Some(session) if session.damage.is_some() && action == Action::Replay => Err("the session is damaged"),
+            Some(session) if session.damage.is_some() && action != Action::OpenSession => Err("the session is damaged"),
             Some(_) => Ok(()),
         }
     }
@@ -161,8 +182,16 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
+            Action::SubmitDialog => match popup {
+                Some(Popup::Form(form, _)) => form.verb,
+                _ => row.title,
+            },
+            Action::Mark if self.sessions.place().is_some_and(|place| self.sessions.written(&place).marked) => "unmark",
+            Action::Branches if self.sessions.flat => "branches",
+            Action::Branches => "by time",
             Action::Close if popup.is_none() && self.screen == Screen::Sessions && self.sessions.filters() => {
-                "clear filter"
+                "clear search"
             }
             Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
             Action::Close if popup.is_none() && self.screen == Screen::Compare => {
@@ -198,6 +227,7 @@ impl Model {
         match popups.last() {
             Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
+            Some(Popup::Form(form, _)) => form.draft(),
             Some(_) => None,
             None if self.screen == Screen::Compare => {
                 self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
@@ -226,7 +256,8 @@ impl Model {
     pub fn deadline_ms(&self) -> Option<i64> {
         let moving = self.moving().then_some(self.now_ms + 100);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
-        [moving, toast, self.workbench.keep_at_ms].into_iter().flatten().min()
+        let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
+        [moving, toast, self.workbench.keep_at_ms, played].into_iter().flatten().min()
     }
 
     /// Does a clock run on the screen?

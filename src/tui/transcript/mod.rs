@@ -10,6 +10,7 @@ mod fold;
 mod layout;
 mod order;
 pub mod partial;
+mod seek;
 mod turn;
 mod viewport;
 pub mod wrapped;

@@ -368,17 +368,10 @@ impl Transcript {
         self.viewport.selected = if last { self.last_stop(range) } else { self.first_stop(range) };
     }
 
-    fn select(&mut self, cell: usize) {
+    pub(super) fn select(&mut self, cell: usize) {
         self.leave_end();
         self.viewport.selected = Some(cell);
         self.viewport.reveal = true;
-    }
-
-    /// Selects the card of a turn and brings it into view.
-    pub fn select_turn(&mut self, turn: &Address) {
-        if let Some(cell) = self.turn_index(turn) {
-            self.select(cell);
-        }
     }
 
     /// Folds or unfolds the selected card.

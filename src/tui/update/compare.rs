@@ -18,6 +18,7 @@ const BOTH: [Mode; 2] = [Mode::PtcLisp, Mode::Json];
 /// Goes to the screen; there, from a matrix to the runs side by side and back.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     let compare = &mut model.compare;
+    compare.opened = false;
     if model.screen == Screen::Compare {
         compare.page = match compare.page {
             Page::Sides if compare.matrix.is_some() => Page::Matrix,
@@ -42,6 +43,15 @@ pub(super) fn both(model: &mut Model) -> Vec<Effect> {
     let side = |mode: Mode| Side { name: mode.name().to_owned(), run: Some(RunView::starting()) };
     show(model, BOTH.map(side).into());
     vec![Effect::Comparing(Ask::Modes(texts, BOTH.into()))]
+}
+
+/// Shows two to four sessions side by side.
+pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
+    let name = |key: &SessionKey| match key {
+        SessionKey::File(path) => path.display().to_string(),
+        SessionKey::Example(id) => id.clone(),
+    };
+    sessions(model, keys.iter().map(name).collect())
 }
 
 /// Shows sessions side by side, by their names.
@@ -171,6 +181,7 @@ fn found(model: &mut Model, result: Result<(SessionKey, Option<crate::event::Add
     match result {
         Ok((key, turn)) => {
             model.compare.wanted = turn;
+            model.compare.opened = true;
             model.screen = Screen::Sessions;
             vec![Effect::Open(key)]
         }

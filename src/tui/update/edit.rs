@@ -4,6 +4,7 @@ use crate::agent::{Mode, Place};
 use crate::config::document;
 use crate::tui::compare::Page;
 use crate::tui::draft::{Draft, Motion, Reach};
+use crate::tui::form::Input;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
 
@@ -22,6 +23,14 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
         Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => return Some(Field::Line(input)),
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
+        Some(Popup::Form(form, _)) if form.waiting.is_some() => return None,
+        Some(Popup::Form(form, _)) => {
+            return match &mut form.focused_mut()?.input {
+                Input::Choice { .. } => None,
+                Input::Line(draft) => Some(Field::Line(draft)),
+                Input::Text(editor, _) => Some(Field::Lines(editor)),
+            };
+        }
         Some(_) => return None,
         None => {}
     }
@@ -47,8 +56,7 @@ pub(super) fn change(model: &mut Model, edit: impl FnOnce(&mut Draft, usize)) ->
     if let Some(Popup::Palette { selected, .. }) = model.popups.last_mut() {
         *selected = 0;
     }
-    super::sessions::reselect(model);
-    Vec::new()
+    super::dialog::changed(model)
 }
 
 /// Columns that an editor's text wraps at: one is left for the cursor.
@@ -76,8 +84,7 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         None if steps => model.say(Tone::Info, "nothing here takes text"),
         None => model.say(Tone::Info, "nothing here takes text; Tab moves to an editor"),
     }
-    super::sessions::reselect(model);
-    Vec::new()
+    super::dialog::changed(model)
 }
 
 pub(super) fn copy(model: &mut Model) -> Vec<Effect> {

@@ -2,12 +2,14 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{compare, edit, run, save, sessions};
+use super::{compare, dialog, edit, play, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
+use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, PLACES, Pane, Popup, SaveWhat, Screen, Tone};
+use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 
 pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
@@ -102,7 +104,31 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ListTop => sessions::select(model, isize::MIN),
         Action::ListBottom => sessions::select(model, isize::MAX),
         Action::OpenSession => sessions::open(model),
-        Action::Replay => sessions::replay(model),
+        Action::Replay => sessions::replay(model, Policy::Strict),
+        Action::ReplayLenient => sessions::replay(model, Policy::Lenient),
+        Action::Rerun => dialog::rerun(model),
+        Action::Fork => dialog::fork(model),
+        Action::Tags => dialog::tags(model),
+        Action::Note => dialog::note(model),
+        Action::Mark => dialog::mark(model),
+        Action::MakeCase => dialog::make_case(model),
+        Action::Export => dialog::export(model),
+        Action::CompareMarked => match model.sessions.compared() {
+            Ok(keys) => compare::open(model, &keys),
+            Err(_) => Vec::new(),
+        },
+        Action::Branches => sessions::branches(model),
+        Action::Play => play::open(model),
+        Action::PlayPause => played(model, Scrub::toggle),
+        Action::PlayStep(by) => stood(model, |scrub| scrub.seek(scrub.at.saturating_add_signed(by))),
+        Action::PlayTurn(by) => stood(model, |scrub| scrub.seek(scrub.turn(by))),
+        Action::PlayEnd(by) => stood(model, |scrub| scrub.seek(if by < 0 { 0 } else { usize::MAX })),
+        Action::PlaySpeed(speed) => played(model, |scrub, now_ms| scrub.play_at(speed, now_ms)),
+        Action::FieldNext => dialog::move_focus(model, 1),
+        Action::FieldPrevious => dialog::move_focus(model, -1),
+        Action::ChoiceNext => dialog::choose(model, 1),
+        Action::ChoicePrevious => dialog::choose(model, -1),
+        Action::SubmitDialog => dialog::submit(model),
         Action::GoOn => sessions::go_on(model),
         Action::Filter => sessions::filter(model),
         Action::Reload => vec![Effect::List],
@@ -114,6 +140,22 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::PickDown => move_pick(model, 1),
         Action::Pick => pick(model),
     }
+}
+
+/// Plays on, or otherwise.
+fn played(model: &mut Model, go: impl FnOnce(&mut Scrub, i64)) -> Vec<Effect> {
+    let now_ms = model.now_ms;
+    play::change(model, |scrub| go(scrub, now_ms));
+    Vec::new()
+}
+
+/// Moves by hand: it stands still then.
+fn stood(model: &mut Model, go: impl FnOnce(&mut Scrub)) -> Vec<Effect> {
+    play::change(model, |scrub| {
+        scrub.playing = None;
+        go(scrub);
+    });
+    Vec::new()
 }
 
 fn page_rows(model: &Model) -> i16 {
@@ -179,6 +221,9 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
 
 /// Closes the topmost thing; stops a run only when nothing is open.
 fn close(model: &mut Model) -> Vec<Effect> {
+    if matches!(model.popups.last(), Some(Popup::Form(..))) {
+        return dialog::close(model);
+    }
     if let Some(popup) = model.popups.pop() {
         return match popup {
             Popup::Answer { .. } => {
@@ -242,6 +287,9 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
         && let Some((_, top)) = &mut model.workbench.pipeline
     {
         *top = top.saturating_add_signed(by);
+    }
+    if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
+        form.top = form.top.saturating_add_signed(by);
     }
     if let Some(Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. }) = model.popups.last_mut() {
         *top = top.saturating_add_signed(by);

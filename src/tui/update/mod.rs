@@ -1,16 +1,20 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
 mod compare;
+mod dialog;
 mod edit;
 mod keys;
 mod matrix;
 mod mouse;
+mod play;
 mod run;
 mod save;
+mod search;
 mod sessions;
 
 pub(super) use keys::entries;
 
+use super::archive::Told;
 use super::backend::Preview;
 use super::message::{Effect, Msg, Slot};
 use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
@@ -18,6 +22,7 @@ use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
+    let query = model.sessions.filter.version();
     model.dirty |= !matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())));
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
@@ -54,15 +59,34 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Recoveries(found) => save::recoveries(model, found),
         Msg::Edited(place, result) => edit::edited(model, place, result),
+        Msg::Told(told) => answered(model, told),
     };
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
+    }
+    if model.sessions.filter.version() != query {
+        effects.extend(search::changed(model));
     }
     if model.workbench.version() != version {
         model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
         effects.push(Effect::Check(model.workbench.version(), model.workbench.texts()));
     }
     effects
+}
+
+/// Takes an answer about saved sessions.
+fn answered(model: &mut Model, told: Told) -> Vec<Effect> {
+    match told {
+        Told::Found(query, result) => search::found(model, &query, result),
+        Told::Written(result) => dialog::written(model, result),
+        Told::Points(key, result) => dialog::points(model, &key, result),
+        Told::Text(spot, result) => dialog::text(model, &spot, result),
+        Told::Began(result) => dialog::began(model, result),
+        Told::Made(result) => dialog::made(model, result),
+        Told::Prepared(key, rules, result) => dialog::prepared(model, &key, rules, result),
+        Told::Exported(result) => dialog::exported(model, result),
+        Told::Events(key, result) => play::events(model, &key, result),
+    }
 }
 
 /// Takes name, mode and model of the texts before where they cannot be read any more.
@@ -86,6 +110,9 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
         model.dirty = true;
     }
     model.dirty |= model.moving() && before / 100 != now_ms / 100;
+    if model.sessions.scrub.as_ref().is_some_and(|scrub| scrub.playing.is_some()) {
+        play::tick(model);
+    }
     if model.workbench.keep_at_ms.is_some_and(|at| at <= now_ms) {
         model.workbench.keep_at_ms = None;
         let workbench = &model.workbench;

@@ -37,6 +37,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             Popup::Help { top } | Popup::Text { top, .. } | Popup::Answer { top, .. } => {
                 *top = top.saturating_add_signed(lines);
             }
+            Popup::Form(form, _) => form.top = form.top.saturating_add_signed(lines),
             Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
             _ => {}
         }

@@ -3,6 +3,7 @@
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::event::{ErrorRecord, Event};
 use crate::tui::backend::{Ended, Happening, Question};
+use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Editor, Model, Pane, Phase, Popup, RunView, SaveWhat, Screen, Tone, place_name};
@@ -168,14 +169,15 @@ fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
         Ended::Identical(Some(at)) => {
             model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
         }
-        Ended::Diverged(report) => {
-            let first = report.lines().next().unwrap_or("the replay differs").to_owned();
+        Ended::Diverged(parts) => {
+            let first = parts.first().map_or("it differs", |(heading, _)| heading.as_str()).to_owned();
             model.say(Tone::Bad, format!("replayed: {first}"));
-            model.popups.push(Popup::Text {
-                title: "The replay differs from the recording".to_owned(),
-                parts: vec![(String::new(), report.clone(), crate::tui::colours::Language::Plain)],
-                top: 0,
-            });
+            let part = |(heading, text): &(String, String)| (heading.clone(), text.clone(), Language::Plain);
+            let title = match parts.len() {
+                1 => "The replay differs from the recording".to_owned(),
+                count => format!("The replay differs from the recording at {count} places"),
+            };
+            model.popups.push(Popup::Text { title, parts: parts.iter().map(part).collect(), top: 0 });
         }
         Ended::Broken(error) => broken(model, slot, error),
     }

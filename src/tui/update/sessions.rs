@@ -1,14 +1,15 @@
 //! The sessions screen: list, filter, opened sessions, replays.
 
 use crate::event::{Address, ErrorRecord};
-use crate::tui::backend::{OpenSession, SessionKey, SessionSummary};
-use crate::tui::draft::Draft;
+use crate::tui::backend::{OpenSession, Policy, SessionKey, SessionSummary};
 use crate::tui::message::{Effect, Slot, TurnBody};
 use crate::tui::model::{Model, Pane, Phase, RunView, Screen, Tone};
 
 /// Goes to the sessions; from an opened one back to the list.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     if model.screen == Screen::Sessions && model.sessions.viewer.is_some() {
+        super::play::close(model);
+        model.compare.opened = false;
         return close(model);
     }
     model.screen = Screen::Sessions;
@@ -22,7 +23,9 @@ pub(super) fn listed(model: &mut Model, result: Result<Vec<SessionSummary>, Erro
         Ok(all) => {
             model.sessions.all = Some(all);
             model.sessions.error = None;
+            model.sessions.arrange();
             reselect(model);
+            return super::search::again(model);
         }
         Err(error) => model.sessions.error = Some(error.message),
     }
@@ -67,6 +70,13 @@ pub(super) fn pick(model: &mut Model, session: Option<SessionKey>) {
     }
 }
 
+/// Lists by time, or by branches.
+pub(super) fn branches(model: &mut Model) -> Vec<Effect> {
+    model.sessions.flat = !model.sessions.flat;
+    model.sessions.arrange();
+    Vec::new()
+}
+
 pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = true;
     Vec::new()
@@ -81,9 +91,13 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
     match result {
         Ok(session) => {
             model.sessions.selected = Some(session.summary.key());
+            model.sessions.scrub = None;
             let mut viewer = RunView::of_session(&session);
-            if let Some(turn) = model.compare.wanted.take() {
-                viewer.transcript.select_turn(&turn);
+            // What was looked for stands where one begins to read.
+            let hit = model.sessions.hit(&session.summary.key()).and_then(|hit| hit.matches.first());
+            let wanted = model.compare.wanted.take();
+            if let Some(turn) = wanted.as_ref().or(hit.map(|hit| &hit.at)) {
+                viewer.transcript.go_to(turn);
             }
             model.sessions.viewer = Some(viewer);
             reselect(model);
@@ -114,7 +128,7 @@ pub(super) fn turn_read(
     Vec::new()
 }
 
-pub(super) fn replay(model: &mut Model) -> Vec<Effect> {
+pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     let viewer = model.sessions.viewer.as_ref();
     let opened = viewer.and_then(|viewer| Some((viewer.key.clone()?, viewer.session.clone()?)));
     let selected = || model.sessions.current().map(|session| (session.key(), session.name()));
@@ -122,7 +136,7 @@ pub(super) fn replay(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
     model.sessions.viewer =
         Some(RunView { session: Some(name), key: Some(key.clone()), replay: true, ..RunView::starting() });
-    vec![Effect::Replay(key)]
+    vec![Effect::Replay(key, policy)]
 }
 
 /// Goes on with the session that is opened or selected, in the place of the workbench's run.
@@ -163,13 +177,19 @@ pub(super) fn replay_started(model: &mut Model, result: Result<(), ErrorRecord>)
 
 /// Closes the opened session, then the filter, then the screen.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    if super::play::close(model) {
+        return Vec::new();
+    }
     if let Some(viewer) = model.sessions.viewer.take() {
+        // Whoever came from the runs side by side goes back there.
+        if std::mem::take(&mut model.compare.opened) {
+            model.screen = Screen::Compare;
+        }
         return if viewer.phase == Phase::Done { Vec::new() } else { vec![Effect::Cancel(Slot::Viewer)] };
     }
     if model.sessions.filtering || !model.sessions.filter.text().is_empty() {
         model.sessions.filtering = false;
-        model.sessions.filter = Draft::default();
-        reselect(model);
+        model.sessions.filter.replace_all("");
         return Vec::new();
     }
     model.screen = Screen::Workbench;

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{bars, editor, help, is_reading, line_of, scroll_limit};
+use super::{bars, editor, form, help, is_reading, line_of, scroll_limit};
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
 use crate::tui::model::{Model, PLACES, Popup, SaveWhat, place_name};
@@ -37,6 +37,7 @@ pub(super) fn layout(model: &mut Model) {
     };
     match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
+        Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
         Some(Popup::Answer { question, top, editor }) => {
             let (asked, _, reply) = answer_areas(inner);
             *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
@@ -51,6 +52,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
         Popup::Palette { .. } => (70, 20),
+        Popup::Form(dialog, _) => (answer_columns(screen.width), form::rows(dialog, answer_columns(screen.width)) + 3),
         Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
             let columns = 64.min(screen.width - 2);
             let text = message(model, popup);
@@ -86,6 +88,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             draw_reading(model, popup, *top, inner, buffer);
             None
         }
+        Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
         Popup::Palette { input, selected } => draw_palette(model, input, *selected, inner, buffer),
         Popup::Answer { question, top, editor } => {
             let (asked, rule, reply) = answer_areas(inner);
@@ -142,6 +145,7 @@ fn title(popup: &Popup) -> String {
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
         Popup::Text { title, .. } => title,
+        Popup::Form(form, _) => &form.title,
     };
     title.to_owned()
 }

@@ -6,8 +6,9 @@ use ratatui::layout::Rect;
 use super::bars::{more, rule};
 use super::line_of;
 use crate::tui::backend::Ended;
-use crate::tui::model::{Model, Phase, RunView};
+use crate::tui::model::{Model, Phase, RunView, Screen};
 use crate::tui::row::{Piece, Row};
+use crate::tui::sessions::scrub::Scrub;
 use crate::tui::theme::Role;
 use crate::tui::transcript::View;
 use crate::tui::transcript::format::count;
@@ -48,6 +49,10 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     }
     // On narrow screens the status line tells the time.
     let time = if columns < 48 { String::new() } else { format!(" · {}", facts.time(model.now_ms)) };
+    if let Some(scrub) = model.sessions.scrub.as_ref().filter(|_| model.screen == Screen::Sessions) {
+        pieces.push(played(scrub));
+        return pieces;
+    }
     let (role, text) = match (view.phase, &view.ended, &facts.end) {
         (_, Some(Ended::Identical(_)), _) => (Role::Good, "✓ replayed: identical".to_owned()),
         (_, Some(Ended::Diverged(_)), _) => (Role::Bad, "✗ replayed: it differs".to_owned()),
@@ -66,6 +71,17 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     };
     pieces.push(Piece::new(role, &text));
     pieces
+}
+
+/// How far a session is played.
+fn played(scrub: &Scrub) -> Piece {
+    let events = scrub.events().len();
+    let place = format!("event {} of {}", count(scrub.at as u64), count(events as u64));
+    match scrub.playing {
+        Some(speed) => Piece::new(Role::Accent, &format!("▶ {speed}× · {place}")),
+        None if scrub.at == events => Piece::new(Role::Good, &format!("■ {place}")),
+        None => Piece::new(Role::Accent, &format!("‖ {place}")),
+    }
 }
 
 /// The visible rows.

@@ -5,9 +5,9 @@ use jiff::tz::{Offset, TimeZone};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{bars, editor, line_of, run};
+use super::{bars, editor, line_of, preview, run};
 use crate::tui::actions::Action;
-use crate::tui::backend::{SessionStatus, SessionSummary};
+use crate::tui::backend::{Origin, SessionStatus, SessionSummary};
 use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -15,8 +15,9 @@ use crate::tui::transcript::format::{cost, count, plural};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
-/// What can be typed into the filter.
-const FILTERS: &str = "words, agent:name mode:json model:name status:ok|error|open";
+/// What can be typed into the query.
+const FILTERS: &str =
+    "words  /pattern/  status:error  mode:json  agent:name  tool:name  turns>3  since:7d  tag:slow  is:marked";
 
 /// Rows of the preview.
 const PREVIEW_ROWS: u16 = 4;
@@ -69,7 +70,7 @@ fn damage_rows(view: &RunView, columns: u16) -> Vec<Row> {
 
 pub(super) fn layout(model: &mut Model) {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
-    let now_ms = model.now_ms;
+    let now_ms = model.viewer_now_ms();
     if let Some(viewer) = &mut model.sessions.viewer {
         let (_, _, rows) = viewer_areas(viewer, screen);
         model.sessions.viewer_area = rows;
@@ -104,7 +105,11 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
         row.draw(line_of(damage, line), buffer, model.theme);
     }
     let id = view.session.as_deref().unwrap_or_default();
-    let what = if view.replay { " Replay of " } else { " Session " };
+    let what = match (&model.sessions.scrub, view.replay) {
+        (Some(_), _) => " Playing ",
+        (None, true) => " Replay of ",
+        (None, false) => " Session ",
+    };
     let left = [Piece::new(Role::Title, what), Piece::new(Role::Text, id)];
     let agent = Piece::new(Role::Text, &format!("{} ", view.transcript.facts.agent));
     Row::new(left).ending([agent]).draw(areas(screen).title, buffer, model.theme);
@@ -128,41 +133,56 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     let sessions = &model.sessions;
     let all = sessions.all.as_ref().map_or(0, Vec::len);
     let known = sessions.all.as_ref().map_or_else(String::new, |all| count(all.len() as u64));
-    let left = [Piece::literal(Role::Title, " Sessions  "), Piece::new(Role::Text, &known)];
+    let order = if sessions.flat { "  by time" } else { "" };
+    let left =
+        [Piece::literal(Role::Title, " Sessions  "), Piece::new(Role::Text, &known), Piece::new(Role::Dim, order)];
     Row::new(left).draw(areas.title, buffer, model.theme);
     let cursor = draw_filter(model, areas.title, buffer);
     let columns = Columns::of(areas.list.width);
     columns.heads().draw(areas.heads, buffer, model.theme);
     let mut shown = 0;
-    for (line, session) in sessions.shown().enumerate() {
+    for (line, (session, depth)) in sessions.lines().enumerate() {
         shown += 1;
         if line < sessions.top || line - sessions.top >= usize::from(areas.list.height) {
             continue;
         }
         let selected = sessions.selected.as_ref() == Some(&session.key());
         let place = line_of(areas.list, line - sessions.top);
-        columns.row(model, session, selected).draw(place, buffer, model.theme);
+        columns.row(model, session, depth, selected).draw(place, buffer, model.theme);
     }
     if shown == 0 {
         draw_empty(model, all, areas.list, buffer);
     }
-    bars::rule(areas.rule, "Preview", false, Vec::new(), buffer, model.theme);
+    let mark = sessions.current().map(preview::written).unwrap_or_default();
+    bars::rule(areas.rule, "Preview", false, mark, buffer, model.theme);
     if let Some(session) = sessions.current() {
-        draw_preview(model, session, areas.preview, buffer);
+        preview::draw(model, session, areas.preview, buffer);
     }
-    let status = match (&model.toast, shown == all) {
-        (Some(_), _) => bars::toast(model),
-        (None, _) if sessions.filtering => {
-            let said = format!(" {} of {} shown   {FILTERS}", count(shown as u64), count(all as u64));
-            Row::new([Piece::new(Role::Dim, &said)])
-        }
-        (None, true) => Row::default(),
-        (None, false) => {
-            Row::new([Piece::new(Role::Dim, &format!(" {} of {} shown", count(shown as u64), count(all as u64)))])
-        }
-    };
-    status.draw(areas.status, buffer, model.theme);
+    status(model, shown, all).draw(areas.status, buffer, model.theme);
     cursor
+}
+
+/// What the search is doing, what is wrong with it, how much it found.
+fn status(model: &Model, shown: usize, all: usize) -> Row {
+    let sessions = &model.sessions;
+    let number = format!("{} of {} shown", count(shown as u64), count(all as u64));
+    let marked = match sessions.marked().len() {
+        0 => String::new(),
+        marked => format!("   {marked} marked"),
+    };
+    if model.toast.is_some() {
+        bars::toast(model)
+    } else if let (Some(problem), true) = (&sessions.search.problem, sessions.filters()) {
+        Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, &problem.message)])
+    } else if sessions.search.running.is_some() {
+        Row::new([Piece::new(Role::Accent, &format!(" ● searching …   {number}"))])
+    } else if sessions.filtering {
+        Row::new([Piece::new(Role::Dim, &format!(" {number}   {FILTERS}"))])
+    } else if shown == all {
+        Row::new([Piece::new(Role::Dim, &marked.replacen("   ", " ", 1))])
+    } else {
+        Row::new([Piece::new(Role::Dim, &format!(" {number}{marked}"))])
+    }
 }
 
 fn draw_filter(model: &Model, title: Rect, buffer: &mut Buffer) -> Option<Position> {
@@ -174,7 +194,31 @@ fn draw_filter(model: &Model, title: Rect, buffer: &mut Buffer) -> Option<Positi
     let area = Rect { x: start, width: title.right() - start, ..title };
     Row::new([Piece::literal(Role::Key, "/ ")]).draw(area, buffer, model.theme);
     let input = Rect { x: (area.x + 2).min(area.right()), width: area.width.saturating_sub(3), ..area };
-    editor::draw_line(&sessions.filter, input, model.theme, buffer).filter(|_| sessions.filtering)
+    let cursor = editor::draw_line(&sessions.filter, input, model.theme, buffer);
+    let span = sessions.search.problem.as_ref().and_then(|problem| problem.span.clone());
+    if let Some(span) = span {
+        underline(model, sessions.filter.text(), span, input, buffer);
+    }
+    cursor.filter(|_| sessions.filtering)
+}
+
+/// Shows the place of an error in a query. A query longer than its field has no place to show.
+fn underline(model: &Model, query: &str, span: std::ops::Range<usize>, area: Rect, buffer: &mut Buffer) {
+    // The spaces before a query are not part of what was looked for.
+    let skipped = query.len() - query.trim_start().len();
+    let column = |at: usize| query.get(..at + skipped).map(width);
+    let (Some(start), Some(end)) = (column(span.start), column(span.end)) else { return };
+    let room = usize::from(area.width);
+    if width(query) >= room {
+        return;
+    }
+    let cells = start..end.max(start + 1).min(room);
+    for cell in cells {
+        let x = area.x + u16::try_from(cell).unwrap_or(u16::MAX);
+        if let Some(cell) = buffer.cell_mut((x, area.y)) {
+            cell.set_style(model.theme.style(Role::ErrorPlace));
+        }
+    }
 }
 
 fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
@@ -182,7 +226,7 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
     let text = match (&model.sessions.error, &model.sessions.all) {
         (Some(error), _) => format!("The sessions cannot be read: {error}"),
         (None, None) => "reading …".to_owned(),
-        (None, Some(_)) if all > 0 => format!("No session fits the filter. {} clears it.", key(Action::Close)),
+        (None, Some(_)) if all > 0 => format!("No session fits the search. {} clears it.", key(Action::Close)),
         (None, Some(_)) => {
             format!(
                 "No sessions yet. {} goes to the workbench, {} runs an agent; every run is saved here.",
@@ -196,28 +240,6 @@ fn draw_empty(model: &Model, all: usize, area: Rect, buffer: &mut Buffer) {
     for (line, range) in wrap(&text, columns).into_iter().enumerate() {
         let row = Row::new([Piece::safe(Role::Text, text.slice(range))]).indented(2);
         row.draw(line_of(area, line + usize::from(area.height > 4)), buffer, model.theme);
-    }
-}
-
-fn draw_preview(model: &Model, session: &SessionSummary, area: Rect, buffer: &mut Buffer) {
-    let example = if session.path.is_none() { "  an example that is part of the program" } else { "" };
-    let mut rows = vec![Row::new([Piece::new(Role::Dim, &format!(" {}{example}", session.id))])];
-    let text = session.damage.as_deref().unwrap_or(&session.task);
-    let safe = SafeText::multi_line(text);
-    let columns = usize::from(area.width.saturating_sub(2)).max(1);
-    rows.extend(
-        safe.lines()
-            .flat_map(|line| {
-                let ranges = wrap(&line, columns);
-                ranges
-                    .into_iter()
-                    .map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1))
-                    .collect::<Vec<_>>()
-            })
-            .take(usize::from(area.height)),
-    );
-    for (line, row) in rows.iter().enumerate() {
-        row.draw(line_of(area, line), buffer, model.theme);
     }
 }
 
@@ -249,12 +271,12 @@ impl Columns {
         )
     }
 
-    fn row(&self, model: &Model, session: &SessionSummary, selected: bool) -> Row {
+    fn row(&self, model: &Model, session: &SessionSummary, depth: usize, selected: bool) -> Row {
         let tokens = session.tokens.map_or_else(|| "–".to_owned(), |tokens| count(tokens.total()));
         let turns = count(session.turns as u64);
         let when = match &session.parent {
-            Some((_, at)) => format!("└ fork at {at}"),
-            None => when(session.started_ms, model.now_ms, model.utc_offset_s),
+            Some(origin) if depth > 0 => format!("{}└ {}", " ".repeat((depth - 1).min(4)), branch(origin)),
+            _ => when(session.started_ms, model.now_ms, model.utc_offset_s),
         };
         let (mark_role, role) = match session.status {
             _ if session.damage.is_some() => (Role::Bad, Role::Text),
@@ -264,14 +286,24 @@ impl Columns {
         };
         let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.status) };
         let example = if session.path.is_none() { "example  " } else { "" };
-        let result = vec![
+        let tags: String = session.written.tags.iter().flat_map(|tag| ["#", tag.as_str(), " "]).collect();
+        let mut result = vec![
             Piece::new(mark_role, &format!("{mark} ")),
             Piece::literal(Role::Dim, example),
-            Piece::new(role, &session.result),
+            Piece::new(Role::Accent, &tags),
         ];
+        match model.sessions.hit(&session.key()).and_then(|hit| Some((hit, hit.matches.first()?))) {
+            Some((hit, first)) => result.extend(preview::excerpt(first, hit.count)),
+            None => result.push(Piece::new(role, &session.result)),
+        }
         let cost = cost(session.cost);
         let cells = [&session.agent, &session.mode, &session.model, &turns, &tokens, &cost].map(String::as_str);
-        let mark = if selected { "▸ " } else { "  " };
+        let mark = match (selected, session.written.marked) {
+            (true, true) => "▸*",
+            (true, false) => "▸ ",
+            (false, true) => " *",
+            (false, false) => "  ",
+        };
         self.cells(if selected { Role::Title } else { Role::Text }, mark, &when, cells, result)
     }
 
@@ -306,6 +338,12 @@ impl Columns {
         pieces.extend(result);
         Row::new(pieces)
     }
+}
+
+/// How a session began as another one.
+fn branch(origin: &Origin) -> String {
+    let at = origin.at.strip_prefix("r0/").unwrap_or(&origin.at);
+    if at.is_empty() { origin.kind.clone() } else { format!("{} at {at}", origin.kind) }
 }
 
 /// A time as people say it: today and yesterday by name.

@@ -52,15 +52,16 @@ pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
             told.turn(turn);
         }
     });
-    if row.differs {
+    let alone = row.cells.iter().flatten().count() == 1;
+    if row.differs && !alone {
         return lines;
     }
     let first = row.cells.iter().enumerate().find_map(|(column, place)| comparison.turn(column, (*place)?));
     let Some(turn) = first else { return lines };
     let text = turn.program.as_deref().unwrap_or(&turn.reply);
-    let same = std::iter::once(frame.line(Tone::Head, "  the same in all"))
-        .chain(text.lines().take(LINES).map(|line| frame.line(Tone::Dim, &format!("    {line}"))));
-    same.collect()
+    let head = if alone { lines } else { vec![frame.line(Tone::Head, "  the same in all")] };
+    let said = text.lines().map(|line| frame.line(Tone::Dim, &format!("    {line}")));
+    head.into_iter().chain(said).collect()
 }
 
 /// What there is to tell of each column against the first; which one it is, where there are several.

@@ -274,8 +274,8 @@ impl Columns {
     fn heads(&self, compare: &Compare, comparison: &Comparison) -> Row {
         let mut pieces = vec![Piece::new(Role::Dim, &" ".repeat(self.label + 1))];
         for column in &self.shown {
-            let run = comparison.columns.get(*column).and_then(|column| column.side.runs.first());
-            let name = compare.sides.get(*column).map(|side| side.name.as_str()).unwrap_or_default();
+            let side = comparison.columns.get(*column).map(|column| &column.side);
+            let (run, name) = (side.and_then(|side| side.runs.first()), side.map_or("", |side| &side.name));
             let what = run.map(|run| format!("{} · {}  ", run.mode, run.model)).unwrap_or_default();
             let focused = *column == self.focus;
             let mark = if focused && compare.sides.len() > 1 { "▸" } else { " " };

@@ -1,0 +1,191 @@
+//! Dialogs of several fields: choices, lines and one longer text, with notes below.
+//!
+//! In: fields with what stands in them at first. Out: what a person chose and wrote, by the name of the field. It must never know what a
+//! dialog is for: that is `sessions`.
+
+use super::colours::Language;
+use super::draft::Draft;
+use super::model::Editor;
+use super::theme::Role;
+
+/// A dialog.
+#[derive(Debug, Clone, Default)]
+pub struct Form {
+    /// Its title.
+    pub title: String,
+    /// What happens when it is confirmed, in a word or two.
+    pub verb: &'static str,
+    /// Its fields, from top to bottom.
+    pub fields: Vec<Field>,
+    /// Which field has the focus.
+    pub focus: usize,
+    /// Why it was not done.
+    pub error: Option<String>,
+    /// What it is waiting for.
+    pub waiting: Option<&'static str>,
+    /// The wait was given up: its answer counts no more.
+    pub given_up: bool,
+    /// Texts to read below the fields.
+    pub notes: Vec<(Role, String)>,
+    /// First visible row of the notes.
+    pub top: usize,
+}
+
+/// A field of a dialog.
+#[derive(Debug, Clone)]
+pub struct Field {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is for; shown while it has the focus.
+    pub hint: &'static str,
+    /// What stands in it.
+    pub input: Input,
+}
+
+/// What a field takes.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// One of several values.
+    Choice {
+        /// The values.
+        options: Vec<Choice>,
+        /// Which one.
+        chosen: usize,
+    },
+    /// One line of text.
+    Line(Draft),
+    /// A text.
+    Text(Box<Editor>, Language),
+}
+
+/// A value that can be chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// What it is called.
+    pub name: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+impl Choice {
+    /// A value with its meaning.
+    pub fn new(name: impl Into<String>, meaning: impl Into<String>) -> Self {
+        Self { name: name.into(), meaning: meaning.into() }
+    }
+}
+
+impl Field {
+    /// A choice.
+    pub fn choice(name: &'static str, hint: &'static str, options: Vec<Choice>, chosen: usize) -> Self {
+        Self { name, hint, input: Input::Choice { options, chosen } }
+    }
+
+    /// One line of text, selected as a whole, so that typing replaces it.
+    pub fn line(name: &'static str, hint: &'static str, text: impl Into<String>) -> Self {
+        let mut draft = Draft::new(text);
+        draft.select_all();
+        Self { name, hint, input: Input::Line(draft) }
+    }
+
+    /// A text.
+    pub fn text(name: &'static str, hint: &'static str, text: impl Into<String>, language: Language) -> Self {
+        let editor = Editor { draft: Draft::new(text), ..Editor::default() };
+        Self { name, hint, input: Input::Text(Box::new(editor), language) }
+    }
+}
+
+impl Form {
+    /// The field that has the focus.
+    pub fn focused(&self) -> Option<&Field> {
+        self.fields.get(self.focus)
+    }
+
+    /// The same, to be changed.
+    pub fn focused_mut(&mut self) -> Option<&mut Field> {
+        self.fields.get_mut(self.focus)
+    }
+
+    /// The field of a name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The text that keys are typed into.
+    pub fn draft(&self) -> Option<&Draft> {
+        match &self.focused()?.input {
+            Input::Choice { .. } => None,
+            Input::Line(draft) => Some(draft),
+            Input::Text(editor, _) => Some(&editor.draft),
+        }
+    }
+
+    /// Which value of a choice is chosen; 0 without such a field.
+    pub fn chosen(&self, name: &str) -> usize {
+        match self.field(name).map(|field| &field.input) {
+            Some(Input::Choice { chosen, .. }) => *chosen,
+            _ => 0,
+        }
+    }
+
+    /// The name of the chosen value; empty without such a field.
+    pub fn choice(&self, name: &str) -> &str {
+        match self.field(name).map(|field| &field.input) {
+            Some(Input::Choice { options, chosen }) => options.get(*chosen).map_or("", |choice| choice.name.as_str()),
+            _ => "",
+        }
+    }
+
+    /// What stands in a line or text; empty without such a field.
+    pub fn written(&self, name: &str) -> &str {
+        match self.field(name).map(|field| &field.input) {
+            Some(Input::Line(draft)) => draft.text(),
+            Some(Input::Text(editor, _)) => editor.draft.text(),
+            _ => "",
+        }
+    }
+
+    /// The same without spaces around it; `None` when nothing is left.
+    pub fn said(&self, name: &str) -> Option<String> {
+        let text = self.written(name).trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// Replaces the field of this name, or adds it at the end; the focus stays where it is.
+    pub fn put(&mut self, field: Field) {
+        match self.fields.iter().position(|old| old.name == field.name) {
+            Some(at) => self.fields[at] = field,
+            None => self.fields.push(field),
+        }
+    }
+
+    /// Takes a field away.
+    pub fn remove(&mut self, name: &str) {
+        self.fields.retain(|field| field.name != name);
+        self.focus = self.focus.min(self.fields.len().saturating_sub(1));
+    }
+
+    /// Moves the focus by so many fields, around the ends.
+    pub fn move_focus(&mut self, by: isize) {
+        let count = self.fields.len().max(1).cast_signed();
+        self.focus = (self.focus.cast_signed() + by).rem_euclid(count).unsigned_abs();
+    }
+
+    /// Chooses another value of the focused choice. Returns whether there is one.
+    pub fn choose(&mut self, by: isize) -> bool {
+        match self.focused_mut().map(|field| &mut field.input) {
+            Some(Input::Choice { options, chosen }) if options.len() > 1 => {
+                let count = options.len().cast_signed();
+                *chosen = (chosen.cast_signed() + by).rem_euclid(count).unsigned_abs();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// It failed: the person can correct it and try again.
+    pub fn fail(&mut self, message: impl Into<String>) {
+        self.error = Some(message.into());
+        self.waiting = None;
+        self.given_up = false;
+    }
+}

@@ -1,0 +1,237 @@
+//! Searching, marks, forks, re-runs, cases and exports of saved sessions: the workbench behind the interface's door.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Json, json};
+
+use super::{Live, files, run, unreadable};
+use crate::agent::Mode;
+use crate::event::{Edit, Envelope, ErrorRecord};
+use crate::export::{Format, Piece, Removal, asciicast};
+use crate::session::Session;
+use crate::session::index::Reading;
+use crate::tui::archive::{
+    Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals,
+    Rerunning, Spot, TurnPoints,
+};
+use crate::tui::backend::{Run, SessionKey, Written};
+use crate::tui::screenshot::session_screenshot;
+use crate::workbench::format::{plural, size};
+use crate::workbench::{
+    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, RerunSpec, Running, Secrets, StartError, write_export,
+};
+
+/// Larger sessions are not held in memory to be played.
+const PLAYED_BYTES: u64 = 256 << 20;
+/// Columns and rows of pictures.
+const PICTURE: (u16, u16) = (120, 40);
+/// Lines of a preview.
+const SHOWN: usize = 500;
+
+impl Live {
+    fn session(&self, key: &SessionKey) -> Result<Session, ErrorRecord> {
+        self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))
+    }
+}
+
+/// Waits for a future on a blocking thread that has entered a runtime.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Handle::current().block_on(future)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "errors go through map_err")]
+fn refused(error: StartError) -> ErrorRecord {
+    ErrorRecord::new(Reason::InvalidAgent, error.to_string())
+}
+
+fn begun(running: Result<Running, StartError>, desk: Arc<Desk>) -> Result<Arc<dyn Run>, ErrorRecord> {
+    Ok(Arc::new(run::LiveRun::new(running.map_err(refused)?, desk)))
+}
+
+impl Archive for Live {
+    fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem> {
+        let query = self
+            .workbench
+            .query(query, Reading::Plain)
+            .map_err(|error| QueryProblem { span: Some(error.span.0..error.span.1), message: error.to_string() })?;
+        let report = self.workbench.search(&query);
+        let report = report.map_err(|error| QueryProblem { span: None, message: error.to_string() })?;
+        report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search"));
+        let hit = |found: crate::session::index::Found| Hit {
+            key: super::sessions::summary(found.summary).key(),
+            count: found.count,
+            matches: found
+                .matches
+                .into_iter()
+                .map(|one| Matched {
+                    at: one.at,
+                    field: one.field.name(),
+                    excerpt: one.excerpt,
+                    highlight: one.highlight.0..one.highlight.1,
+                })
+                .collect(),
+        };
+        Ok(report.found.into_iter().map(hit).collect())
+    }
+
+    fn write(&self, place: &Place, written: &Written) -> Result<(), ErrorRecord> {
+        let failed = |error: crate::workbench::OpenError| ErrorRecord::new(Reason::WriteFailed, error.to_string());
+        let place = MarkPlace { session: place.session.clone(), at: place.at.clone() };
+        let now = self.workbench.marks().map_err(failed)?.of(&place.session, place.at.as_ref());
+        let add: Vec<String> = written.tags.iter().filter(|tag| !now.tags.contains(*tag)).cloned().collect();
+        let del: Vec<String> = now.tags.iter().filter(|tag| !written.tags.contains(tag)).cloned().collect();
+        if !(add.is_empty() && del.is_empty()) {
+            self.workbench.tag(&place, &add, &del).map_err(failed)?;
+        }
+        if now.note.unwrap_or_default() != written.note {
+            self.workbench.note(&place, &written.note).map_err(failed)?;
+        }
+        if now.marked != written.marked {
+            self.workbench.mark(&place, written.marked).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn points(&self, key: &SessionKey) -> Result<Points, ErrorRecord> {
+        let session = self.session(key)?;
+        let turns = self.workbench.fork_points(&session).map_err(refused)?;
+        let summary = crate::session::summarize(&session);
+        Ok(Points {
+            session: summary.id,
+            agent: summary.agent,
+            model: summary.model,
+            mode: summary.mode,
+            runs: session.skeleton().roots().map(|run| run.address.clone()).collect(),
+            turns: turns
+                .into_iter()
+                .map(|turn| TurnPoints {
+                    address: turn.address,
+                    stages: turn.stages.into_iter().map(crate::replay::Stage::name).collect(),
+                    calls: turn.calls,
+                })
+                .collect(),
+        })
+    }
+
+    fn text_at(&self, spot: &Spot) -> Result<Option<String>, ErrorRecord> {
+        self.workbench.stands_at(&self.session(&spot.key)?, &spot.at, &spot.target).map_err(refused)
+    }
+
+    fn fork(&self, key: &SessionKey, fork: &Forking) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.session(key)?;
+        let desk = Arc::new(Desk::default());
+        let changes = fork.change.iter().map(|(target, text)| changed(target, text)).collect::<Result<_, _>>()?;
+        let spec = ForkSpec {
+            at: fork.at.clone(),
+            changes,
+            model: fork.model.clone(),
+            by: "person".to_owned(),
+            kind: "fork".to_owned(),
+            person: desk.clone(),
+        };
+        begun(wait(self.workbench.fork(&session, spec)), desk)
+    }
+
+    fn rerun(&self, key: &SessionKey, rerun: &Rerunning) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.session(key)?;
+        let desk = Arc::new(Desk::default());
+        let spec = RerunSpec {
+            from: Some(rerun.from.clone()).filter(|from| !from.is_empty()),
+            model: rerun.model.clone(),
+            mode: rerun.mode.as_deref().and_then(Mode::from_name),
+            agent: None,
+            person: desk.clone(),
+        };
+        begun(wait(self.workbench.rerun(&session, spec)), desk)
+    }
+
+    fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord> {
+        let session = self.session(key)?;
+        let file = files::place(Path::new(&case.file), self.home.clone());
+        let spec = CaseSpec { run: None, name: Some(case.name.clone()), file: Some(file), cassette: case.cassette };
+        let made = self.workbench.make_case(&session, &spec);
+        let made = made.map_err(|error| ErrorRecord::new(Reason::WriteFailed, error.to_string()))?;
+        let new = if made.is_new_file { "the new file " } else { "" };
+        let cassette = made.cassette.map(|path| format!(", cassette {}", path.display())).unwrap_or_default();
+        Ok(format!("case `{}` is in {new}{}{cassette}", made.name, made.file.display()))
+    }
+
+    fn prepare(&self, key: &SessionKey, rules: &[String]) -> Result<Removals, ErrorRecord> {
+        let session = self.session(key)?;
+        let prepared = self.workbench.prepare_export(&session, rules);
+        let prepared = prepared.map_err(|error| ErrorRecord::new(Reason::WriteFailed, error.to_string()))?;
+        Ok(Removals {
+            removed: lines(&prepared.removals),
+            places: prepared.removals.iter().map(|removal| removal.count).sum(),
+            secrets: lines(&prepared.findings),
+        })
+    }
+
+    fn export(&self, key: &SessionKey, export: &Exporting) -> Result<String, ExportRefusal> {
+        let failed = |message: String| ExportRefusal::Failed(message);
+        let session = self.session(key).map_err(|error| failed(error.message))?;
+        let format = Format::from_name(&export.format).ok_or_else(|| failed("there is no such format".to_owned()))?;
+        let prepared = self.workbench.prepare_export(&session, &export.rules).map_err(|e| failed(e.to_string()))?;
+        let secrets = if export.allow_secrets { Secrets::Allowed } else { Secrets::Refused };
+        let text = match prepared.text(format, secrets).map_err(|error| failed(error.to_string()))? {
+            Some(text) => text,
+            None if format == Format::Asciicast => {
+                let pieces: Vec<Piece> = self.lines.map(|lines| lines(&prepared.content)).unwrap_or_default();
+                asciicast(&prepared.content, &pieces, PICTURE)
+            }
+            None => session_screenshot(&prepared.content.session, &prepared.content.events, PICTURE),
+        };
+        let path = files::place(&export.path, self.home.clone());
+        if path.exists() && !export.replace {
+            return Err(ExportRefusal::Exists);
+        }
+        write_export(&path, &text, &session).map_err(|error| failed(error.to_string()))?;
+        let places: usize = prepared.removals.iter().map(|removal| removal.count).sum();
+        let removed = if places == 0 { "nothing".to_owned() } else { plural(places as u64, "place") };
+        Ok(format!("exported {}, {}, {removed} left out", path.display(), size(text.len() as u64)))
+    }
+
+    fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
+        let session = self.session(key)?;
+        let bytes = session.bytes_of(0..session.len());
+        if bytes > PLAYED_BYTES {
+            return Err(unreadable(format!(
+                "the session has {}, and up to {} are played; opened it is read turn by turn",
+                size(bytes),
+                size(PLAYED_BYTES)
+            )));
+        }
+        Ok(session.events().collect())
+    }
+}
+
+/// What a person wrote for a target, as the value that goes there.
+fn changed(target: &str, text: &str) -> Result<Changed, ErrorRecord> {
+    let after = match target {
+        "context" | Edit::RESULT => json::parse(text).map_err(|error| {
+            let place = error.line_col(text);
+            ErrorRecord::new(Reason::InvalidContext, format!("this is not JSON: {place}: {}", error.message))
+        })?,
+        _ => Json::str(text),
+    };
+    if target == "context" && after.members().is_none() {
+        return Err(ErrorRecord::new(Reason::InvalidContext, "the context must be an object: {\"name\": value}"));
+    }
+    Ok(Changed::new(target, after))
+}
+
+/// Removals as lines to read, within bounds.
+fn lines(removals: &[Removal]) -> Vec<String> {
+    let line = |removal: &Removal| {
+        let Removal { address, field, rule, count, excerpt } = removal;
+        let times = if *count == 1 { String::new() } else { format!(" ×{count}") };
+        format!("{address}  {field}  {rule}{times}  {excerpt}")
+    };
+    let mut lines: Vec<String> = removals.iter().take(SHOWN).map(line).collect();
+    if removals.len() > SHOWN {
+        lines.push(format!("… and {} more", removals.len() - SHOWN));
+    }
+    lines
+}

@@ -1,0 +1,83 @@
+//! Which saved session an action is about, and whether it can be done with it now.
+
+use super::{Model, Phase, Popup, Screen};
+use crate::event::Address;
+use crate::tui::actions::{Action, Context};
+use crate::tui::backend::SessionSummary;
+use crate::tui::form::Input;
+
+impl Model {
+    /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
+    pub fn saved_subject(&self) -> Option<&SessionSummary> {
+        match self.screen {
+            Screen::Workbench => {
+                let id = self.workbench.run.as_ref()?.session.as_ref()?;
+                self.sessions.all.iter().flatten().find(|session| session.id == *id)
+            }
+            Screen::Sessions => self.sessions.subject(),
+            Screen::Compare => {
+                let name = &self.compare.sides.get(self.compare.column)?.name;
+                self.sessions.all.iter().flatten().find(|session| session.id == *name || session.name() == *name)
+            }
+        }
+    }
+
+    /// The run, turn or call of the selected card.
+    pub fn selected_address(&self) -> Option<Address> {
+        self.active_transcript()?.selected_address()
+    }
+
+    pub(super) fn enabled_for_saved(&self, action: Action) -> Result<(), &'static str> {
+        if action == Action::CompareMarked {
+            return self.sessions.compared().map(|_| ());
+        }
+        let Some(session) = self.saved_subject() else {
+            return Err(match self.screen {
+                Screen::Workbench if self.workbench.running() => "the run is going on",
+                Screen::Workbench => "no run was saved here",
+                Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
+                Screen::Sessions | Screen::Compare => "no session is selected",
+            });
+        };
+        let starts = matches!(action, Action::Fork | Action::Rerun);
+        let viewer = self.sessions.viewer.as_ref().filter(|_| self.screen == Screen::Sessions);
+        match action {
+            _ if starts && self.workbench.running() => Err("a run is going on"),
+            _ if starts && session.damage.is_some() => Err("the session is damaged"),
+            Action::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => {
+                Err("the replay is still going on")
+            }
+            Action::Tags | Action::Note | Action::Mark
+                if viewer.is_some() && self.selected_address().is_some_and(|at| at.is_call()) =>
+            {
+                Err("runs and turns take marks, calls do not")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The contexts of a dialog: those of its focused field.
+    pub(super) fn form_contexts(&self) -> Vec<Context> {
+        use Context as C;
+        let Some(Popup::Form(form, _)) = self.popups.last() else { return vec![C::Always] };
+        match form.focused().map(|field| &field.input) {
+            Some(Input::Choice { .. }) => vec![C::Choice, C::Dialog, C::Always],
+            Some(Input::Line(_)) => vec![C::OneLine, C::Dialog, C::Text, C::Always],
+            Some(Input::Text(..)) => vec![C::Dialog, C::Lines, C::Text, C::Always],
+            None => vec![C::Dialog, C::Always],
+        }
+    }
+
+    /// The time that a transcript of the sessions screen shows: the recorded one while it is played, Unix time in ms.
+    pub fn viewer_now_ms(&self) -> i64 {
+        self.sessions.scrub.as_ref().map_or(self.now_ms, |scrub| scrub.clock_ms)
+    }
+}
+
+/// Can the dialog on top be confirmed?
+pub(super) fn enabled_to_submit(popups: &[Popup]) -> Result<(), &'static str> {
+    match popups.last() {
+        Some(Popup::Form(form, _)) => form.waiting.map_or(Ok(()), Err),
+        _ => Err("no dialog is open"),
+    }
+}

@@ -1,0 +1,212 @@
+//! The state of the sessions screen: what is listed and in which order, what is looked for, what is opened.
+
+use std::collections::HashMap;
+
+use ratatui::layout::Rect;
+
+use super::RunView;
+use crate::tui::archive::{Hit, Place, QueryProblem};
+use crate::tui::backend::{SessionKey, SessionStatus, SessionSummary, Written};
+use crate::tui::draft::Draft;
+use crate::tui::sessions::scrub::Scrub;
+
+/// Saved sessions.
+#[derive(Debug, Clone, Default)]
+pub struct Sessions {
+    /// All of them, newest first; `None` until they were read.
+    pub all: Option<Vec<SessionSummary>>,
+    /// Why they could not be read.
+    pub error: Option<String>,
+    /// The query.
+    pub filter: Draft,
+    /// The query is being typed.
+    pub filtering: bool,
+    /// What came of the query.
+    pub search: Search,
+    /// The list is by time alone, not by branches.
+    pub flat: bool,
+    /// What is shown, in order.
+    order: Vec<Line>,
+    /// The selected session.
+    pub selected: Option<SessionKey>,
+    /// The person moved the selection since the screen was entered.
+    pub moved: bool,
+    /// The run whose session was last selected by itself.
+    pub noticed: Option<String>,
+    /// First visible row.
+    pub top: usize,
+    /// Where the rows were drawn.
+    pub area: Rect,
+    /// The opened session or its replay.
+    pub viewer: Option<RunView>,
+    /// Where the viewer's transcript was drawn.
+    pub viewer_area: Rect,
+    /// The opened session is played.
+    pub scrub: Option<Scrub>,
+}
+
+/// What came of a query.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// The query that is being looked for.
+    pub running: Option<String>,
+    /// What the last query found that gave something, by session.
+    pub found: Option<HashMap<SessionKey, Hit>>,
+    /// What is wrong with the query.
+    pub problem: Option<QueryProblem>,
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Line {
+    /// Which session.
+    index: usize,
+    /// How many of the sessions that it began as are shown above it.
+    depth: usize,
+}
+
+/// The fewest and the most sessions that are compared.
+const COMPARED: std::ops::RangeInclusive<usize> = 2..=4;
+
+impl Sessions {
+    /// The sessions that are shown, in order.
+    pub fn shown(&self) -> impl Iterator<Item = &SessionSummary> {
+        self.lines().map(|(session, _)| session)
+    }
+
+    /// The same with how deep each stands below the session that it began as.
+    pub fn lines(&self) -> impl Iterator<Item = (&SessionSummary, usize)> {
+        let all = self.all.as_deref().unwrap_or_default();
+        self.order.iter().filter_map(|line| Some((all.get(line.index)?, line.depth)))
+    }
+
+    /// Is something looked for, or about to be?
+    pub fn filters(&self) -> bool {
+        self.viewer.is_none() && (self.filtering || !self.filter.text().is_empty())
+    }
+
+    /// What the query found in a session.
+    pub fn hit(&self, key: &SessionKey) -> Option<&Hit> {
+        self.search.found.as_ref()?.get(key)
+    }
+
+    /// The opened session, else the selected one.
+    pub fn subject(&self) -> Option<&SessionSummary> {
+        match self.viewer.as_ref() {
+            Some(viewer) => self.all.iter().flatten().find(|session| Some(session.key()) == viewer.key),
+            None => self.current(),
+        }
+    }
+
+    /// The selected session, when it is shown.
+    pub fn current(&self) -> Option<&SessionSummary> {
+        let selected = self.selected.as_ref()?;
+        self.shown().find(|session| session.key() == *selected)
+    }
+
+    /// What tags, notes and marks are written on: the card's run or turn in an opened session, else the session.
+    pub fn place(&self) -> Option<Place> {
+        let session = self.subject()?.id.clone();
+        let at = self.viewer.as_ref().and_then(|viewer| viewer.transcript.selected_address());
+        Some(Place { session, at })
+    }
+
+    /// What is written on a place.
+    pub fn written(&self, place: &Place) -> Written {
+        let session = self.all.iter().flatten().find(|session| session.id == place.session);
+        let on = |session: &SessionSummary| match &place.at {
+            None => session.written.clone(),
+            Some(at) => session
+                .written_below
+                .iter()
+                .find(|(known, _)| known == at)
+                .map(|(_, on)| on.clone())
+                .unwrap_or_default(),
+        };
+        session.map(on).unwrap_or_default()
+    }
+
+    /// The marked sessions, newest first.
+    pub fn marked(&self) -> Vec<SessionKey> {
+        self.all.iter().flatten().filter(|session| session.written.marked).map(SessionSummary::key).collect()
+    }
+
+    /// The sessions that are compared: the marked ones, and the one in hand beside a single one.
+    pub fn compared(&self) -> Result<Vec<SessionKey>, &'static str> {
+        let mut keys = self.marked();
+        if let (1, Some(subject)) = (keys.len(), self.subject().map(SessionSummary::key))
+            && !keys.contains(&subject)
+        {
+            keys.push(subject);
+        }
+        match keys.len() {
+            count if COMPARED.contains(&count) => Ok(keys),
+            count if count < *COMPARED.start() => Err("mark two to four sessions first"),
+            _ => Err("more than four sessions are marked"),
+        }
+    }
+
+    /// Makes the order anew: of what fits the query, branches stand below what they began as, unless the list is flat.
+    pub fn arrange(&mut self) {
+        let all = self.all.as_deref().unwrap_or_default();
+        let found = self.search.found.as_ref();
+        let shown: Vec<usize> = (0..all.len())
+            .filter(|index| {
+                found.is_none_or(|found| all.get(*index).is_some_and(|session| found.contains_key(&session.key())))
+            })
+            .collect();
+        self.order = if self.flat {
+            shown.into_iter().map(|index| Line { index, depth: 0 }).collect()
+        } else {
+            branched(all, &shown)
+        };
+    }
+}
+
+/// Roots by their youngest branch, branches below their origin, oldest first.
+fn branched(all: &[SessionSummary], shown: &[usize]) -> Vec<Line> {
+    let places: HashMap<&str, usize> = shown.iter().map(|index| (all[*index].id.as_str(), *index)).collect();
+    let above = |index: usize| {
+        let origin = all[index].parent.as_ref()?;
+        places.get(origin.session.as_str()).copied().filter(|above| *above != index)
+    };
+    let mut below: HashMap<usize, Vec<usize>> = HashMap::new();
+    for index in shown.iter().rev() {
+        if let Some(above) = above(*index) {
+            below.entry(above).or_default().push(*index);
+        }
+    }
+    let mut lines = Vec::with_capacity(shown.len());
+    let mut seen = vec![false; all.len()];
+    // What is newest comes first, with the whole tree that it belongs to.
+    for index in shown {
+        if seen[*index] {
+            continue;
+        }
+        let mut root = *index;
+        let mut steps = 0;
+        while let Some(above) = above(root).filter(|_| steps <= shown.len()) {
+            root = above;
+            steps += 1;
+        }
+        let mut open = vec![Line { index: root, depth: 0 }];
+        while let Some(line) = open.pop() {
+            if std::mem::replace(&mut seen[line.index], true) {
+                continue;
+            }
+            lines.push(line);
+            let branches = below.get(&line.index).into_iter().flatten().rev();
+            open.extend(branches.map(|index| Line { index: *index, depth: line.depth + 1 }));
+        }
+    }
+    lines
+}
+
+/// The mark of how a session ended.
+pub fn status_mark(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Open => "●",
+        SessionStatus::Ok => "✓",
+        SessionStatus::Error => "✗",
+    }
+}

@@ -1,0 +1,154 @@
+//! The dialog of an export: format, redaction with a preview, what looks like a secret, where to.
+
+use crate::export::{Format, REDACTIONS};
+use crate::tui::archive::{Ask, Exporting, Removals};
+use crate::tui::backend::SessionKey;
+use crate::tui::form::{Choice, Field, Form, Input};
+use crate::tui::theme::Role;
+use crate::workbench::format::plural;
+
+/// Redactions that stand in the choice; the others are written.
+const POLICIES: usize = 4;
+
+/// Said when what is left out is not known yet, and when it is known then.
+const EARLY: &str = "what is left out is still being looked at";
+const LOOKED: &str = "this is what is left out: confirm again";
+
+/// An export that is being described.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// The session.
+    pub key: SessionKey,
+    /// Its id.
+    id: String,
+    /// The rules that are being looked at.
+    running: Option<Vec<String>>,
+    /// What the rules do, once known.
+    known: Option<(Vec<String>, Removals)>,
+    /// The path that was found to exist: confirming again replaces it.
+    pub taken: Option<String>,
+}
+
+impl Export {
+    /// The dialog, and what must be found out for it.
+    pub fn open(key: SessionKey, id: &str) -> (Form, Self, Vec<Ask>) {
+        let formats = Format::ALL.iter().map(|format| Choice::new(format.name(), format.meaning())).collect();
+        let policies = REDACTIONS.iter().take(POLICIES);
+        let policies: Vec<Choice> = policies.map(|rule| Choice::new(rule.name, rule.meaning)).collect();
+        let secrets = policies.iter().position(|policy| policy.name == "secrets").unwrap_or(0);
+        let mut form = Form {
+            title: format!("Export {id}"),
+            verb: "export",
+            fields: vec![
+                Field::choice("format", "What the file is.", formats, 0),
+                Field::choice("redact", "What is left out.", policies, secrets),
+                Field::line("also", "More to leave out: context, results, field:email, regex:EXPRESSION …", ""),
+                Field::line("file", "Where to; ~/ is your home folder.", format!("{id}.{}", Format::ALL[0].ending())),
+            ],
+            ..Form::default()
+        };
+        let mut export = Self { key, id: id.to_owned(), running: None, known: None, taken: None };
+        let asks = export.changed(&mut form);
+        (form, export, asks)
+    }
+
+    /// The rules as they stand in the form.
+    fn rules(form: &Form) -> Vec<String> {
+        [Some(form.choice("redact").to_owned()), form.said("also")].into_iter().flatten().collect()
+    }
+
+    /// Keeps the ending of a suggested name with the format, and looks at changed rules; one look at a time.
+    pub fn changed(&mut self, form: &mut Form) -> Vec<Ask> {
+        let ending = Format::ALL.get(form.chosen("format")).map_or("", |format| format.ending());
+        let suggested =
+            Format::ALL.iter().any(|format| form.written("file") == format!("{}.{}", self.id, format.ending()));
+        if suggested
+            && let Some(Field { input: Input::Line(draft), .. }) =
+                form.fields.iter_mut().find(|field| field.name == "file")
+        {
+            draft.replace_all(&format!("{}.{ending}", self.id));
+        }
+        if self.taken.as_deref() != Some(form.written("file")) {
+            self.taken = None;
+        }
+        let rules = Self::rules(form);
+        if self.running.is_some() || self.known.as_ref().is_some_and(|(known, _)| *known == rules) {
+            return Vec::new();
+        }
+        form.notes = vec![(Role::Dim, "looking at what is left out …".to_owned())];
+        self.running = Some(rules.clone());
+        vec![Ask::Prepare(self.key.clone(), rules)]
+    }
+
+    /// What the rules do is known.
+    pub fn prepared(&mut self, form: &mut Form, rules: Vec<String>, result: Result<Removals, String>) -> Vec<Ask> {
+        self.running = None;
+        if rules != Self::rules(form) {
+            return self.changed(form);
+        }
+        form.top = 0;
+        match result {
+            Ok(removals) => {
+                form.notes = notes(&removals);
+                if removals.secrets.is_empty() {
+                    form.remove("secrets");
+                } else if form.field("secrets").is_none() {
+                    let options = vec![
+                        Choice::new("not exported", "nothing is written while something looks like a secret"),
+                        Choice::new("exported", "they are in the file"),
+                    ];
+                    form.put(Field::choice("secrets", "What happens to what looks like a secret.", options, 0));
+                }
+                // Who confirmed too early sees what is left out before it is written.
+                form.error = form.error.take().filter(|error| error == EARLY).map(|_| LOOKED.to_owned());
+                self.known = Some((rules, removals));
+            }
+            Err(message) => {
+                form.notes.clear();
+                self.known = None;
+                form.error = Some(message);
+            }
+        }
+        Vec::new()
+    }
+
+    /// The export that is described.
+    pub fn submit(&self, form: &Form) -> Result<Ask, String> {
+        let path = form.said("file").ok_or("a file needs a name")?;
+        let rules = Self::rules(form);
+        let Some((_, removals)) = self.known.as_ref().filter(|(known, _)| *known == rules) else {
+            return Err(form.error.clone().unwrap_or_else(|| EARLY.to_owned()));
+        };
+        let allow_secrets = form.chosen("secrets") == 1;
+        if !removals.secrets.is_empty() && !allow_secrets {
+            return Err(format!(
+                "{} like a secret, nothing was written: choose `redact secrets`, or `secrets exported`",
+                looking(removals)
+            ));
+        }
+        let replace = self.taken.as_deref() == Some(form.written("file"));
+        let format = form.choice("format").to_owned();
+        Ok(Ask::Export(self.key.clone(), Exporting { format, rules, path: path.into(), replace, allow_secrets }))
+    }
+}
+
+/// What is removed and what looks like a secret, to be read.
+fn notes(removals: &Removals) -> Vec<(Role, String)> {
+    let mut notes = Vec::new();
+    if !removals.secrets.is_empty() {
+        notes.push((Role::Bad, format!("✗ {} like a secret:", looking(removals))));
+        notes.extend(removals.secrets.iter().map(|line| (Role::Text, format!("  {line}"))));
+    }
+    match removals.places as u64 {
+        0 => notes.push((Role::Dim, "nothing is left out".to_owned())),
+        places => notes.push((Role::Good, format!("{} left out:", plural(places, "place")))),
+    }
+    notes.extend(removals.removed.iter().map(|line| (Role::Text, format!("  {line}"))));
+    notes
+}
+
+/// How many places look, or one that looks.
+fn looking(removals: &Removals) -> String {
+    let count = removals.secrets.len() as u64;
+    format!("{} {}", plural(count, "place"), if count == 1 { "looks" } else { "look" })
+}

@@ -1,0 +1,64 @@
+//! What is done with saved sessions, dialog by dialog: what a form holds at first, how its fields depend on each other, what comes of it.
+//!
+//! In: what is known of the session, what a person chose and wrote. Out: what is asked of the [`Archive`](super::archive::Archive), or why
+//! nothing is. Pure: it reads no file.
+
+pub mod case;
+pub mod export;
+pub mod fork;
+pub mod marks;
+pub mod rerun;
+pub mod scrub;
+
+use super::archive::Ask;
+use super::form::Form;
+
+/// What a dialog is for.
+#[derive(Debug, Clone)]
+pub enum Purpose {
+    /// A fork.
+    Fork(fork::Fork),
+    /// A re-run.
+    Rerun(rerun::Rerun),
+    /// A case or a regression test.
+    Case(case::Case),
+    /// An export.
+    Export(export::Export),
+    /// Tags or a note.
+    Marks(marks::Marks),
+}
+
+impl Purpose {
+    /// A field was changed: brings the others into line, and says what must be found out for them.
+    pub fn changed(&mut self, form: &mut Form) -> Vec<Ask> {
+        match self {
+            Self::Fork(fork) => fork.changed(form),
+            Self::Rerun(rerun) => {
+                rerun.changed(form);
+                Vec::new()
+            }
+            Self::Export(export) => export.changed(form),
+            Self::Case(_) | Self::Marks(_) => Vec::new(),
+        }
+    }
+
+    /// The form is confirmed: what is to be done, or why it cannot.
+    pub fn submit(&self, form: &Form) -> Result<Ask, String> {
+        match self {
+            Self::Fork(fork) => fork.submit(form),
+            Self::Rerun(rerun) => Ok(rerun.submit(form)),
+            Self::Case(case) => case.submit(form),
+            Self::Export(export) => export.submit(form),
+            Self::Marks(marks) => Ok(marks.submit(form)),
+        }
+    }
+
+    /// What it says while it is being done.
+    pub fn doing(&self) -> &'static str {
+        match self {
+            Self::Fork(_) => "replaying up to the point, then forking …",
+            Self::Rerun(_) => "starting …",
+            Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
+        }
+    }
+}

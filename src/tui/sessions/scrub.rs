@@ -1,0 +1,104 @@
+//! Playing a recorded session: event by event, turn by turn, or at its recorded speed.
+//!
+//! In: its events, the time. Out: how many of them are shown. It must never run anything.
+
+use std::sync::Arc;
+
+use crate::event::{Envelope, Event};
+use crate::tui::model::RunView;
+
+/// A longer rest between two events is shortened to this.
+const LONGEST_REST_MS: i64 = 5_000;
+
+/// A session that is played.
+#[derive(Debug, Clone)]
+pub struct Scrub {
+    events: Arc<[Envelope]>,
+    /// Events that are shown.
+    pub at: usize,
+    /// How many times as fast as recorded; `None` while it stands.
+    pub playing: Option<u32>,
+    /// How fast it goes when it goes.
+    speed: u32,
+    /// The recorded time that is shown, Unix time in ms.
+    pub clock_ms: i64,
+    /// When the clock was last moved, Unix time in ms.
+    moved_ms: i64,
+    /// What was on the screen before.
+    pub before: Box<RunView>,
+}
+
+impl Scrub {
+    /// Plays from the first event on.
+    pub fn new(events: Arc<[Envelope]>, before: RunView, now_ms: i64) -> Self {
+        let clock_ms = events.first().map_or(0, |event| event.at_ms);
+        let before = Box::new(before);
+        Self { events, at: 0, playing: Some(1), speed: 1, clock_ms, moved_ms: now_ms, before }
+    }
+
+    /// All events.
+    pub fn events(&self) -> &[Envelope] {
+        &self.events
+    }
+
+    /// Plays, or stands still. At the end it plays from the start.
+    pub fn toggle(&mut self, now_ms: i64) {
+        self.moved_ms = now_ms;
+        if self.playing.take().is_some() {
+            return;
+        }
+        if self.at >= self.events.len() {
+            self.seek(0);
+        }
+        self.playing = Some(self.speed);
+    }
+
+    /// Plays so many times as fast as recorded.
+    pub fn play_at(&mut self, speed: u32, now_ms: i64) {
+        self.speed = speed;
+        self.playing = None;
+        self.toggle(now_ms);
+    }
+
+    /// Shows the first so many events.
+    pub fn seek(&mut self, at: usize) {
+        self.at = at.min(self.events.len());
+        let shown = self.at.saturating_sub(1);
+        self.clock_ms = self.events.get(shown).map_or(0, |event| event.at_ms);
+    }
+
+    /// The number of events up to the start of a turn near here: the one before when `by` is negative, else the one behind.
+    pub fn turn(&self, by: isize) -> usize {
+        let starts = |event: &Envelope| matches!(event.event, Event::TurnStart(_));
+        // The start of a turn is shown with it.
+        let mut marks = self.events.iter().enumerate().filter(|(_, event)| starts(event)).map(|(at, _)| at + 1);
+        if by < 0 {
+            marks.take_while(|at| *at < self.at).last().unwrap_or(0)
+        } else {
+            marks.find(|at| *at > self.at).unwrap_or(self.events.len())
+        }
+    }
+
+    /// Moves the clock; shows what has happened by then.
+    pub fn tick(&mut self, now_ms: i64) {
+        let Some(speed) = self.playing else { return };
+        let passed = now_ms.saturating_sub(self.moved_ms).max(0).saturating_mul(i64::from(speed));
+        self.moved_ms = now_ms;
+        self.clock_ms = self.clock_ms.saturating_add(passed);
+        while let Some(next) = self.events.get(self.at).filter(|next| next.at_ms <= self.clock_ms) {
+            self.clock_ms = self.clock_ms.max(next.at_ms);
+            self.at += 1;
+        }
+        match self.events.get(self.at) {
+            Some(next) => self.clock_ms = self.clock_ms.max(next.at_ms - LONGEST_REST_MS),
+            None => self.playing = None,
+        }
+    }
+
+    /// When the next event is due, Unix time in ms.
+    pub fn due_ms(&self) -> Option<i64> {
+        let speed = self.playing?;
+        let rest = self.events.get(self.at).map_or(0, |next| next.at_ms - self.clock_ms).max(0);
+        Some(self.moved_ms + (rest / i64::from(speed.max(1))).max(1))
+    }
+}

@@ -1,0 +1,280 @@
+//! Dialogs: opening them on a session, moving in them, confirming them, and what comes of that.
+
+use crate::event::ErrorRecord;
+use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot};
+use crate::tui::backend::{SessionKey, SessionSummary};
+use crate::tui::form::Form;
+use crate::tui::message::{Effect, Slot};
+use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
+use crate::tui::sessions::{Purpose, case::Case, export::Export, fork::Fork, marks::Marks, rerun::Rerun};
+
+fn open(model: &mut Model, form: Form, purpose: Purpose) {
+    model.sessions.filtering = false;
+    model.popups.push(Popup::Form(Box::new(form), purpose));
+}
+
+fn effects(asks: impl IntoIterator<Item = Ask>) -> Vec<Effect> {
+    asks.into_iter().map(Effect::Ask).collect()
+}
+
+pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
+    let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
+    let wanted = model.selected_address();
+    let (form, fork) = Fork::open(key.clone(), wanted);
+    open(model, form, Purpose::Fork(fork));
+    effects([Ask::Points(key)])
+}
+
+pub(super) fn rerun(model: &mut Model) -> Vec<Effect> {
+    let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
+    let (form, rerun) = Rerun::open(key.clone());
+    open(model, form, Purpose::Rerun(rerun));
+    effects([Ask::Points(key)])
+}
+
+pub(super) fn make_case(model: &mut Model) -> Vec<Effect> {
+    let Some(session) = model.saved_subject() else { return Vec::new() };
+    let own = model.workbench.file.as_ref().filter(|_| model.workbench.preview.name == session.agent);
+    let (form, case) = Case::open(session, own.map(|file| file.path.display().to_string()));
+    open(model, form, Purpose::Case(case));
+    Vec::new()
+}
+
+pub(super) fn export(model: &mut Model) -> Vec<Effect> {
+    let Some((key, id)) = model.saved_subject().map(|session| (session.key(), session.id.clone())) else {
+        return Vec::new();
+    };
+    let (form, export, asks) = Export::open(key, &id);
+    open(model, form, Purpose::Export(export));
+    effects(asks)
+}
+
+pub(super) fn tags(model: &mut Model) -> Vec<Effect> {
+    marks(model, Marks::tags)
+}
+
+pub(super) fn note(model: &mut Model) -> Vec<Effect> {
+    marks(model, Marks::note)
+}
+
+fn marks(model: &mut Model, dialog: fn(Place, crate::tui::backend::Written) -> (Form, Marks)) -> Vec<Effect> {
+    let Some(place) = model.sessions.place() else { return Vec::new() };
+    let (form, marks) = dialog(place.clone(), model.sessions.written(&place));
+    open(model, form, Purpose::Marks(marks));
+    Vec::new()
+}
+
+/// Marks the place at once, or takes the mark away.
+pub(super) fn mark(model: &mut Model) -> Vec<Effect> {
+    let Some(place) = model.sessions.place() else { return Vec::new() };
+    let mut written = model.sessions.written(&place);
+    written.marked = !written.marked;
+    effects([Ask::Write(place, written)])
+}
+
+/// The dialog on top, when it is one.
+fn top(model: &mut Model) -> Option<(&mut Form, &mut Purpose)> {
+    match model.popups.last_mut() {
+        Some(Popup::Form(form, purpose)) => Some((form, purpose)),
+        _ => None,
+    }
+}
+
+/// Something was typed or chosen in the dialog.
+pub(super) fn changed(model: &mut Model) -> Vec<Effect> {
+    let Some((form, purpose)) = top(model) else { return Vec::new() };
+    if form.waiting.is_some() {
+        return Vec::new();
+    }
+    form.error = None;
+    effects(purpose.changed(form))
+}
+
+pub(super) fn move_focus(model: &mut Model, by: isize) -> Vec<Effect> {
+    if let Some((form, _)) = top(model) {
+        form.move_focus(by);
+    }
+    Vec::new()
+}
+
+pub(super) fn choose(model: &mut Model, by: isize) -> Vec<Effect> {
+    let chosen = top(model).is_some_and(|(form, _)| form.waiting.is_none() && form.choose(by));
+    if chosen { changed(model) } else { Vec::new() }
+}
+
+pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
+    let Some((form, purpose)) = top(model) else { return Vec::new() };
+    match purpose.submit(form) {
+        Ok(ask) => {
+            form.error = None;
+            form.waiting = Some(purpose.doing());
+            effects([ask])
+        }
+        Err(message) => {
+            form.fail(message);
+            Vec::new()
+        }
+    }
+}
+
+/// Escape in a dialog: closes it. What starts a run is waited for first, so that the run can be stopped.
+pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    let Some((form, purpose)) = top(model) else { return Vec::new() };
+    let starts = matches!(purpose, Purpose::Fork(_) | Purpose::Rerun(_));
+    if starts && form.waiting == Some(purpose.doing()) {
+        form.given_up = true;
+        form.waiting = Some("stopping …");
+    } else if !form.given_up {
+        model.popups.pop();
+    }
+    Vec::new()
+}
+
+/// The dialog that is about a session, wherever it lies.
+fn about<'m>(model: &'m mut Model, key: &SessionKey) -> Option<(&'m mut Form, &'m mut Purpose)> {
+    model.popups.iter_mut().rev().find_map(|popup| match popup {
+        Popup::Form(form, purpose) => match purpose {
+            Purpose::Fork(Fork { key: own, .. })
+            | Purpose::Rerun(Rerun { key: own, .. })
+            | Purpose::Export(Export { key: own, .. })
+                if own == key =>
+            {
+                Some((&mut **form, purpose))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<Points, ErrorRecord>) -> Vec<Effect> {
+    let Some((form, purpose)) = about(model, key) else { return Vec::new() };
+    match (result, purpose) {
+        (Err(error), _) => {
+            form.fail(told(&error));
+            Vec::new()
+        }
+        (Ok(points), Purpose::Fork(fork)) => effects(fork.filled(form, points)),
+        (Ok(points), Purpose::Rerun(rerun)) => {
+            rerun.filled(form, points);
+            Vec::new()
+        }
+        (Ok(_), _) => Vec::new(),
+    }
+}
+
+pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+    if let Some((form, Purpose::Fork(fork))) = about(model, &spot.key) {
+        match result {
+            Ok(text) => fork.read(form, spot, text),
+            Err(error) => form.fail(told(&error)),
+        }
+    }
+    Vec::new()
+}
+
+pub(super) fn prepared(
+    model: &mut Model,
+    key: &SessionKey,
+    rules: Vec<String>,
+    result: Result<Removals, ErrorRecord>,
+) -> Vec<Effect> {
+    match about(model, key) {
+        Some((form, Purpose::Export(export))) => {
+            effects(export.prepared(form, rules, result.map_err(|error| told(&error))))
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A fork or re-run began, or not. It takes the place of the workbench's run.
+pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+    let starting = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_)));
+    let at = model.popups.iter().rposition(starting);
+    match result {
+        Err(error) => match at.map(|at| &mut model.popups[at]) {
+            Some(Popup::Form(form, _)) => {
+                if form.given_up {
+                    model.popups.retain(|popup| !starting(popup));
+                } else {
+                    form.fail(told(&error));
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        },
+        Ok(session) => {
+            let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
+            model.popups.retain(|popup| !starting(popup));
+            model.screen = Screen::Workbench;
+            model.workbench.focus = Pane::Run;
+            model.workbench.run = Some(RunView::starting());
+            let mut effects = super::run::started(model, Ok(session));
+            if given_up {
+                model.workbench.run.iter_mut().for_each(|run| run.phase = Phase::Stopping);
+                effects.push(Effect::Cancel(Slot::Workbench));
+            }
+            effects
+        }
+    }
+}
+
+/// Something was written: the dialog closes and the list is read again. Or it was not.
+fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, String>) {
+    let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, purpose) if is_it(purpose)));
+    match (result, at) {
+        (Ok(said), at) => {
+            if let Some(at) = at {
+                model.popups.remove(at);
+            }
+            if !said.is_empty() {
+                model.say(Tone::Good, said);
+            }
+        }
+        (Err(message), Some(at)) => {
+            if let Some(Popup::Form(form, _)) = model.popups.get_mut(at) {
+                form.fail(message);
+            }
+        }
+        (Err(message), None) => model.say(Tone::Bad, message),
+    }
+}
+
+pub(super) fn written(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {
+    let said = result.map(|()| String::new()).map_err(|error| format!("not written: {}", told(&error)));
+    done(model, |purpose| matches!(purpose, Purpose::Marks(_)), said);
+    vec![Effect::List]
+}
+
+pub(super) fn made(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
+    done(model, |purpose| matches!(purpose, Purpose::Case(_)), result.map_err(|error| told(&error)));
+    Vec::new()
+}
+
+pub(super) fn exported(model: &mut Model, result: Result<String, ExportRefusal>) -> Vec<Effect> {
+    let refused = |refusal| match refusal {
+        ExportRefusal::Exists => None,
+        ExportRefusal::Failed(message) => Some(message),
+    };
+    match result.map_err(refused) {
+        Err(None) => {
+            let found = model.popups.iter_mut().rev().find_map(|popup| match popup {
+                Popup::Form(form, Purpose::Export(export)) => Some((form, export)),
+                _ => None,
+            });
+            if let Some((form, export)) = found {
+                let path = form.written("file").to_owned();
+                form.fail(format!("{} exists: confirm again to replace it", path.trim()));
+                export.taken = Some(path);
+            }
+        }
+        Err(Some(message)) => done(model, |purpose| matches!(purpose, Purpose::Export(_)), Err(message)),
+        Ok(said) => done(model, |purpose| matches!(purpose, Purpose::Export(_)), Ok(said)),
+    }
+    Vec::new()
+}
+
+fn told(error: &ErrorRecord) -> String {
+    let hint = error.hint.as_ref().map(|hint| format!(" — {hint}")).unwrap_or_default();
+    format!("{}{hint}", error.message)
+}

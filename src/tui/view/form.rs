@@ -1,0 +1,193 @@
+//! A dialog of several fields: a row per choice and line, a text with the room that is left, what went wrong, notes below a rule.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{bars, editor, line_of, scroll_limit};
+use crate::tui::colours::Language;
+use crate::tui::form::{Field, Form, Input};
+use crate::tui::model::Model;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use ptc_core::text::SafeText;
+use ptc_core::text::width::wrap;
+
+/// Rows that a text gets at least, and wants.
+const TEXT_ROWS: (u16, u16) = (3, 12);
+/// Rows that notes want.
+const NOTE_ROWS: u16 = 12;
+/// Columns of the names of fields.
+const NAMES: u16 = 8;
+
+/// Where things stand.
+struct Areas {
+    /// Of each field; empty when there is no room for it.
+    fields: Vec<Rect>,
+    hint: Rect,
+    rule: Rect,
+    notes: Rect,
+}
+
+fn is_text(field: &Field) -> bool {
+    matches!(field.input, Input::Text(..))
+}
+
+/// What is told below the fields: an error, a wait, or what the focused field is for.
+fn told(form: &Form) -> (Role, String) {
+    match (&form.error, form.waiting) {
+        (Some(error), _) => (Role::Bad, format!("✗ {error}")),
+        (None, Some(waiting)) => (Role::Accent, format!("● {waiting}")),
+        (None, None) => (Role::Dim, form.focused().map_or("", |field| field.hint).to_owned()),
+    }
+}
+
+fn told_rows(form: &Form, columns: u16) -> u16 {
+    let text = SafeText::single_line(&told(form).1);
+    u16::try_from(wrap(&text, usize::from(columns).max(1)).len()).unwrap_or(u16::MAX).clamp(1, 4)
+}
+
+/// Rows that the inside of the dialog wants in a box of so many columns.
+pub(super) fn rows(form: &Form, columns: u16) -> u16 {
+    let field = |field: &Field| if is_text(field) { TEXT_ROWS.1 + 1 } else { 1 };
+    let fields: u16 = form.fields.iter().map(field).sum();
+    let notes = if form.notes.is_empty() { 0 } else { NOTE_ROWS + 1 };
+    fields + 1 + told_rows(form, columns.saturating_sub(4)) + notes
+}
+
+/// Fields from the top, the focused one always; a text and the notes share what is left.
+fn areas(form: &Form, inner: Rect) -> Areas {
+    let told = told_rows(form, inner.width).min(inner.height / 2);
+    let mut room = inner.height.saturating_sub(told);
+    let texts = form.fields.iter().filter(|field| is_text(field)).count();
+    let lines = u16::try_from(form.fields.len() - texts).unwrap_or(u16::MAX);
+    let has_notes = !form.notes.is_empty() && room > lines + 2;
+    let free = room.saturating_sub(lines + u16::from(has_notes));
+    let text_rows = match (texts, has_notes) {
+        (0, _) => 0,
+        (_, true) => free / 2,
+        (_, false) => free,
+    };
+    let text_rows = text_rows.max(TEXT_ROWS.0 + 1).min(inner.height);
+    let height = |field: &Field| if is_text(field) { text_rows } else { 1 };
+    // The focused field is there, and before it as many as fit.
+    let mut first = form.focus.min(form.fields.len());
+    let mut used = form.focused().map_or(0, height);
+    while first > 0 && used + height(&form.fields[first - 1]) <= room {
+        first -= 1;
+        used += height(&form.fields[first]);
+    }
+    let mut y = inner.y;
+    let fields = form.fields.iter().enumerate().map(|(place, field)| {
+        let rows = height(field).min(room);
+        if place < first || rows < height(field).min(2) {
+            return Rect::default();
+        }
+        room -= rows;
+        y += rows;
+        Rect { y: y - rows, height: rows, ..inner }
+    });
+    let fields = fields.collect();
+    let hint = Rect { y, height: told.min(inner.bottom().saturating_sub(y)), ..inner };
+    let rest = inner.bottom().saturating_sub(hint.bottom());
+    let rule = Rect { y: hint.bottom(), height: u16::from(has_notes && rest > 1), ..inner };
+    let notes = Rect { y: rule.bottom(), height: if rule.height == 0 { 0 } else { rest - 1 }, ..inner };
+    Areas { fields, hint, rule, notes }
+}
+
+fn text_area(area: Rect) -> Rect {
+    Rect {
+        x: area.x + 2.min(area.width),
+        y: area.y + 1,
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(1),
+    }
+}
+
+fn note_rows(form: &Form, columns: u16) -> Vec<Row> {
+    let columns = usize::from(columns).max(1);
+    let wrapped = |(role, text): &(Role, String)| {
+        let text = SafeText::single_line(text);
+        let ranges = wrap(&text, columns);
+        let rows = ranges.into_iter().map(|range| Row::new([Piece::safe(*role, text.slice(range))]));
+        rows.collect::<Vec<_>>()
+    };
+    form.notes.iter().flat_map(wrapped).collect()
+}
+
+pub(super) fn layout(form: &mut Form, inner: Rect) {
+    let areas = areas(form, inner);
+    for (field, area) in form.fields.iter_mut().zip(&areas.fields) {
+        if let Input::Text(text, _) = &mut field.input {
+            editor::layout(text, text_area(*area));
+        }
+    }
+    let limit = scroll_limit(note_rows(form, areas.notes.width).len(), areas.notes.height);
+    form.top = form.top.min(limit);
+}
+
+pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let areas = areas(form, inner);
+    let mut cursor = None;
+    for (place, (field, area)) in form.fields.iter().zip(&areas.fields).enumerate() {
+        if area.height == 0 {
+            continue;
+        }
+        let focused = place == form.focus;
+        let at = draw_field(model, field, *area, focused, buffer);
+        cursor = cursor.or(at.filter(|_| focused && form.waiting.is_none()));
+    }
+    let (role, text) = told(form);
+    let text = SafeText::single_line(&text);
+    for (line, range) in
+        wrap(&text, usize::from(inner.width).max(1)).into_iter().take(usize::from(areas.hint.height)).enumerate()
+    {
+        Row::new([Piece::safe(role, text.slice(range))]).draw(line_of(areas.hint, line), buffer, model.theme);
+    }
+    let notes = note_rows(form, areas.notes.width);
+    let below = scroll_limit(notes.len(), areas.notes.height).saturating_sub(form.top);
+    bars::rule(areas.rule, "", false, bars::more(form.top, below, inner.width), buffer, model.theme);
+    for (line, row) in notes.iter().skip(form.top).take(usize::from(areas.notes.height)).enumerate() {
+        row.draw(line_of(areas.notes, line), buffer, model.theme);
+    }
+    cursor
+}
+
+fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &mut Buffer) -> Option<Position> {
+    let mark = Piece::literal(Role::Accent, if focused { "▸ " } else { "  " });
+    let name =
+        Piece::new(if focused { Role::Title } else { Role::Text }, &format!("{:<1$}", field.name, usize::from(NAMES)));
+    match &field.input {
+        Input::Choice { options, chosen } => {
+            let choice = options.get(*chosen).cloned().unwrap_or_default();
+            let (left, right) = if focused && options.len() > 1 { ("◂ ", " ▸") } else { ("  ", "  ") };
+            let value = Piece::new(if focused { Role::Title } else { Role::Text }, &choice.name);
+            let meaning = Piece::new(Role::Dim, &format!("  {}", choice.meaning));
+            let sign = |text| Piece::literal(Role::Key, text);
+            let place = if options.len() > 1 { format!("{} of {}", chosen + 1, options.len()) } else { String::new() };
+            let row = Row::new([mark, name, sign(left), value, sign(right), meaning]);
+            row.ending([Piece::new(Role::Dim, &place)]).draw(area, buffer, model.theme);
+            None
+        }
+        Input::Line(draft) => {
+            Row::new([mark, name]).draw(area, buffer, model.theme);
+            let start = (NAMES + 4).min(area.width);
+            let input = Rect { x: area.x + start, width: area.width - start, ..area };
+            editor::draw_line(draft, input, model.theme, buffer)
+        }
+        Input::Text(text, language) => {
+            let head = Rect { height: 1, ..area };
+            Row::new([mark, name]).draw(head, buffer, model.theme);
+            let looks = editor::Looks {
+                language: *language,
+                findings: &[],
+                focused,
+                theme: model.theme,
+                placeholder: match language {
+                    Language::Lisp => "total = 42",
+                    _ => "",
+                },
+            };
+            editor::draw(text, text_area(area), &looks, buffer)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The sessions screen of the real program: from a search to an export, without leaving the keyboard.
+
+use super::terminal::Start;
+use super::{CTRL_Q, ENTER, F3, F5, home_after_a_run};
+
+const RIGHT: &str = "\x1b[C";
+const TAB: &str = "\t";
+const CTRL_A: &str = "\x01";
+
+#[test]
+fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
+    let home = home_after_a_run();
+    let mut terminal = Start::workbench(home.path()).args(&["mood.toml"]).size(120, 40).spawn();
+    terminal.wait_for("✓ 2 fields");
+    terminal.send(F3);
+    terminal.wait_for("Preview");
+    terminal.send("/");
+    terminal.wait_for("turns>3");
+    terminal.send("love agent:mood");
+    terminal.wait_for("1 of ");
+    terminal.wait_for("prompt: ");
+    terminal.send(ENTER);
+    terminal.wait_for("read-only");
+
+    terminal.send("f");
+    terminal.wait_for("goes on live from there");
+    terminal.send(RIGHT);
+    terminal.wait_for("\"mood\":");
+    terminal.send(TAB);
+    terminal.send(TAB);
+    terminal.send(TAB);
+    terminal.wait_for("What the model says instead");
+    terminal.send(CTRL_A);
+    terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
+    terminal.send(F5);
+    terminal.wait_until_gone("Fork: a new session");
+    terminal.wait_for("✓ returned");
+    terminal.wait_for("0.125");
+
+    terminal.send(F3);
+    terminal.wait_for("read-only");
+    terminal.send(F3);
+    terminal.wait_for("▸ └ fork at t1");
+    terminal.send("r");
+    terminal.wait_for("✓ replayed: identical");
+
+    terminal.send("e");
+    terminal.wait_for("nothing is left out");
+    for _ in 0..3 {
+        terminal.send(TAB);
+    }
+    terminal.wait_for("Where to");
+    terminal.send("fork.md");
+    terminal.send(ENTER);
+    terminal.wait_for("✓ exported fork.md");
+    let exported = std::fs::read_to_string(home.path().join("fork.md")).unwrap();
+    assert!(exported.contains("0.125"), "{exported}");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+}

@@ -1,0 +1,474 @@
+//! The sessions screen: searching as one types, branches, dialogs, playing. No IO.
+
+use std::sync::Arc;
+
+use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::tui::archive::{
+    Ask, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals, Rerunning, Spot, Told,
+    TurnPoints,
+};
+use ptc_workbench::tui::backend::{Origin, Policy, SessionKey, SessionSummary, Written};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::model::{Model, Phase, Popup, Screen};
+
+use super::pictures::{listed, screens, text};
+use super::story::{NOW_MS, fresh, tell, two_turns};
+use super::{press, write};
+
+const SMALL: (u16, u16) = (80, 24);
+const LARGE: (u16, u16) = (120, 40);
+
+fn key(id: &str) -> SessionKey {
+    SessionKey::Example(id.to_owned())
+}
+
+fn session(id: &str) -> SessionSummary {
+    SessionSummary { id: id.to_owned(), agent: "mood".to_owned(), ..SessionSummary::default() }
+}
+
+fn below(id: &str, origin: &str) -> SessionSummary {
+    let parent = Origin { session: origin.to_owned(), kind: "fork".to_owned(), at: "r0/t1".to_owned() };
+    SessionSummary { parent: Some(parent), ..session(id) }
+}
+
+/// The list with these sessions.
+fn list(sessions: Vec<SessionSummary>) -> Model {
+    let mut model = fresh(LARGE);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(sessions)));
+    model
+}
+
+fn shown(model: &Model) -> Vec<&str> {
+    model.sessions.shown().map(|session| session.id.as_str()).collect()
+}
+
+fn hit(id: &str) -> Hit {
+    let matched = Matched { at: "r0/t2".into(), field: "reply", excerpt: "a good lamp".to_owned(), highlight: 2..6 };
+    Hit { key: key(id), matches: vec![matched], count: 3 }
+}
+
+fn found(model: &mut Model, query: &str, ids: &[&str]) -> Vec<Effect> {
+    tell(model, Msg::Told(Told::Found(query.to_owned(), Ok(ids.iter().map(|id| hit(id)).collect()))))
+}
+
+fn search(query: &str) -> Vec<Effect> {
+    vec![Effect::Ask(Ask::Search(query.to_owned()))]
+}
+
+#[test]
+fn one_search_at_a_time_is_under_way_and_the_latest_query_counts() {
+    let mut model = list(vec![session("c"), session("b"), session("a")]);
+    press(&mut model, "/");
+    assert_eq!(write(&mut model, "g"), search("g"));
+    assert_eq!(write(&mut model, "ood"), []);
+    assert_eq!(shown(&model), ["c", "b", "a"], "nothing is hidden before something was found");
+    assert_eq!(found(&mut model, "g", &["c"]), search("good"), "the older answer is not shown");
+    assert_eq!(shown(&model), ["c", "b", "a"]);
+    assert_eq!(found(&mut model, "good", &["b"]), []);
+    assert_eq!(shown(&model), ["b"]);
+    assert!(text(&mut model).contains("reply: a good lamp"), "the excerpt stands in the line");
+    assert_eq!(press(&mut model, "enter"), [Effect::Open(key("b"))]);
+    press(&mut model, "esc");
+    assert_eq!(shown(&model), ["c", "b", "a"]);
+}
+
+#[test]
+fn an_answer_that_comes_after_the_query_was_cleared_changes_nothing() {
+    let mut model = list(vec![session("b"), session("a")]);
+    press(&mut model, "/");
+    write(&mut model, "x");
+    press(&mut model, "esc");
+    assert_eq!(found(&mut model, "x", &[]), []);
+    assert_eq!(shown(&model), ["b", "a"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_query_is_told_and_what_was_found_stays() {
+    let mut model = list(vec![session("b"), session("a")]);
+    press(&mut model, "/");
+    write(&mut model, "x");
+    found(&mut model, "x", &["a"]);
+    write(&mut model, " modle:y");
+    let problem =
+        QueryProblem { span: Some(2..7), message: "there is no filter `modle` (did you mean `mode`?)".into() };
+    let query = "x ".to_owned();
+    tell(&mut model, Msg::Told(Told::Found(query.trim().to_owned(), Ok(Vec::new()))));
+    tell(&mut model, Msg::Told(Told::Found("x modle:y".to_owned(), Err(problem))));
+    assert!(text(&mut model).contains("did you mean `mode`"));
+}
+
+#[test]
+fn an_opened_session_begins_where_the_words_stand() {
+    let mut model = list(vec![session("long")]);
+    press(&mut model, "/");
+    write(&mut model, "lamp");
+    found(&mut model, "lamp", &["long"]);
+    press(&mut model, "enter");
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(30))));
+    let at = model.selected_address().unwrap();
+    assert_eq!(at.as_str(), "r0/t2");
+}
+
+#[test]
+fn branches_stand_below_what_they_began_as_and_the_youngest_tree_first() {
+    let all = vec![below("f2", "f1"), session("new"), below("f1", "old"), session("mid"), session("old")];
+    let mut model = list(all);
+    assert_eq!(shown(&model), ["old", "f1", "f2", "new", "mid"]);
+    let depths: Vec<usize> = model.sessions.lines().map(|(_, depth)| depth).collect();
+    assert_eq!(depths, [0, 1, 2, 0, 0]);
+    press(&mut model, "b");
+    assert_eq!(shown(&model), ["f2", "new", "f1", "mid", "old"]);
+    // Headers that name each other are still listed.
+    let model = list(vec![below("a", "b"), below("b", "a"), below("c", "c")]);
+    assert_eq!(shown(&model).len(), 3);
+}
+
+#[test]
+fn tags_notes_and_marks_are_written_on_the_session_and_on_a_turn_of_it() {
+    let written = Written { tags: vec!["slow".to_owned()], note: "why?".to_owned(), marked: false };
+    let mut model = list(vec![SessionSummary { written: written.clone(), ..session("long") }]);
+    let place = |at: Option<&str>| Place { session: "long".to_owned(), at: at.map(Into::into) };
+    let marked = Written { marked: true, ..written.clone() };
+    assert_eq!(press(&mut model, "m"), [Effect::Ask(Ask::Write(place(None), marked))]);
+    press(&mut model, "t");
+    press(&mut model, "end");
+    write(&mut model, " seen");
+    let tagged = Written { tags: vec!["slow".to_owned(), "seen".to_owned()], ..written };
+    assert_eq!(press(&mut model, "enter"), [Effect::Ask(Ask::Write(place(None), tagged))]);
+    let refused = ErrorRecord { message: "the folder is read-only".to_owned(), ..ErrorRecord::default() };
+    tell(&mut model, Msg::Told(Told::Written(Err(refused))));
+    assert!(text(&mut model).contains("not written: the folder is read-only"), "what was typed is still there");
+    tell(&mut model, Msg::Told(Told::Written(Ok(()))));
+    assert!(model.popups.is_empty());
+
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(3))));
+    model.sessions.viewer.as_mut().unwrap().transcript.go_to(&"r0/t2".into());
+    let marked = Written { marked: true, ..Written::default() };
+    assert_eq!(press(&mut model, "m"), [Effect::Ask(Ask::Write(place(Some("r0/t2")), marked))]);
+}
+
+#[test]
+fn two_to_four_marked_sessions_are_compared() {
+    let marked = |id: &str| SessionSummary { written: Written { marked: true, ..Written::default() }, ..session(id) };
+    let mut model = list(vec![session("c"), session("b"), session("a")]);
+    press(&mut model, "c");
+    assert!(text(&mut model).contains("mark two to four sessions first"));
+    let mut model = list(vec![marked("c"), session("b"), marked("a")]);
+    assert_eq!(model.sessions.compared(), Ok(vec![key("c"), key("a")]));
+    press(&mut model, "c");
+    assert!(model.screen != Screen::Sessions || !model.popups.is_empty());
+}
+
+fn points() -> Points {
+    let turn = |number: u32, last: bool, calls: Vec<(&str, &str)>| TurnPoints {
+        address: format!("r0/t{number}").as_str().into(),
+        stages: if last { vec!["request", "reply"] } else { vec!["request", "reply", "after"] },
+        calls: calls.into_iter().map(|(at, tool)| (at.into(), tool.to_owned())).collect(),
+    };
+    Points {
+        session: "long".to_owned(),
+        agent: "mood".to_owned(),
+        model: "demo".to_owned(),
+        mode: "json".to_owned(),
+        runs: vec!["r0".into()],
+        turns: vec![turn(1, false, vec![("r0/t1/c1", "orders")]), turn(2, true, Vec::new())],
+    }
+}
+
+/// A dialog of a fork whose session was read.
+fn forking(size: (u16, u16)) -> Model {
+    let mut model = Model { size, ..list(vec![session("long")]) };
+    assert_eq!(press(&mut model, "f"), [Effect::Ask(Ask::Points(key("long")))]);
+    tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
+    model
+}
+
+fn spot(at: &str, target: &str) -> Spot {
+    Spot { key: key("long"), at: at.to_owned(), target: target.to_owned() }
+}
+
+#[test]
+fn a_fork_with_another_reply_is_described_and_runs_on_the_workbench() {
+    let mut model = forking(LARGE);
+    let asked = press(&mut model, "right");
+    assert_eq!(asked, [Effect::Ask(Ask::Text(spot("r0/t2:reply", "reply")))]);
+    let reply = "{\"score\":2}".to_owned();
+    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(Some(reply)))));
+    assert!(text(&mut model).contains("\"score\": 2"));
+    press(&mut model, "tab");
+    press(&mut model, "tab");
+    press(&mut model, "tab");
+    press(&mut model, "ctrl-a");
+    write(&mut model, "{}");
+    let fork =
+        Forking { at: "r0/t2:reply".to_owned(), change: Some(("reply".to_owned(), "{}".to_owned())), model: None };
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key("long"), fork))]);
+    assert!(text(&mut model).contains("replaying up to the point"));
+    assert_eq!(press(&mut model, "f5"), [], "it is asked for once");
+    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    assert!(model.popups.is_empty() && model.screen == Screen::Workbench && model.workbench.running());
+}
+
+#[test]
+fn a_refused_fork_keeps_what_was_written() {
+    let mut model = forking(LARGE);
+    press(&mut model, "f5");
+    let refused = ErrorRecord { message: "it does not replay".to_owned(), ..ErrorRecord::default() };
+    tell(&mut model, Msg::Told(Told::Began(Err(refused))));
+    assert!(text(&mut model).contains("✗ it does not replay"));
+    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Ask(Ask::Fork(..))]));
+}
+
+#[test]
+fn a_fork_that_was_given_up_is_stopped_when_it_begins() {
+    let mut model = forking(LARGE);
+    press(&mut model, "f5");
+    press(&mut model, "esc");
+    let effects = tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    assert!(effects.contains(&Effect::Cancel(Slot::Workbench)), "{effects:?}");
+    assert!(model.popups.is_empty());
+    assert_eq!(model.workbench.run.as_ref().unwrap().phase, Phase::Stopping);
+}
+
+#[test]
+fn what_can_be_changed_follows_the_turn() {
+    let mut model = forking(LARGE);
+    press(&mut model, "backtab");
+    press(&mut model, "left");
+    press(&mut model, "tab");
+    press(&mut model, "left");
+    assert!(text(&mut model).contains("result of orders (c1)"));
+    let mut last = Vec::new();
+    for _ in 0..3 {
+        last = press(&mut model, "left");
+    }
+    assert_eq!(last, [Effect::Ask(Ask::Text(spot("r0/t1:request", "signature")))]);
+    press(&mut model, "tab");
+    assert_eq!(press(&mut model, "right"), [Effect::Ask(Ask::Text(spot("r0/t1:after", "signature")))]);
+}
+
+#[test]
+fn a_late_text_does_not_replace_what_was_typed() {
+    let mut model = forking(LARGE);
+    press(&mut model, "right");
+    for _ in 0..3 {
+        press(&mut model, "tab");
+    }
+    write(&mut model, "mine");
+    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(Some("theirs".to_owned())))));
+    assert!(text(&mut model).contains("mine") && !text(&mut model).contains("theirs"));
+}
+
+#[test]
+fn a_rerun_takes_another_mode_from_the_start_of_a_run_only() {
+    let mut model = list(vec![session("long")]);
+    press(&mut model, "shift-r");
+    tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
+    press(&mut model, "tab");
+    press(&mut model, "right");
+    let rerun = Rerunning { from: "r0".to_owned(), model: None, mode: Some("ptc_lisp".to_owned()) };
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Rerun(key("long"), rerun))]);
+    tell(&mut model, Msg::Told(Told::Began(Err(ErrorRecord::default()))));
+    press(&mut model, "backtab");
+    write(&mut model, "sample");
+    press(&mut model, "backtab");
+    press(&mut model, "right");
+    let rerun = Rerunning { from: "r0/t1".to_owned(), model: Some("sample".to_owned()), mode: None };
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Rerun(key("long"), rerun))]);
+}
+
+/// A dialog of an export in which something looks like a secret.
+fn exporting(size: (u16, u16)) -> Model {
+    let mut model = Model { size, ..list(vec![session("long")]) };
+    let rules = vec!["secrets".to_owned()];
+    assert_eq!(press(&mut model, "e"), [Effect::Ask(Ask::Prepare(key("long"), rules.clone()))]);
+    let removals = Removals {
+        removed: vec!["r0/t1  message parts.0.text  secrets  ghp…(40)".to_owned()],
+        places: 1,
+        secrets: vec!["r0/t2  tool.end result.token  known_secret  sk-…(51)".to_owned()],
+    };
+    tell(&mut model, Msg::Told(Told::Prepared(key("long"), rules, Ok(removals))));
+    model
+}
+
+#[test]
+fn nothing_is_exported_while_something_looks_like_a_secret() {
+    let mut model = exporting(LARGE);
+    let seen = text(&mut model);
+    assert!(seen.contains("1 place looks like a secret") && seen.contains("1 place left out"), "{seen}");
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(text(&mut model).contains("nothing was written"));
+    for _ in 0..4 {
+        press(&mut model, "tab");
+    }
+    press(&mut model, "right");
+    let export = |replace| Exporting {
+        format: "md".to_owned(),
+        rules: vec!["secrets".to_owned()],
+        path: "long.md".into(),
+        replace,
+        allow_secrets: true,
+    };
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Export(key("long"), export(false)))]);
+    tell(&mut model, Msg::Told(Told::Exported(Err(ExportRefusal::Exists))));
+    assert!(text(&mut model).contains("long.md exists: confirm again to replace it"));
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Export(key("long"), export(true)))]);
+    tell(&mut model, Msg::Told(Told::Exported(Ok("exported long.md".to_owned()))));
+    assert!(model.popups.is_empty() && text(&mut model).contains("✓ exported long.md"));
+}
+
+#[test]
+fn changed_rules_are_looked_at_again_one_look_at_a_time() {
+    let mut model = list(vec![session("long")]);
+    press(&mut model, "e");
+    press(&mut model, "right");
+    assert!(text(&mut model).contains("long.html"), "the name follows the format");
+    press(&mut model, "tab");
+    assert_eq!(press(&mut model, "right"), [], "the first look is still under way");
+    let rules = |name: &str| vec![name.to_owned()];
+    let told = Told::Prepared(key("long"), rules("secrets"), Ok(Removals::default()));
+    let effects = tell(&mut model, Msg::Told(told));
+    assert_eq!(effects, [Effect::Ask(Ask::Prepare(key("long"), rules("summary")))]);
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(text(&mut model).contains("still being looked at"));
+    tell(&mut model, Msg::Told(Told::Prepared(key("long"), rules("summary"), Ok(Removals::default()))));
+    assert!(text(&mut model).contains("confirm again"));
+    assert!(matches!(press(&mut model, "f5").as_slice(), [Effect::Ask(Ask::Export(..))]));
+}
+
+/// An opened session that is played from its start.
+fn playing(size: (u16, u16)) -> Model {
+    let mut model = Model { size, ..list(vec![session("long")]) };
+    tell(&mut model, Msg::Opened(Ok(super::fake::long_session(2))));
+    assert_eq!(press(&mut model, "p"), [Effect::Ask(Ask::Events(key("long")))]);
+    tell(&mut model, Msg::Told(Told::Events(key("long"), Ok(Arc::from(two_turns())))));
+    model
+}
+
+#[test]
+fn a_session_is_played_by_events_by_turns_and_by_time() {
+    let mut model = playing(LARGE);
+    let at = |model: &Model| model.sessions.scrub.as_ref().unwrap().at;
+    let all = two_turns().len();
+    press(&mut model, "space");
+    let begun = at(&model);
+    press(&mut model, "right");
+    assert_eq!(at(&model), begun + 1);
+    press(&mut model, "left");
+    assert_eq!(at(&model), begun);
+    press(&mut model, "end");
+    assert_eq!(at(&model), all);
+    assert!(text(&mut model).contains("Return"));
+    press(&mut model, "shift-left");
+    let second = at(&model);
+    assert!(second > 1 && second < all);
+    assert!(text(&mut model).contains("Turn 2") && !text(&mut model).contains("Return"));
+    press(&mut model, "home");
+    assert_eq!(at(&model), 0);
+    press(&mut model, "4");
+    tell(&mut model, Msg::Clock(NOW_MS + 600_000));
+    for hour in 1..40 {
+        tell(&mut model, Msg::Clock(NOW_MS + hour * 3_600_000));
+    }
+    assert_eq!(at(&model), all, "it has come to the end");
+    assert_eq!(model.sessions.scrub.as_ref().unwrap().playing, None);
+    press(&mut model, "esc");
+    assert!(model.sessions.scrub.is_none() && model.sessions.viewer.is_some(), "the session is opened as before");
+}
+
+#[test]
+fn a_lenient_replay_is_asked_for_as_such() {
+    let mut model = list(vec![session("long")]);
+    assert_eq!(press(&mut model, "l"), [Effect::Replay(key("long"), Policy::Lenient)]);
+}
+
+#[test]
+fn a_session_that_was_run_on_the_workbench_is_forked_from_its_transcript() {
+    let mut model = fresh(LARGE);
+    super::story::ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+    tell(&mut model, Msg::Listed(Ok(vec![session(super::story::SESSION)])));
+    press(&mut model, "backtab");
+    text(&mut model);
+    press(&mut model, "home");
+    assert_eq!(press(&mut model, "f"), [Effect::Ask(Ask::Points(key(super::story::SESSION)))]);
+    assert!(matches!(model.popups.last(), Some(Popup::Form(..))));
+}
+
+/// Screens for the test of all sizes.
+pub(super) fn scene(number: usize, size: (u16, u16)) -> Model {
+    match number {
+        0 => {
+            let mut model = forking(size);
+            press(&mut model, "right");
+            model
+        }
+        1 => exporting(size),
+        2 => playing(size),
+        3 => {
+            let mut model = list(vec![below("b", "a"), session("a")]);
+            press(&mut model, "/");
+            write(&mut model, "日本 x:");
+            found(&mut model, "日", &[]);
+            let problem = QueryProblem { span: Some(7..9), message: "long ".repeat(80) };
+            tell(&mut model, Msg::Told(Told::Found("日本 x:".to_owned(), Err(problem))));
+            model
+        }
+        4 => {
+            let mut model = list(vec![session("a")]);
+            press(&mut model, "n");
+            write(&mut model, &"a long note ".repeat(40));
+            model
+        }
+        _ => {
+            let mut model = forking(size);
+            let refused = ErrorRecord { message: "long ".repeat(300), ..ErrorRecord::default() };
+            press(&mut model, "f5");
+            tell(&mut model, Msg::Told(Told::Began(Err(refused))));
+            model
+        }
+    }
+}
+
+#[test]
+fn pictures_of_the_dialogs() {
+    screens("fork", &[SMALL, LARGE], |size| {
+        let mut model = forking(size);
+        press(&mut model, "right");
+        let reply = "{\"sentiment\":\"positive\",\"score\":0.97}".to_owned();
+        tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(Some(reply)))));
+        model
+    });
+    screens("export", &[SMALL, LARGE], exporting);
+    screens("rerun", &[SMALL], |size| {
+        let mut model = Model { size, ..list(vec![session("long")]) };
+        press(&mut model, "shift-r");
+        tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
+        model
+    });
+    screens("case", &[SMALL], |size| {
+        let mut model = Model { size, ..list(vec![session("long")]) };
+        press(&mut model, "shift-t");
+        model
+    });
+    screens("playing", &[SMALL, LARGE], |size| {
+        let mut model = playing(size);
+        press(&mut model, "end");
+        press(&mut model, "shift-left");
+        model
+    });
+}
+
+#[test]
+fn pictures_of_a_search() {
+    screens("sessions_filtered", &[SMALL, LARGE], |size| {
+        let mut model = listed(size);
+        press(&mut model, "/");
+        write(&mut model, "north");
+        let ids = ["2026-11-21T20-49-07Z-00000002", "2026-11-21T20-50-07Z-00000003"];
+        let hits = ids.map(|id| Hit { key: SessionKey::File(format!("{id}.jsonl").into()), ..hit(id) });
+        tell(&mut model, Msg::Told(Told::Found("n".to_owned(), Ok(Vec::new()))));
+        tell(&mut model, Msg::Told(Told::Found("north".to_owned(), Ok(hits.to_vec()))));
+        model
+    });
+}
