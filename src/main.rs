@@ -76,7 +76,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
         );
     }
     let colours = if arguments.no_color { Colours::Off } else { Colours::On };
-    let mut setup = Setup::new(&workbench.config, colours)?;
+    let mut setup = Setup::new(&workbench.config, &workbench.folders.config_dir, colours)?;
     let example = BUNDLED[0].name;
     let mut agent = cli::agent_source(example).map_err(|error| error.0)?;
     let mut file = None;

@@ -4,6 +4,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::template;
 use ptc_core::text::Span;
 
+use super::fixes::Fix;
 use crate::config::document::Problem;
 
 /// Which text of the definition a finding is about.
@@ -15,7 +16,9 @@ pub enum Place {
     Signature,
     /// The context.
     Context,
-    /// An option (mode, `max_turns`, tools, schema, …).
+    /// The tools, while they have a text of their own.
+    Tools,
+    /// An option (mode, `max_turns`, schema, …); in an agent file also a tool.
     Options,
 }
 
@@ -43,12 +46,15 @@ pub struct Diagnostic {
     pub reason: Reason,
     /// What is wrong and what to do.
     pub message: String,
+    /// What one key can do about it, the likeliest first.
+    pub fixes: Vec<Fix>,
 }
 
 impl Diagnostic {
     /// An error about a text as a whole.
     pub fn error(place: Place, reason: Reason, message: impl Into<String>) -> Self {
-        Self { place, span: None, key: String::new(), severity: Severity::Error, reason, message: message.into() }
+        let (severity, message) = (Severity::Error, message.into());
+        Self { place, span: None, key: String::new(), severity, reason, message, fixes: Vec::new() }
     }
 
     /// The same as a warning.

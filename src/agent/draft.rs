@@ -1,4 +1,4 @@
-//! Drafts: the four texts a developer edits, as one agent and back, and what is wrong with them while they are typed.
+//! Drafts: the five texts a developer edits, as one agent and back, and what is wrong with them while they are typed.
 //!
 //! In: texts of any content. Out: an [`Agent`], or diagnostics with their place in the text they are about. Fast enough for every key.
 
@@ -23,12 +23,17 @@ pub struct DraftTexts {
     pub signature: String,
     /// The context as JSON; blank for an empty object.
     pub context: String,
+    /// The tools, as TOML: sections `[tools.name]`.
+    pub tools: String,
     /// Everything else, as TOML with the keys of an agent file.
     pub options: String,
 }
 
 /// Keys that have a text of their own.
 const APART: [&str; 3] = ["prompt", "signature", "context"];
+
+/// The key of the tools; while their own text is blank it may stand in the options.
+const TOOLS: &str = "tools";
 
 impl DraftTexts {
     /// The texts of an agent.
@@ -37,7 +42,8 @@ impl DraftTexts {
             prompt: agent.prompt.clone(),
             signature: agent.signature.clone().unwrap_or_default(),
             context: agent.context.to_pretty(),
-            options: write(agent, |key| !APART.contains(&key)),
+            tools: write(agent, |key| key == TOOLS),
+            options: write(agent, |key| !APART.contains(&key) && key != TOOLS),
         }
     }
 
@@ -57,7 +63,8 @@ impl DraftTexts {
         let start = Agent { name: base.name.clone(), ..Agent::default() };
         let mut agent = read_onto(start, &self.options, Path::new(""), &mut problems);
         let mut findings: Vec<Diagnostic> = problems.sorted().into_iter().map(Diagnostic::from).collect();
-        findings.extend(apart(&self.options));
+        findings.extend(apart(&self.options, self.tools.trim().is_empty()));
+        agent = self.read_tools(agent, &mut findings);
         agent.prompt.clone_from(&self.prompt);
         agent.signature = (!self.signature.trim().is_empty()).then(|| self.signature.clone());
         match read_context(&self.context) {
@@ -68,12 +75,36 @@ impl DraftTexts {
     }
 }
 
-/// Keys in the options that have an editor of their own.
-fn apart(options: &str) -> Vec<Diagnostic> {
+impl DraftTexts {
+    /// Reads the text of the tools onto an agent.
+    fn read_tools(&self, agent: Agent, findings: &mut Vec<Diagnostic>) -> Agent {
+        if self.tools.trim().is_empty() {
+            return agent;
+        }
+        let mut problems = Problems::default();
+        let only_tools = crate::config::document::parse(&self.tools).ok().and_then(|document| {
+            let other = document.members()?.iter().find(|member| member.key != TOOLS)?;
+            let message =
+                format!("`{}` is no tool; write a section such as [tools.name], or move it to the options", other.key);
+            Some(Diagnostic::error(Place::Tools, Reason::InvalidAgent, message).key(&other.key).at(other.key_span))
+        });
+        if let Some(found) = only_tools {
+            findings.push(found);
+            return agent;
+        }
+        let agent = read_onto(agent, &self.tools, Path::new(""), &mut problems);
+        let placed = |problem| Diagnostic { place: Place::Tools, ..Diagnostic::from(problem) };
+        findings.extend(problems.sorted().into_iter().map(placed));
+        agent
+    }
+}
+
+/// Keys in the options that have an editor of their own; tools may stand here while theirs is blank.
+fn apart(options: &str, tools_may_be_here: bool) -> Vec<Diagnostic> {
     let Ok(document) = crate::config::document::parse(options) else { return Vec::new() };
     let members = document.members().unwrap_or_default().iter();
     members
-        .filter(|member| APART.contains(&member.key.as_str()))
+        .filter(|member| APART.contains(&member.key.as_str()) || (member.key == TOOLS && !tools_may_be_here))
         .map(|member| {
             let message = format!("`{}` has a text of its own; write it there and remove it here", member.key);
             let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
@@ -97,11 +128,12 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
 }
 
 /// Everything that is wrong or worth knowing about a draft, each finding placed in its text: the order is prompt, signature,
-/// context, options, then the place in the text.
+/// context, tools, options, then the place in the text. What one key can correct comes with its [`Fix`](super::Fix)es.
 pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     let (agent, mut findings) = texts.read(&Agent::default());
     let context_is_read = findings.iter().all(|found| found.place != Place::Context);
     let Checked { signature, template, findings: found, .. } = check(&agent);
+    let read = (signature.clone(), template.clone());
     findings.extend(found);
     Settings::of(&agent, &mut findings);
     super::toolbox::open(&agent, &mut findings);
@@ -115,8 +147,13 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
             .extend(found.into_iter().filter(|found| found.place != Place::Prompt || !unknown.contains(&found.span)));
     }
     for found in findings.iter_mut().filter(|found| found.place == Place::Options && found.span.is_none()) {
-        found.span = key_span(&texts.options, &found.key);
+        let in_tools = found.key.split('.').next() == Some(TOOLS) && !texts.tools.trim().is_empty();
+        if in_tools {
+            found.place = Place::Tools;
+        }
+        found.span = key_span(if in_tools { &texts.tools } else { &texts.options }, &found.key);
     }
+    super::fixes::propose(texts, &agent, (read.0.as_ref(), read.1.as_ref()), &mut findings);
     findings.sort_by_key(|found| (order(found.place), found.span.map_or(0, |span| span.start)));
     findings
 }
@@ -139,6 +176,7 @@ fn order(place: Place) -> u8 {
         Place::Prompt => 0,
         Place::Signature => 1,
         Place::Context => 2,
-        Place::Options => 3,
+        Place::Tools => 3,
+        Place::Options => 4,
     }
 }

@@ -30,22 +30,22 @@ pub struct Arguments {
     /// An agent file, a pipeline file, or a session (path, id, unique beginning of an id, or `last`), to open in the workbench
     pub open: Option<String>,
     /// Configuration file
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 1_000, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Folder of the sessions
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub sessions: Option<PathBuf>,
     /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub spare_sessions: Option<PathBuf>,
     /// Linear output: words instead of marks, no drawing
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1_000)]
     pub plain: bool,
     /// No colours
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1_000)]
     pub no_color: bool,
     /// Write a log to this file
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 1_000, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// What to do; without a command the workbench opens
     #[command(subcommand)]
@@ -69,12 +69,21 @@ impl Arguments {
     }
 }
 
-/// The command that one of the words may have meant.
+/// The command that the first word may have meant; none when it is one.
 fn near_command(words: &[String]) -> Option<String> {
-    let commands = Arguments::command();
-    let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
-    let mut unknown = words.iter().filter(|word| !word.starts_with('-') && !names.contains(&word.as_str()));
-    unknown.find_map(|word| nearest(word, names.iter().copied())).map(ToOwned::to_owned)
+    let command = Arguments::command();
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let takes_value = |word: &str| {
+        let flag = |long: &str| word.strip_prefix("--") == Some(long);
+        command.get_arguments().any(|known| known.get_long().is_some_and(flag) && known.get_action().takes_values())
+    };
+    let before = std::iter::once("").chain(words.iter().map(String::as_str));
+    let mut said = words.iter().zip(before).filter(|(word, before)| !word.starts_with('-') && !takes_value(before));
+    let (first, _) = said.next()?;
+    if names.contains(&first.as_str()) {
+        return None;
+    }
+    nearest(first, names.iter().copied()).map(ToOwned::to_owned)
 }
 
 /// What to do.
@@ -99,7 +108,7 @@ pub enum Command {
     Compare(CompareFlags),
     /// Run the cases of agents; exit code 1 when one does not pass
     Test(TestFlags),
-    /// List or show sessions
+    /// List, search, mark, export sessions; make cases of them
     Sessions {
         /// What to do with them
         #[command(subcommand)]
@@ -283,7 +292,7 @@ pub enum SessionsCommand {
     Recover(RecoverFlags),
     /// Write a session as a document, as data for other tools, or as a recording of a terminal
     Export(ExportFlags),
-    /// Make a session to look at from a trace file of `PtcRunner`
+    /// Make a session to look at from a trace file of PtcRunner
     Import(ImportFlags),
 }
 

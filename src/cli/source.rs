@@ -100,7 +100,7 @@ pub(super) fn place(agent: &Agent, finding: &Diagnostic) -> String {
         Place::Prompt => ("prompt", agent.prompt.as_str()),
         Place::Signature => ("signature", agent.signature.as_deref().unwrap_or_default()),
         Place::Context => ("context", ""),
-        Place::Options => (finding.key.as_str(), ""),
+        Place::Tools | Place::Options => (finding.key.as_str(), ""),
     };
     match finding.span {
         Some(span) if !text.is_empty() => format!("{name}, {}: ", span.line_col(text)),

@@ -29,6 +29,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
         return Err(UsageError("there is no case to run".to_owned()));
     }
     let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, jobs: flags.jobs.into() };
+    workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let marks = if plain { &WORDS } else { &SIGNS };

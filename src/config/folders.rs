@@ -13,6 +13,8 @@ pub struct Folders {
     pub drafts_dir: PathBuf,
     /// Log files.
     pub logs_dir: PathBuf,
+    /// What the program remembers of its own use, such as that the tour was seen.
+    pub state_dir: PathBuf,
     /// Where a session goes that can no longer be written where it began.
     pub spare_dir: PathBuf,
 }
@@ -42,6 +44,7 @@ impl Folders {
             drafts_dir: sessions_dir.join("drafts"),
             sessions_dir,
             logs_dir: data_dir.join("logs"),
+            state_dir: data_dir.to_owned(),
             spare_dir: std::env::temp_dir().join("ptc-workbench-sessions"),
         }
     }

@@ -46,10 +46,27 @@ pub struct Config {
     pub models: Vec<ModelEntry>,
     /// How often a model call is tried: limit `max_attempts`.
     pub max_attempts: u32,
+    /// How the interface looks and is used.
+    pub interface: Interface,
     /// Keys of the interface: action and its chords.
     pub keys: Vec<(String, Vec<String>)>,
     /// The file that was read.
     pub file: Option<PathBuf>,
+}
+
+/// How the interface looks and is used: `[interface]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// The name of the theme: a built-in one, or a file in the folder `themes` beside the configuration.
+    pub theme: String,
+    /// Is the mouse taken from the terminal?
+    pub mouse: bool,
+}
+
+impl Default for Interface {
+    fn default() -> Self {
+        Self { theme: "ansi".to_owned(), mouse: true }
+    }
 }
 
 /// What is wrong with the configuration, or with a model's name.
@@ -99,6 +116,10 @@ const KEYS: &[Key<Target>] = &[
     Key { name: "providers", read: read_providers },
     Key { name: "models", read: read_models },
     Key { name: "retry", read: |entry, target, problems| read_table(entry, RETRY, &mut target.config, problems) },
+    Key {
+        name: "interface",
+        read: |entry, target, problems| read_table(entry, INTERFACE, &mut target.config.interface, problems),
+    },
     Key { name: "keys", read: read_keys },
     // The servers belong to tools of kind `mcp`, which this build does not have; the section is only looked at.
     Key { name: "mcp", read: |entry, _, problems| _ = problems.take(entry.entries()) },
@@ -111,6 +132,11 @@ const RETRY: &[Key<Config>] = &[Key {
         set(&mut config.max_attempts, attempts, problems);
     },
 }];
+
+const INTERFACE: &[Key<Interface>] = &[
+    Key { name: "theme", read: |entry, interface, problems| set(&mut interface.theme, entry.words(), problems) },
+    Key { name: "mouse", read: |entry, interface, problems| set(&mut interface.mouse, entry.flag(), problems) },
+];
 
 impl Config {
     /// The built-in tables and then the file at `path`; without a path the one in the configuration folder, if it is there.
@@ -133,6 +159,7 @@ impl Config {
             providers: Vec::new(),
             models: Vec::new(),
             max_attempts: limits::MODEL_ATTEMPTS.usual(),
+            interface: Interface::default(),
             keys: Vec::new(),
             file: None,
         };

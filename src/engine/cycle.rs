@@ -112,7 +112,7 @@ pub(super) struct Cycle<'a> {
     pub(super) depth: u32,
     pub(super) tree: Tree,
     /// The messages so far, as a model gets them.
-    pub(super) messages: Vec<model::Message>,
+    pub(super) messages: Vec<Arc<model::Message>>,
     pub(super) totals: Totals,
     pub(super) structured_by: Option<StructuredBy>,
     /// The time of this turn, Unix ms.
@@ -218,7 +218,7 @@ impl<'a> Cycle<'a> {
         let unsaid = answered.filter(|_| messages.last().is_some_and(|message| message.role != Role::Assistant));
         messages.extend(unsaid.map(|answered| {
             let text = answered.value.as_str().map_or_else(|| answered.value.to_text(), ToOwned::to_owned);
-            model::Message::text(Role::Assistant, text)
+            Arc::new(model::Message::text(Role::Assistant, text))
         }));
         Carry {
             messages,
@@ -378,7 +378,7 @@ impl<'a> Cycle<'a> {
         let m = u32::try_from(self.messages.len()).unwrap_or(u32::MAX);
         let told = self.tell(at, Message { m, role, source, parts }).await?;
         if let Event::Message(message) = &told.event {
-            self.messages.push(prompt::outgoing(message, &self.replies));
+            self.messages.push(Arc::new(prompt::outgoing(message, &self.replies)));
             self.conversation.push(m);
         }
         Ok(())

@@ -25,6 +25,7 @@ mod refs;
 mod text;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use ptc_core::lisp::Memory;
@@ -136,7 +137,7 @@ impl From<Json> for Answered {
 /// What a run leaves for one that continues it: the conversation, definitions, finished tasks, answers of tools with `cache`.
 #[derive(Debug, Clone, Default)]
 pub struct Carry {
-    messages: Vec<Message>,
+    messages: Vec<Arc<Message>>,
     memory: Memory,
     journal: Option<Map>,
     known: HashMap<String, Value>,

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use ptc_core::text::nearest;
-use tokio_util::sync::CancellationToken;
 
 use super::edit::{Edits, Unedited};
 use crate::event::Address;
 use crate::model::{ErrorClass, Model, ModelError};
-use crate::port::{Clock, Human, Question, Sink, Stop};
+use crate::port::{Clock, Human, Nobody, Sink, Stop};
 use crate::tool::{LiveTools, Tools};
 
 /// Models for agents below the root.
@@ -52,15 +50,6 @@ impl Models for ModelList {
 
 /// Every agent has the caller's model.
 static NO_MODELS: ModelList = ModelList(Vec::new());
-
-/// Nobody is there to be asked.
-struct Nobody;
-
-impl Human for Nobody {
-    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async { None })
-    }
-}
 
 /// The doors to the world. Copies lead to the same places.
 #[derive(Clone)]

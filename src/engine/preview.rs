@@ -1,5 +1,7 @@
 //! What a run would send first, made by the same code that makes it in a run.
 
+use std::sync::Arc;
+
 use ptc_core::reasons::Reason;
 
 use crate::agent::{Context, Diagnostic, Mode, Place, Plan, Variant};
@@ -46,7 +48,7 @@ pub fn preview(plan: &Plan, context: &Context) -> Result<Preview, Vec<Diagnostic
     };
     let message = |role: Role, m: u32, parts: Vec<MessagePart>| Message { m, role, source: Source::Prompt, parts };
     let messages = vec![message(Role::System, 0, opening.system), message(Role::User, 1, opening.user)];
-    let sent: Vec<_> = messages.iter().map(|message| outgoing(message, &RunText::default())).collect();
+    let sent: Vec<_> = messages.iter().map(|message| Arc::new(outgoing(message, &RunText::default()))).collect();
     let request = prompt::request(plan, Address::run(0).turn(1), 0, &sent, &asked);
     Ok(Preview { request, messages, findings })
 }

@@ -203,7 +203,7 @@ async fn ask(model: &dyn Model, question: Question, schema: Option<Json>) -> Res
         mode: if schema.is_some() { "json" } else { "text" }.to_owned(),
         want: if schema.is_some() { model::Want::Json } else { model::Want::Text },
         system: (!system.is_empty()).then_some(system),
-        messages,
+        messages: messages.into_iter().map(Arc::new).collect(),
         schema,
         tools: Vec::new(),
         tool_names: Vec::new(),

@@ -4,6 +4,7 @@
 //! as text; reasoning is kept for the provider it came from and for nobody else.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use ptc_core::value::{Json, json};
 
@@ -74,7 +75,7 @@ pub(super) fn calls_before(request: &Request) -> usize {
 }
 
 /// The ids of the results that follow at once.
-fn answered(later: &[Message]) -> Vec<&str> {
+fn answered(later: &[Arc<Message>]) -> Vec<&str> {
     let parts = later.iter().take_while(|message| message.role == Role::Tool).flat_map(|message| &message.parts);
     parts.filter_map(|part| if let Content::Result { call, .. } = part { Some(call.as_str()) } else { None }).collect()
 }

@@ -1,5 +1,7 @@
 //! Requests and replies, free of any protocol.
 
+use std::sync::Arc;
+
 use ptc_core::value::Json;
 
 use super::Retry;
@@ -43,8 +45,8 @@ pub struct Request {
     pub want: Want,
     /// System text.
     pub system: Option<String>,
-    /// The other messages, oldest first.
-    pub messages: Vec<Message>,
+    /// The other messages, oldest first. The requests of a run share them.
+    pub messages: Vec<Arc<Message>>,
     /// JSON Schema of the answer, for a JSON answer.
     pub schema: Option<Json>,
     /// Tools that the model may call natively.

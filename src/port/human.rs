@@ -25,3 +25,13 @@ pub trait Human: Send + Sync {
         false
     }
 }
+
+/// Nobody is there to be asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Human for Nobody {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}

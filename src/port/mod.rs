@@ -9,7 +9,7 @@ mod stop;
 mod unsaved;
 
 pub use clock::{Clock, SystemClock};
-pub use human::{Human, Question};
+pub use human::{Human, Nobody, Question};
 pub use sink::{Sink, SinkError};
 pub use stop::Stop;
 pub use unsaved::Unsaved;

@@ -9,6 +9,8 @@ pub mod ptc_lisp;
 pub mod refs;
 pub mod text;
 
+use std::sync::Arc;
+
 use ptc_core::value::Json;
 
 use crate::agent::{Plan, SystemPrompt};
@@ -36,8 +38,9 @@ impl Asked {
 }
 
 /// The request of a turn. Messages of the system come first in `messages`.
-pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Message], asked: &Asked) -> Request {
-    let system: Vec<_> = messages.iter().filter(|message| message.role == Role::System).map(Message::joined).collect();
+pub fn request(plan: &Plan, address: Address, seed: u64, messages: &[Arc<Message>], asked: &Asked) -> Request {
+    let system: Vec<_> =
+        messages.iter().filter(|message| message.role == Role::System).map(|message| message.joined()).collect();
     Request {
         address,
         agent: plan.agent.name.clone(),

@@ -16,13 +16,15 @@ pub enum Stage {
     Reply,
     /// When a call is made: its result is open.
     Call,
+    /// When a person is asked: the answer is open.
+    Answer,
     /// When the turn is over: before the next one begins.
     After,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 4] = [Self::Request, Self::Reply, Self::Call, Self::After];
+    pub const ALL: [Self; 5] = [Self::Request, Self::Reply, Self::Call, Self::Answer, Self::After];
 
     /// The name behind the address.
     pub fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Stage {
             Self::Request => "request",
             Self::Reply => "reply",
             Self::Call => "call",
+            Self::Answer => "answer",
             Self::After => "after",
         }
     }
@@ -38,13 +41,13 @@ impl Stage {
 /// A point of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// The turn or call.
+    /// The turn, call or question.
     pub address: Address,
     /// Where in it.
     pub stage: Stage,
     /// The last event that stays.
     pub seq: u64,
-    /// The turn or call that meets the edits.
+    /// The turn, call or question that meets the edits.
     pub meets: Address,
 }
 
@@ -55,7 +58,7 @@ impl std::fmt::Display for Point {
 }
 
 impl Point {
-    /// The point of `ADDRESS[:STAGE]`. Without a stage, `usual` counts at a turn, and the call at a call.
+    /// The point of `ADDRESS[:STAGE]`. Without a stage, `usual` counts at a turn; calls and questions have one stage each.
     ///
     /// Errors: no such address (those that there are), no such stage there.
     pub fn find(recording: &Recording, text: &str, usual: Stage) -> Result<Self, String> {
@@ -67,6 +70,12 @@ impl Point {
             return match stage.unwrap_or(Stage::Call) {
                 Stage::Call => Self::at_call(recording, &address),
                 other => Err(format!("{address} is a call: it has the stage call, not {}", other.name())),
+            };
+        }
+        if address.is_question() {
+            return match stage.unwrap_or(Stage::Answer) {
+                Stage::Answer => Self::at_question(recording, &address),
+                other => Err(format!("{address} is a question: it has the stage answer, not {}", other.name())),
             };
         }
         let stage = stage.unwrap_or(usual);
@@ -82,6 +91,10 @@ impl Point {
                 Some(call) => Self::at_call(recording, &call),
                 None => Err(format!("no tool was called at {address}")),
             },
+            Stage::Answer => match first_question(recording, &address) {
+                Some(question) => Self::at_question(recording, &question),
+                None => Err(format!("nobody was asked anything at {address}")),
+            },
             Stage::After => Self::after(recording, address),
         }
     }
@@ -90,6 +103,12 @@ impl Point {
         let made = |event: &Event| matches!(event, Event::ToolCall(_));
         let seq = seq(recording, call, made).ok_or_else(|| missing(recording, call))?;
         Ok(Self { address: call.clone(), stage: Stage::Call, seq, meets: call.clone() })
+    }
+
+    fn at_question(recording: &Recording, question: &Address) -> Result<Self, String> {
+        let asked = |event: &Event| matches!(event, Event::QuestionAsked(_));
+        let seq = seq(recording, question, asked).ok_or_else(|| missing(recording, question))?;
+        Ok(Self { address: question.clone(), stage: Stage::Answer, seq, meets: question.clone() })
     }
 
     fn after(recording: &Recording, address: Address) -> Result<Self, String> {
@@ -119,17 +138,24 @@ fn seq(recording: &Recording, at: &Address, wanted: fn(&Event) -> bool) -> Optio
 }
 
 fn first_call(recording: &Recording, turn: &Address) -> Option<Address> {
-    let calls = recording.below(turn).into_iter().filter(|envelope: &Envelope| {
-        matches!(envelope.event, Event::ToolCall(_)) && envelope.address.turn_part() == *turn
-    });
-    calls.map(|envelope| envelope.address).next()
+    first(recording, turn, |event| matches!(event, Event::ToolCall(_)))
+}
+
+fn first_question(recording: &Recording, turn: &Address) -> Option<Address> {
+    first(recording, turn, |event| matches!(event, Event::QuestionAsked(_)))
+}
+
+/// Where the first such event of a turn stands.
+fn first(recording: &Recording, turn: &Address, wanted: fn(&Event) -> bool) -> Option<Address> {
+    let of_turn = |envelope: &Envelope| wanted(&envelope.event) && envelope.address.turn_part() == *turn;
+    recording.below(turn).into_iter().find(of_turn).map(|envelope| envelope.address)
 }
 
 /// Addresses named when one does not exist.
 const NAMED: usize = 8;
 
 fn missing(recording: &Recording, address: &Address) -> String {
-    let calls = || recording.calls().into_iter();
+    let calls = || recording.calls_and_questions().into_iter();
     let turns = || {
         let runs = recording.all_runs().iter();
         runs.flat_map(|run| (1..=recording.turns(run)).map(move |number| run.turn(number)))
@@ -148,5 +174,5 @@ fn missing(recording: &Recording, address: &Address) -> String {
     if names.is_empty() {
         return format!("there is no {address}: the session holds no turns");
     }
-    format!("there is no turn or call {address}{near} (there are {}{more})", names.join(", "))
+    format!("there is no turn, call or question {address}{near} (there are {}{more})", names.join(", "))
 }

@@ -278,10 +278,11 @@ impl Recording {
         self.at(at).iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)))
     }
 
-    /// Every tool call, in no order.
-    pub(super) fn calls(&self) -> Vec<Address> {
-        let is_call = |events: &[Envelope]| events.iter().any(|envelope| matches!(envelope.event, Event::ToolCall(_)));
-        self.events.iter().filter(|(_, events)| is_call(events)).map(|(address, _)| address.clone()).collect()
+    /// Every tool call and every question, in no order.
+    pub(super) fn calls_and_questions(&self) -> Vec<Address> {
+        let is_one = |event: &Event| matches!(event, Event::ToolCall(_) | Event::QuestionAsked(_));
+        let hold = |events: &[Envelope]| events.iter().any(|envelope| is_one(&envelope.event));
+        self.events.iter().filter(|(_, events)| hold(events)).map(|(address, _)| address.clone()).collect()
     }
 
     /// The text of a turn's reply.

@@ -20,7 +20,7 @@ pub struct Summary {
     pub example: bool,
     /// Unix time in ms.
     pub created_ms: i64,
-    /// The agent's name.
+    /// The name of the pipeline that it began with, or of the agent that ran last.
     pub agent: String,
     /// Mode.
     pub mode: String,
@@ -145,6 +145,7 @@ pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
 pub fn summarize(session: &Session) -> Summary {
     let skeleton = session.skeleton();
     let last = skeleton.last();
+    let pipeline = skeleton.roots().find_map(|run| run.pipeline.as_deref().filter(|name| !name.is_empty()));
     let result = last.map(|run| match (&run.answer, &run.fail) {
         (Some(answer), _) => answer.clone(),
         (None, Some((reason, message))) => format!("{reason}: {message}"),
@@ -159,7 +160,7 @@ pub fn summarize(session: &Session) -> Summary {
         path: session.path.clone(),
         example: false,
         created_ms: session.header.created_ms,
-        agent: last.map(|run| run.agent.clone()).unwrap_or_default(),
+        agent: pipeline.or_else(|| last.map(|run| run.agent.as_str())).unwrap_or_default().to_owned(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
         model: last.map(|run| run.model.clone()).unwrap_or_default(),
         turns: skeleton.roots().map(|run| run.turns.len()).sum(),

@@ -56,6 +56,8 @@ pub struct RunEntry {
     pub address: Address,
     /// The agent's name.
     pub agent: String,
+    /// The name of the pipeline that it begins.
+    pub pipeline: Option<String>,
     /// Mode.
     pub mode: String,
     /// What the developer called the model.
@@ -139,6 +141,7 @@ impl Skeleton {
             self.runs.push(RunEntry {
                 address: envelope.address.clone(),
                 agent: start.agent.name.clone(),
+                pipeline: start.pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
                 mode: start.mode.clone(),
                 model: start.model.alias.clone(),
                 price: start.model.price,

@@ -28,6 +28,8 @@ pub struct Opening {
     pub file: Option<AgentFile>,
     /// The pipeline that is open; the texts are then those of its first step.
     pub pipeline: Option<OpenPipeline>,
+    /// Nobody has seen the tour yet.
+    pub first_time: bool,
 }
 
 /// A pipeline that is open to be read and run.
@@ -353,6 +355,9 @@ pub struct Recovery {
     pub file: Option<AgentFile>,
     /// Prompt, signature, context, options with their edit logs.
     pub drafts: [Draft; 4],
+    /// Tools with their edit log; files of older versions do not have it.
+    #[serde(default)]
+    pub tools: Draft,
 }
 
 /// What a person can have done.
@@ -401,6 +406,11 @@ pub trait Backend: Archive + Comparing + Send + Sync {
 
     /// Removes what this process kept.
     fn forget(&self);
+
+    /// Notes that the tour was seen.
+    fn tour_seen(&self) -> Result<(), ErrorRecord> {
+        Ok(())
+    }
 
     /// Removes a recovery found at the start.
     fn drop_recovery(&self, id: &str);

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub mod find;
 mod motion;
 
 pub use motion::Motion;
@@ -216,6 +217,13 @@ impl Draft {
         self.anchor = Some(0);
         self.cursor = self.text.len();
         self.joining = false;
+    }
+
+    /// Selects the word that the cursor is in or behind.
+    pub fn select_word(&mut self) {
+        let (start, end) = self.word_here();
+        self.place(start, Reach::Move);
+        self.place(end, Reach::Extend);
     }
 
     /// Puts the cursor at a byte; with `Extend` the selection grows to it.

@@ -93,6 +93,7 @@ pub(super) async fn perform(
                 Box::pin(perform(driver, model, stage, effect)).await?;
             }
         }
+        Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::Kept(backend.tour_seen()))),
         Effect::Clip(text) => stage.clip(&text)?,
         Effect::Suspend => suspend(model, stage).await,
         Effect::Redraw => stage.redraw(),

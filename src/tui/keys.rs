@@ -1,7 +1,7 @@
-//! Chords and the keymap: which action a key means in which context.
+//! Chords and the keymap: which action a key, or two keys one after the other, mean in which context.
 //!
 //! In: the action table and the `[keys]` of the configuration. Out: a lookup, and names of chords for footer and help.
-//! Conflicts are errors that name both actions. Reading and writing of chords is crokey's.
+//! Conflicts are errors that name both actions. Reading and writing of single strokes is crokey's.
 
 use crokey::{KeyCombination, KeyCombinationFormat};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -12,7 +12,42 @@ use super::actions::{ACTIONS, Action, ActionRow, Context};
 #[derive(Debug, Clone)]
 pub struct Keymap {
     /// For each row of the table, its chords.
-    chords: Vec<Vec<KeyCombination>>,
+    chords: Vec<Vec<Chord>>,
+}
+
+/// One stroke, or two one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chord {
+    /// The first stroke.
+    pub first: KeyCombination,
+    /// The second, of a chord that has two.
+    pub second: Option<KeyCombination>,
+}
+
+impl Chord {
+    /// A chord as configuration files write it: `ctrl-s`, or two strokes with a space between, `alt-g p`.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut strokes = text.split_whitespace().map(read);
+        let (first, second) = (strokes.next()??, strokes.next());
+        match (second, strokes.next()) {
+            (None, _) => Some(Self { first, second: None }),
+            (Some(second), None) => Some(Self { first, second: Some(second?) }),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// Its name on screen: `Ctrl-S`, `Alt-G p`.
+    pub fn name(self) -> String {
+        match self.second {
+            Some(second) => format!("{} {}", name(self.first), name(second)),
+            None => name(self.first),
+        }
+    }
+
+    /// Can both not be told apart when they are typed? One that is the start of another counts.
+    fn clashes(self, other: Self) -> bool {
+        self.first == other.first && (self.second == other.second || self.second.is_none() || other.second.is_none())
+    }
 }
 
 /// Why the `[keys]` of a configuration cannot be used.
@@ -50,7 +85,7 @@ impl std::fmt::Display for KeyError {
             Self::BadChord(action, chord) => {
                 write!(
                     f,
-                    "[keys] {action}: {chord:?} is not a key; write for example \"f5\", \"ctrl-s\" or \"alt-enter\""
+                    "[keys] {action}: {chord:?} is not a key; write for example \"f5\", \"ctrl-s\", \"alt-enter\" or \"alt-g p\""
                 )
             }
             Self::Conflict { chord, first, second } => {
@@ -67,7 +102,12 @@ impl std::error::Error for KeyError {}
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self { chords: ACTIONS.iter().map(|row| row.chords.iter().filter_map(|chord| read(chord)).collect()).collect() }
+        Self {
+            chords: ACTIONS
+                .iter()
+                .map(|row| row.chords.iter().filter_map(|chord| Chord::read(chord)).collect())
+                .collect(),
+        }
     }
 }
 
@@ -87,7 +127,7 @@ impl Keymap {
             };
             map.chords[place].clear();
             for chord in chords {
-                match read(chord.as_ref()) {
+                match Chord::read(chord.as_ref()) {
                     Some(chord) => map.chords[place].push(chord),
                     None => errors.push(KeyError::BadChord(name.to_owned(), chord.as_ref().to_owned())),
                 }
@@ -99,19 +139,21 @@ impl Keymap {
 
     /// Chords that mean two things at once, or take letters where text is typed.
     pub fn conflicts(&self) -> Vec<KeyError> {
-        let all: Vec<(&ActionRow, KeyCombination)> = ACTIONS
+        let all: Vec<(&ActionRow, Chord)> = ACTIONS
             .iter()
             .zip(&self.chords)
             .flat_map(|(row, chords)| chords.iter().map(move |chord| (row, *chord)))
             .collect();
         let mut errors = Vec::new();
         for (place, (row, chord)) in all.iter().enumerate() {
-            if row.context.takes_text() && is_text(*chord) {
-                errors.push(KeyError::TakesText { chord: name(*chord), action: row.id });
+            if row.context.takes_text() && is_text(chord.first) {
+                errors.push(KeyError::TakesText { chord: chord.name(), action: row.id });
             }
-            let clash = all[place + 1..].iter().find(|(other, same)| same == chord && row.context.meets(other.context));
-            if let Some((other, _)) = clash {
-                errors.push(KeyError::Conflict { chord: name(*chord), first: row.id, second: other.id });
+            let clash =
+                all[place + 1..].iter().find(|(other, same)| chord.clashes(*same) && row.context.meets(other.context));
+            if let Some((other, same)) = clash {
+                let shorter = if same.second.is_none() { same } else { chord };
+                errors.push(KeyError::Conflict { chord: shorter.name(), first: row.id, second: other.id });
             }
         }
         errors
@@ -119,7 +161,11 @@ impl Keymap {
 
     /// What a key means where these contexts are active, the innermost first.
     pub fn action(&self, key: KeyEvent, contexts: &[Context]) -> Option<Action> {
-        let chord = chord(key);
+        self.meaning(Chord { first: chord(key), second: None }, contexts)
+    }
+
+    /// What a whole chord means where these contexts are active, the innermost first.
+    pub fn meaning(&self, chord: Chord, contexts: &[Context]) -> Option<Action> {
         contexts.iter().find_map(|context| {
             ACTIONS
                 .iter()
@@ -129,20 +175,30 @@ impl Keymap {
         })
     }
 
+    /// What may follow a first stroke where these contexts are active: the second strokes and what they mean.
+    pub fn following(&self, first: KeyCombination, contexts: &[Context]) -> Vec<(String, &'static ActionRow)> {
+        let active = ACTIONS.iter().zip(&self.chords).filter(|(row, _)| contexts.contains(&row.context));
+        let begun = active.flat_map(|(row, chords)| chords.iter().map(move |chord| (row, chord)));
+        begun
+            .filter(|(_, chord)| chord.first == first)
+            .filter_map(|(row, chord)| Some((name(chord.second?), row)))
+            .collect()
+    }
+
     /// Names of the chords of an action, such as `Ctrl-P`.
     pub fn names(&self, action: Action) -> Vec<String> {
         ACTIONS
             .iter()
             .zip(&self.chords)
             .filter(|(row, _)| row.action == action)
-            .flat_map(|(_, chords)| chords.iter().map(|chord| name(*chord)))
+            .flat_map(|(_, chords)| chords.iter().map(|chord| chord.name()))
             .collect()
     }
 
     /// Names of the chords of one row of the table.
     pub fn names_of(&self, row: &ActionRow) -> Vec<String> {
         let place = ACTIONS.iter().position(|other| other.id == row.id);
-        place.into_iter().flat_map(|place| self.chords[place].iter().map(|chord| name(*chord))).collect()
+        place.into_iter().flat_map(|place| self.chords[place].iter().map(|chord| chord.name())).collect()
     }
 
     /// The name of a row's first chord; empty when it has none.
@@ -156,13 +212,13 @@ impl Keymap {
     }
 }
 
-/// A chord as configuration files write it.
+/// A stroke as configuration files write it.
 pub fn read(chord: &str) -> Option<KeyCombination> {
     let chord = crokey::parse(chord).ok()?.normalized();
     chord.is_ansi_compatible().then(|| back_tab(chord))
 }
 
-/// The chord of a key event.
+/// The stroke of a key event.
 pub fn chord(key: KeyEvent) -> KeyCombination {
     let modifiers =
         key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::SUPER);
@@ -191,7 +247,7 @@ fn is_text(chord: KeyCombination) -> bool {
         && matches!(chord.codes.first(), KeyCode::Char(_))
 }
 
-/// The name of a chord on screen.
+/// The name of a stroke on screen.
 pub fn name(chord: KeyCombination) -> String {
     let letter = matches!(chord.codes.first(), KeyCode::Char(_));
     let format = KeyCombinationFormat::default();

@@ -140,6 +140,8 @@ pub enum Effect {
     TakeOver(Box<Recovery>, String),
     /// Edit a text outside; answers [`Msg::Edited`].
     Edit(Place, String),
+    /// The tour was seen: it is not shown at the next start.
+    TourSeen,
     /// Put a text on the terminal's clipboard.
     Clip(String),
     /// Give the terminal to the shell; answers [`Msg::Resumed`].

@@ -29,16 +29,18 @@ mod view;
 pub mod wrap;
 
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
 
 pub use screenshot::{SCENES, ansi, picture, scene, screenshot, session_screenshot};
+pub use terminal::Pointer;
 pub use update::{start, update};
 pub use view::{draw, layout};
 
-use crate::config::Config;
+use crate::config::{Config, process_env};
 
 use backend::{Backend, SessionKey};
 use drive::{Clock, Driver, Exit};
@@ -46,30 +48,41 @@ use keys::Keymap;
 use message::Effect;
 use model::Model;
 use terminal::{Screen, TakeError};
-use theme::Theme;
+use theme::{Level, Theme};
 
 /// How the interface is set up.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Looks of roles.
     pub theme: Theme,
+    /// The themes that can be chosen, by name.
+    pub themes: Vec<(String, Theme)>,
     /// Keys.
     pub keymap: Keymap,
+    /// Is the mouse taken from the terminal?
+    pub pointer: Pointer,
     /// A session to open at once.
     pub session: Option<SessionKey>,
 }
 
 impl Setup {
-    /// The setup of a configuration: its keys, and no colours when `colours` is off or `NO_COLOR` is set.
+    /// The setup of a configuration: its keys, its theme with as many colours as the terminal has, none when `colours` is off
+    /// or `NO_COLOR` is set. Themes of a person's own lie below `config_dir`.
     ///
-    /// Errors: every conflict and unknown name among the keys, one a line.
-    pub fn new(config: &Config, colours: Colours) -> Result<Self, String> {
+    /// Errors: every conflict and unknown name among the keys, one a line; what is wrong with the theme's file.
+    pub fn new(config: &Config, config_dir: &Path, colours: Colours) -> Result<Self, String> {
         let keys = config.keys.iter().map(|(action, chords)| (action.as_str(), chords.as_slice()));
         let keymap = Keymap::configured(keys)
             .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-        let silent = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let theme = if silent || colours == Colours::Off { Theme::Plain } else { Theme::Ansi };
-        Ok(Self { theme, keymap, session: None })
+        let level = match colours {
+            Colours::On => Level::of(&process_env),
+            Colours::Off => Level::None,
+        };
+        let chosen = theme::named(&config.interface.theme, config_dir)?;
+        let themes = theme::all(config_dir).into_iter().map(|(name, theme)| (name, theme.at(level)));
+        let themes = themes.filter(|_| level > Level::None).collect();
+        let pointer = if config.interface.mouse { Pointer::Taken } else { Pointer::Left };
+        Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None })
     }
 }
 
@@ -96,11 +109,12 @@ pub struct Left {
 /// Must be the outermost future of its runtime (`block_on`): the thread that polls it first is the interface's thread.
 /// On any end other than leaving, a panic included, unsaved texts are kept through [`Backend::keep`].
 pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<Left, TakeError> {
-    let mut screen = Screen::take()?;
+    let mut screen = Screen::take(setup.pointer)?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now_ms = i64::try_from(now_ms).unwrap_or_default();
     let mut model = Model::new(backend.opening(), screen.size(), now_ms);
     model.theme = setup.theme;
+    model.themes = setup.themes;
     model.keymap = setup.keymap;
     model.utc_offset_s = i64::from(jiff::Zoned::now().offset().seconds());
     let mut driver = Driver::new(backend.clone(), Clock::starting_at(now_ms));

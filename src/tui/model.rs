@@ -1,6 +1,6 @@
 //! The state of the whole interface, as plain data. Views read it, `update` changes it, nothing else does.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use super::actions::Context;
 use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
@@ -12,9 +12,16 @@ use super::keys::Keymap;
 use super::sessions::Purpose;
 use super::theme::Theme;
 use super::transcript::Transcript;
-use crate::agent::{Diagnostic, DraftTexts, Place};
+use crate::agent::{Diagnostic, DraftTexts, Fix, Place};
 
+mod editors;
+mod find;
 mod now;
+mod tour;
+
+pub use editors::{Editor, KEPT, PLACES, place_language, place_name};
+pub use find::{Find, FindField};
+pub use tour::TOUR;
 mod saved;
 mod sessions;
 
@@ -26,6 +33,8 @@ pub const SMALLEST: (u16, u16) = (40, 10);
 pub const TWO_COLUMNS: u16 = 100;
 /// Rest after the last key before unsaved texts are kept.
 pub const KEEP_AFTER_MS: i64 = 1_000;
+/// How long the first stroke of a chord waits for the second before what can follow is shown.
+pub const CHORD_MS: i64 = 300;
 /// How long a message stays in the footer.
 pub const TOAST_MS: i64 = 6_000;
 
@@ -40,8 +49,16 @@ pub struct Model {
     pub size: (u16, u16),
     /// Looks of roles.
     pub theme: Theme,
+    /// The themes that can be chosen, by name.
+    pub themes: Vec<(String, Theme)>,
     /// Keys.
     pub keymap: Keymap,
+    /// The first stroke of a chord of two, and when it came, Unix time in ms.
+    pub begun: Option<(crokey::KeyCombination, i64)>,
+    /// What was sought last.
+    pub last_find: Option<Find>,
+    /// What the mouse did last.
+    pub mouse: Mouse,
     /// Which screen.
     pub screen: Screen,
     /// Editors and their run.
@@ -60,6 +77,15 @@ pub struct Model {
     pub dirty: bool,
     /// The program is to end.
     pub quitting: bool,
+}
+
+/// What the mouse did last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mouse {
+    /// When and where the button went down, Unix time in ms.
+    pub pressed: Option<(i64, Position)>,
+    /// The divider is being dragged.
+    pub divider: bool,
 }
 
 /// The screens.
@@ -84,14 +110,11 @@ pub enum Pane {
     Run,
 }
 
-/// The places of the four editors, from top to bottom.
-pub const PLACES: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
-
 /// Editors and run.
 #[derive(Debug, Clone)]
 pub struct Workbench {
-    /// Prompt, signature, context, options.
-    pub editors: [Editor; 4],
+    /// One for each of [`PLACES`].
+    pub editors: [Editor; 5],
     /// What has the focus.
     pub focus: Pane,
     /// The editor that has or last had it.
@@ -114,6 +137,8 @@ pub struct Workbench {
     pub run: Option<RunView>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
+    /// Columns of the editors in percent of the screen; the divider changes it.
+    pub split: u16,
     /// Escape was told to stop the run that waits for a person when it is pressed again.
     pub stop_told: bool,
     /// A save is under way, and what follows it.
@@ -127,19 +152,6 @@ pub enum AfterSave {
     Stay,
     /// The program ends.
     Quit,
-}
-
-/// One editor.
-#[derive(Debug, Clone, Default)]
-pub struct Editor {
-    /// The text.
-    pub draft: Draft,
-    /// First visible line and its first visible row.
-    pub scroll: (usize, usize),
-    /// Where its text was drawn.
-    pub area: Rect,
-    /// Keeps the scroll position although the cursor is elsewhere (after the wheel).
-    pub free: bool,
 }
 
 /// A run or an opened session.
@@ -205,6 +217,19 @@ pub enum Popup {
         /// Selected entry.
         selected: usize,
     },
+    /// The search over an editor.
+    Find(Box<Find>),
+    /// What can be done about a finding.
+    Fixes {
+        /// What is wrong.
+        message: String,
+        /// What can be done.
+        fixes: Vec<Fix>,
+        /// Selected fix.
+        selected: usize,
+    },
+    /// The tour, at this of its steps, from 0.
+    Tour(usize),
     /// Unsaved edits: save, discard, stay.
     Leaving,
     /// Kept texts of an earlier start.
@@ -251,6 +276,9 @@ impl Popup {
         match self {
             Self::Help { .. } | Self::Text { .. } => Context::Reading,
             Self::Palette { .. } => Context::Palette,
+            Self::Find(_) => Context::Find,
+            Self::Fixes { .. } => Context::Fixes,
+            Self::Tour(_) => Context::Tour,
             Self::Leaving => Context::Leaving,
             Self::Recovery(_) => Context::Recovery,
             Self::SavePath { .. } => Context::SavePath,
@@ -289,13 +317,17 @@ impl Model {
         let editor = |text: &str| Editor { draft: Draft::new(text), ..Editor::default() };
         let texts = &opening.texts;
         let focus = if opening.pipeline.is_some() { Pane::Steps } else { Pane::Editor(Place::Prompt) };
-        let editors = [&texts.prompt, &texts.signature, &texts.context, &texts.options].map(|text| editor(text));
+        let editors = editors::texts_of(texts).map(editor);
         Self {
             now_ms,
             utc_offset_s: 0,
             size,
-            theme: Theme::Ansi,
+            theme: Theme::ansi(),
+            themes: Vec::new(),
             keymap: Keymap::default(),
+            begun: None,
+            last_find: None,
+            mouse: Mouse::default(),
             screen: Screen::Workbench,
             workbench: Workbench {
                 editors,
@@ -310,12 +342,13 @@ impl Model {
                 keep_at_ms: None,
                 run: None,
                 run_area: Rect::default(),
+                split: 40,
                 stop_told: false,
                 saving: None,
             },
             sessions: Sessions::default(),
             compare: Compare::default(),
-            popups: Vec::new(),
+            popups: opening.first_time.then_some(Popup::Tour(0)).into_iter().collect(),
             toast: None,
             clipboard: String::new(),
             dirty: true,
@@ -325,31 +358,24 @@ impl Model {
 }
 
 impl Workbench {
-    /// The editor of a place.
-    pub fn editor(&self, place: Place) -> &Editor {
-        &self.editors[place_index(place)]
-    }
-
-    /// The same, to be changed.
-    pub fn editor_mut(&mut self, place: Place) -> &mut Editor {
-        &mut self.editors[place_index(place)]
-    }
-
-    /// The four texts.
-    pub fn texts(&self) -> DraftTexts {
-        let [prompt, signature, context, options] = [0, 1, 2, 3].map(|at| self.editors[at].draft.text().to_owned());
-        DraftTexts { prompt, signature, context, options }
-    }
-
-    /// Are there edits that no file holds?
-    pub fn unsaved(&self) -> bool {
-        let saved = [&self.saved.prompt, &self.saved.signature, &self.saved.context, &self.saved.options];
-        self.editors.iter().zip(saved).any(|(editor, saved)| editor.draft.text() != saved)
-    }
-
     /// Where one comes back to from the run: the steps of a pipeline, or the editor that had the focus last.
     pub fn home(&self) -> Pane {
         if self.pipeline.is_some() { Pane::Steps } else { Pane::Editor(self.last_editor) }
+    }
+
+    /// The finding that a quick fix is for: at the cursor, then the worst of the focused editor, then any.
+    pub fn fixable(&self) -> Option<&Diagnostic> {
+        let fixable = |finding: &&Diagnostic| !finding.fixes.is_empty();
+        if let Pane::Editor(place) = self.focus {
+            let cursor = self.editor(place).draft.cursor();
+            let here =
+                |finding: &&Diagnostic| finding.span.is_some_and(|span| (span.start..=span.end).contains(&cursor));
+            let findings: Vec<&Diagnostic> = self.findings(place).into_iter().filter(fixable).collect();
+            if let Some(finding) = findings.iter().find(|finding| here(finding)).or(findings.first()) {
+                return Some(finding);
+            }
+        }
+        self.diagnostics.iter().find(fixable)
     }
 
     /// Grows with every change of any text.
@@ -367,45 +393,6 @@ impl Workbench {
         let mut found: Vec<&Diagnostic> = self.diagnostics.iter().filter(|finding| finding.place == place).collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         found
-    }
-
-    /// What a recovery file keeps.
-    pub fn recovery(&self, now_ms: i64) -> Recovery {
-        Recovery {
-            id: String::new(),
-            saved_ms: now_ms,
-            file: self.file.clone(),
-            drafts: std::array::from_fn(|at| self.editors[at].draft.clone()),
-        }
-    }
-}
-
-fn place_index(place: Place) -> usize {
-    match place {
-        Place::Prompt => 0,
-        Place::Signature => 1,
-        Place::Context => 2,
-        Place::Options => 3,
-    }
-}
-
-/// The name of an editor.
-pub fn place_name(place: Place) -> &'static str {
-    match place {
-        Place::Prompt => "Prompt",
-        Place::Signature => "Signature",
-        Place::Context => "Context",
-        Place::Options => "Options",
-    }
-}
-
-/// What an editor's text is written in.
-pub fn place_language(place: Place) -> Language {
-    match place {
-        Place::Prompt => Language::Template,
-        Place::Signature => Language::Signature,
-        Place::Context => Language::Json,
-        Place::Options => Language::Toml,
     }
 }
 

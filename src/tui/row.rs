@@ -111,7 +111,7 @@ mod tests {
 
     fn drawn(row: &Row, columns: u16) -> String {
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
-        row.draw(buffer.area, &mut buffer, Theme::Plain);
+        row.draw(buffer.area, &mut buffer, Theme::plain());
         buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect()
     }
 

@@ -9,7 +9,7 @@ use ratatui::style::Modifier;
 use super::backend::{Backend, Ended, OpenSession, Opening, SessionStatus, SessionSummary};
 use super::draft::Draft;
 use super::model::{Model, Popup, RunView, Screen};
-use super::theme::sgr_code;
+use super::theme::{Ground, sgr_code};
 use crate::event::Envelope;
 
 /// Draws the model at this size.
@@ -40,7 +40,7 @@ pub const SCENES: [&str; 4] = ["workbench", "sessions", "help", "actions"];
 ///
 /// Errors: the names of the known screens.
 pub fn scene(backend: &dyn Backend, screen: &str, size: (u16, u16)) -> Result<Model, String> {
-    let mut model = Model::new(backend.opening(), size, 0);
+    let mut model = Model::new(Opening { first_time: false, ..backend.opening() }, size, 0);
     let texts = model.workbench.texts();
     let preview = backend.preview(&texts);
     let sessions = backend.sessions().unwrap_or_default();
@@ -125,8 +125,10 @@ fn sgr(cell: &Cell) -> String {
     ];
     let mut out: String =
         MODIFIERS.iter().filter(|(modifier, _)| cell.modifier.contains(*modifier)).map(|(_, code)| *code).collect();
-    if let Some(code) = sgr_code(cell.fg) {
-        _ = write!(out, ";{code}");
+    for (color, ground) in [(cell.fg, Ground::Fore), (cell.bg, Ground::Back)] {
+        if let Some(code) = sgr_code(color, ground) {
+            _ = write!(out, ";{code}");
+        }
     }
     out
 }

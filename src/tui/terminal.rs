@@ -38,7 +38,7 @@ use signals::Signals;
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Bytes up to which a copied text goes to the terminal's clipboard.
-const LONGEST_CLIP: usize = 100_000;
+pub(super) const LONGEST_CLIP: usize = 100_000;
 
 /// Why the interface cannot be shown.
 #[derive(Debug)]
@@ -75,6 +75,16 @@ pub struct Screen {
     shown: Option<Buffer>,
     keyboard: Option<Keyboard>,
     signals: Signals,
+    pointer: Pointer,
+}
+
+/// Is the mouse ours?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pointer {
+    /// Clicks, wheel and drags come to the program.
+    Taken,
+    /// The terminal keeps it, to select text as usual.
+    Left,
 }
 
 /// Reads the terminal's events in a task of its own, so that they can be taken with and without waiting.
@@ -114,15 +124,16 @@ impl Keyboard {
 
 impl Screen {
     /// Takes the terminal. Must be called inside a runtime.
-    pub fn take() -> Result<Self, TakeError> {
+    pub fn take(pointer: Pointer) -> Result<Self, TakeError> {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if dumb || !(io::stdin().is_terminal() && stdout().is_terminal()) {
             return Err(TakeError::NoTerminal);
         }
         let signals = Signals::listen()?;
         hook_panics(std::thread::current().id());
-        let mut screen = Self { backend: CrosstermBackend::new(stdout()), shown: None, keyboard: None, signals };
-        enter()?;
+        let mut screen =
+            Self { backend: CrosstermBackend::new(stdout()), shown: None, keyboard: None, signals, pointer };
+        enter(pointer)?;
         screen.keyboard = Some(Keyboard::listen());
         Ok(screen)
     }
@@ -139,7 +150,7 @@ impl Screen {
         }
         restore();
         let result = to();
-        enter()?;
+        enter(self.pointer)?;
         self.keyboard = Some(Keyboard::listen());
         self.shown = None;
         Ok(result)
@@ -193,18 +204,15 @@ impl Drop for Screen {
 }
 
 /// Puts the terminal into our modes.
-fn enter() -> io::Result<()> {
+fn enter(pointer: Pointer) -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
     let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
-    execute!(
-        stdout(),
-        EnterAlternateScreen,
-        EnableBracketedPaste,
-        EnableMouseCapture,
-        PushKeyboardEnhancementFlags(flags),
-        cursor::Hide
-    )
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste, PushKeyboardEnhancementFlags(flags), cursor::Hide)?;
+    match pointer {
+        Pointer::Taken => execute!(stdout(), EnableMouseCapture),
+        Pointer::Left => Ok(()),
+    }
 }
 
 /// Puts the terminal back as it was; goes on after errors, because the terminal may be gone.
@@ -255,7 +263,7 @@ impl Stage for Screen {
     fn resume(&mut self) -> io::Result<()> {
         // The shell may have changed the modes; crossterm would believe that they are still set.
         disable_raw_mode()?;
-        enter()?;
+        enter(self.pointer)?;
         self.shown = None;
         Ok(())
     }

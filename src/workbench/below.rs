@@ -101,20 +101,9 @@ impl Model for Tuned {
 
 #[cfg(test)]
 mod tests {
-    use futures::future::BoxFuture;
-    use tokio_util::sync::CancellationToken;
-
     use super::*;
     use crate::config::{Config, Folders};
-    use crate::port::Question;
-
-    struct Nobody;
-
-    impl Human for Nobody {
-        fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-            Box::pin(async { None })
-        }
-    }
+    use crate::port::Nobody;
 
     /// The alias of the model for this name, or class and words of the refusal.
     fn resolved(below: &LiveModels, name: &str) -> Result<String, (ErrorClass, String)> {

@@ -3,6 +3,7 @@
 //! In: configuration and folders. Out: runs in the background, reports, lists. It must never draw or print.
 
 mod accept;
+mod adapters;
 mod below;
 mod case;
 pub mod comparison;
@@ -35,9 +36,11 @@ mod sessions;
 mod stages;
 pub mod suite;
 mod tree;
+mod trial;
 pub mod wording;
 
 use crate::config::{Config, Folders};
+use adapters::Adapters;
 use gates::Gates;
 
 pub use crate::replay::Answers;
@@ -72,11 +75,18 @@ pub struct Workbench {
     pub folders: Folders,
     /// One gate per provider: all runs of this workbench wait in it together.
     gates: Gates,
+    /// Where runs share them, their adapters.
+    adapters: Option<Adapters>,
 }
 
 impl Workbench {
     /// A workbench on this configuration and these folders.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default() }
+        Self { config, folders, gates: Gates::default(), adapters: None }
+    }
+
+    /// The same workbench with adapters that the runs it starts share.
+    fn sharing_adapters(&self) -> Self {
+        Self { adapters: Some(Adapters::default()), ..self.clone() }
     }
 }

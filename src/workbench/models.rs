@@ -71,18 +71,31 @@ impl Workbench {
                 Arc::new(Recorded::new(Arc::new(recording)))
             }
             ModelChoice::Http(model) => {
-                let (gate, fallback) = (self.gates.of(&model.provider, &self.config), model.fallback.clone());
-                let adapter = http(*model)?.gate(gate);
-                adapter.check_key().map_err(unusable_model)?;
+                let fallback = model.fallback.clone();
+                let adapter = self.adapter(*model)?;
                 match fallback {
-                    None => Arc::new(adapter),
+                    None => adapter,
                     Some(name) => {
                         let second = self.build_model(self.fallback(&name)?, person)?;
-                        Arc::new(WithFallback::new(Arc::new(adapter), second))
+                        Arc::new(WithFallback::new(adapter, second))
                     }
                 }
             }
         })
+    }
+
+    /// The adapter of a provider's model; a shared one where runs share them. Its key is there.
+    fn adapter(&self, model: HttpModel) -> Result<Arc<Adapter>, StartError> {
+        let made = |model: HttpModel| {
+            let gate = self.gates.of(&model.provider, &self.config);
+            http(model).map(|adapter| adapter.gate(gate))
+        };
+        let adapter = match &self.adapters {
+            Some(shared) => shared.of(&model, || made(model.clone()))?,
+            None => Arc::new(made(model)?),
+        };
+        adapter.check_key().map_err(unusable_model)?;
+        Ok(adapter)
     }
 
     /// The model to fall back on; its own fallback does not count, so that no circle comes about.

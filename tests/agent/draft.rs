@@ -7,7 +7,7 @@ use super::lines;
 
 fn draft(prompt: &str, signature: &str, context: &str, options: &str) -> DraftTexts {
     let [prompt, signature, context, options] = [prompt, signature, context, options].map(str::to_owned);
-    DraftTexts { prompt, signature, context, options }
+    DraftTexts { prompt, signature, context, options, ..DraftTexts::default() }
 }
 
 #[test]
@@ -121,12 +121,13 @@ fn any_text_can_be_diagnosed() {
 }
 
 #[test]
-fn tools_and_options_are_edited_with_the_other_options() {
+fn tools_and_options_come_back_as_they_were() {
     let options = "[format_options]\nminimal_turn_info = true\n\n[tools.look]\nkind = \"table\"\nsignature = \"(id :int) -> \
                    :string\"\nrows = [{ args = { id = 1 }, result = \"one\" }]\n\n[refs]\nid = \"id\"\n";
     let agent = Agent::from_toml(&format!("mode = 'ptc_lisp'\nprompt = 'go'\n{options}"), "a.toml").unwrap();
     let texts = DraftTexts::of(&agent);
-    for key in ["[tools.look]", "[format_options]", "[refs]", "minimal_turn_info = true"] {
+    assert!(texts.tools.starts_with("[tools.look]"), "{}", texts.tools);
+    for key in ["[format_options]", "[refs]", "minimal_turn_info = true"] {
         assert!(texts.options.contains(key), "{}", texts.options);
     }
     assert_eq!(texts.to_agent(&Agent::default()).as_ref(), Ok(&agent));

@@ -6,6 +6,7 @@ mod cases;
 mod context;
 mod draft;
 mod file;
+mod fixes;
 mod options;
 mod plan;
 mod written;

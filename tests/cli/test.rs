@@ -200,7 +200,13 @@ fn what_cannot_be_tested_is_told() {
     program.run(["test", "sentiment", "--trials", "0"]).exits(2);
     program.file("bad.toml", "prompt = \"x\"\n[[cases]]\nname = \"a\"\nexpect = \"(= 1\"\n");
     program.run(["test", "bad.toml"]).exits(2).tells("bad.toml:4:10: `cases.0.expect` is no predicate");
-    let done = program.run(["test", "sentiment", "--model", "openai:m", "--json"]).exits(1).json();
+    program.run(["test", "sentiment", "--model", "openai:m"]).exits(2).tells("OPENAI_API_KEY");
+    program.run(["test", "sentiment", "--model", "samle"]).exits(2).tells("did you mean `sample`?");
+    program.file(
+        "own.toml",
+        "prompt = \"x\"\nmode = \"text\"\nmodel = \"openai:m\"\n[[cases]]\nname = \"a\"\nexpect = \"b\"\n",
+    );
+    let done = program.run(["test", "own.toml", "sentiment", "--json"]).exits(1).json();
     assert_eq!(done["errors"], json!(1), "{done}");
 }
 

@@ -7,7 +7,7 @@ use super::*;
 
 /// Everything that the requests said.
 fn everything(requests: &[Request]) -> String {
-    let said = requests.iter().flat_map(|request| request.messages.iter().map(ptc_workbench::model::Message::joined));
+    let said = requests.iter().flat_map(|request| request.messages.iter().map(|message| message.joined()));
     let system = requests.iter().filter_map(|request| request.system.clone());
     said.chain(system).collect::<Vec<_>>().join("\n")
 }

@@ -22,7 +22,7 @@ pub(crate) async fn ran(toml: &str, context: &str, replies: &[&str]) -> (Ran, Ve
     super::replays(&ran.events).await;
     let requests = requests.lock().unwrap();
     let last = |request: &ptc_workbench::model::Request| {
-        request.messages.last().map(ptc_workbench::model::Message::joined).unwrap_or_default()
+        request.messages.last().map(|message| message.joined()).unwrap_or_default()
     };
     let texts = requests.iter().map(last).collect();
     (ran, texts)
@@ -359,7 +359,7 @@ async fn programs_and_native_calls_stand_side_by_side_in_combined_mode() {
         .messages
         .iter()
         .filter(|m| m.role == ptc_workbench::event::Role::Tool)
-        .map(ptc_workbench::model::Message::joined)
+        .map(|message| message.joined())
         .collect();
     assert!(results[0].contains("\"full_result_cached\":true"), "{}", results[0]);
     assert!(results[1].contains("multiple_tool_calls") && results[2].contains("multiple_tool_calls"));

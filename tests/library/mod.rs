@@ -50,7 +50,7 @@ fn outcome(step: &Step) -> String {
 
 /// The last message of a request.
 fn last(request: &Request) -> String {
-    request.messages.last().map(ptc_workbench::model::Message::joined).unwrap_or_default()
+    request.messages.last().map(|message| message.joined()).unwrap_or_default()
 }
 
 /// A whole number among the arguments of a tool.

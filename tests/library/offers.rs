@@ -88,7 +88,7 @@ async fn a_conversation_knows_what_was_said_and_defined() {
     let events = events.lock().unwrap().clone();
     replays(&events).await;
     let requests = requests.lock().unwrap();
-    let all: String = requests[1].messages.iter().map(ptc_workbench::model::Message::joined).collect();
+    let all: String = requests[1].messages.iter().map(|message| message.joined()).collect();
     assert!(all.contains("Keep two") && all.contains("Times {{21}}"), "{all}");
 }
 

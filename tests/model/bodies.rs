@@ -16,18 +16,21 @@ fn late(opaque: &str) -> Request {
         Content::Reasoning(Opaque { provider: provider.into(), parts: JsonText::of(&core_json::parse(parts).unwrap()) })
     };
     let mut asked = Request { tools: vec![tool("get_weather")], ..request("Weather?") };
-    asked.messages.push(Message {
-        role: Role::Assistant,
-        parts: vec![
-            Content::Text("Let me see.".into()),
-            Content::Call(call("a.1", "{\"city\":\"Oslo\"}")),
-            Content::Call(call("tc_2", "no JSON")),
-            given("another", r#"[{"place":0,"block":{"type":"thinking","thinking":"x","signature":"y"}}]"#),
-            given("local", opaque),
-        ],
-    });
+    asked.messages.push(
+        Message {
+            role: Role::Assistant,
+            parts: vec![
+                Content::Text("Let me see.".into()),
+                Content::Call(call("a.1", "{\"city\":\"Oslo\"}")),
+                Content::Call(call("tc_2", "no JSON")),
+                given("another", r#"[{"place":0,"block":{"type":"thinking","thinking":"x","signature":"y"}}]"#),
+                given("local", opaque),
+            ],
+        }
+        .into(),
+    );
     asked.messages.extend([result("a.1", "{\"degrees\":7}"), result("tc_2", "12")]);
-    asked.messages.push(Message::text(Role::User, "And now?"));
+    asked.messages.push(Message::text(Role::User, "And now?").into());
     asked
 }
 

@@ -14,7 +14,7 @@ mod replies;
 mod secrets;
 mod structure;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use ptc_core::value::json;
@@ -64,7 +64,7 @@ fn call(id: &str, args: &str) -> NativeCall {
     NativeCall { id: id.into(), name: "get_weather".into(), args: args.into() }
 }
 
-fn result(id: &str, result: &str) -> Message {
+fn result(id: &str, result: &str) -> Arc<Message> {
     let part = Content::Result { call: id.into(), name: "get_weather".into(), result: result.into() };
-    Message { role: Role::Tool, parts: vec![part] }
+    Message { role: Role::Tool, parts: vec![part] }.into()
 }

@@ -90,7 +90,7 @@ async fn tools_are_called_and_answered_on_every_protocol() {
             (1, "{\"city\":\"Oslo\"}"),
             "{protocol:?} {stream}"
         );
-        asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(calls[0].clone())] });
+        asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(calls[0].clone())] }.into());
         asked.messages.push(result(&calls[0].id, "{\"degrees\":12}"));
         let second = ask(&model, protocol, &asked).await;
         assert_eq!(second.reply().text, "It is 12 degrees in Oslo.", "{protocol:?} {stream}");

@@ -98,8 +98,8 @@ async fn feedback_brings_the_missing_field() {
     let first = ask(&model, &question).await;
     assert_eq!(first.reply().text, r#"{"product": "lamp", "sentiment": "positive"}"#);
     assert_eq!(first.reply().structured_by, Some(StructuredBy::JsonSchema));
-    question.messages.push(Message::text(Role::Assistant, first.reply().text.clone()));
-    question.messages.push(Message::text(Role::User, "score: required, but missing"));
+    question.messages.push(Message::text(Role::Assistant, first.reply().text.clone()).into());
+    question.messages.push(Message::text(Role::User, "score: required, but missing").into());
     let second = ask(&model, &question).await;
     assert_eq!(second.reply().text, r#"{"product": "lamp", "sentiment": "positive", "score": 0.97}"#);
 }

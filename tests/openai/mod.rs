@@ -113,7 +113,7 @@ pub(crate) fn request(text: &str) -> Request {
         mode: "json".into(),
         want: Want::Json,
         system: Some("Answer with JSON.".into()),
-        messages: vec![Message::text(Role::User, text)],
+        messages: vec![Message::text(Role::User, text).into()],
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),

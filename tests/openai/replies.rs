@@ -32,15 +32,18 @@ async fn a_streamed_reply_is_told_piece_by_piece() {
 async fn the_request_holds_what_was_asked_for_and_nothing_else() {
     let server = Server::play([answer("ok")]).await;
     let mut asked_for = request_json("Say \"é😀\"\n");
-    asked_for.messages.push(Message {
-        role: Role::Assistant,
-        parts: vec![
-            Content::Reasoning(Opaque { provider: "other".into(), parts: JsonText::default() }),
-            Content::Text("first".into()),
-            Content::Text(" try".into()),
-        ],
-    });
-    asked_for.messages.push(Message::text(Role::User, "again"));
+    asked_for.messages.push(
+        Message {
+            role: Role::Assistant,
+            parts: vec![
+                Content::Reasoning(Opaque { provider: "other".into(), parts: JsonText::default() }),
+                Content::Text("first".into()),
+                Content::Text(" try".into()),
+            ],
+        }
+        .into(),
+    );
+    asked_for.messages.push(Message::text(Role::User, "again").into());
     asked_for.options = Options {
         temperature: Some(0.2),
         max_tokens: Some(500),

@@ -1,5 +1,7 @@
 //! Native tools: definitions in the request, calls in replies of any cut, calls and results in the history.
 
+use std::sync::Arc;
+
 use ptc_core::value::json;
 use ptc_workbench::event::{JsonText, NativeCall, PartKind, Role, StructuredBy, ToolSchema};
 use ptc_workbench::model::{Adapter, Content, Finish, Message, Request, StructuredOutput};
@@ -67,7 +69,9 @@ async fn a_whole_answer_may_hold_calls_without_ids() {
                        {"type": "function", "function": {"name": "now", "arguments": "{}"}}]}}]});
     let server = Server::play([Play::json("200 OK", body.to_string())]).await;
     let mut asked = with_tools("hi");
-    asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(named("tc_1", "now", "{}"))] });
+    asked
+        .messages
+        .push(Message { role: Role::Assistant, parts: vec![Content::Call(named("tc_1", "now", "{}"))] }.into());
     asked.messages.push(result("tc_1", "12:00"));
     let asked = ask_server(&server, &model(&server), &asked).await;
     let reply = asked.reply();
@@ -75,9 +79,9 @@ async fn a_whole_answer_may_hold_calls_without_ids() {
     assert_eq!(reply.finish, Some(Finish::ToolCalls));
 }
 
-fn result(call: &str, result: &str) -> Message {
+fn result(call: &str, result: &str) -> Arc<Message> {
     let part = Content::Result { call: call.into(), name: "now".into(), result: result.into() };
-    Message { role: Role::Tool, parts: vec![part] }
+    Message { role: Role::Tool, parts: vec![part] }.into()
 }
 
 #[tokio::test]
@@ -86,9 +90,9 @@ async fn calls_and_their_results_go_back_in_pairs() {
     let mut asked = with_tools("hi");
     let calls = [named("a", "get_weather", r#"{"city":"Oslo"}"#), named("b", "no.such-tool", "{broken")];
     let parts = [Content::Text("Let me see.".into())].into_iter().chain(calls.map(Content::Call)).collect();
-    asked.messages.push(Message { role: Role::Assistant, parts });
+    asked.messages.push(Message { role: Role::Assistant, parts }.into());
     asked.messages.extend([result("a", r#"{"degrees":7}"#), result("b", r#"{"error":"no JSON"}"#)]);
-    asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(named("c", "now", "{}"))] });
+    asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(named("c", "now", "{}"))] }.into());
     asked.messages.push(result("c", "12"));
     ask_server(&server, &model(&server), &asked).await;
     let messages = server.received().remove(0).json()["messages"].clone();
@@ -109,8 +113,8 @@ async fn what_has_no_partner_is_told_as_text() {
     let server = Server::play([answer("fine")]).await;
     let mut asked = request("hi");
     asked.messages.push(result("lost", "12"));
-    asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(named("a", "now", "{}"))] });
-    asked.messages.push(Message::text(Role::User, "go on"));
+    asked.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(named("a", "now", "{}"))] }.into());
+    asked.messages.push(Message::text(Role::User, "go on").into());
     asked.messages.push(result("a", "late"));
     ask_server(&server, &model(&server), &asked).await;
     let messages = server.received().remove(0).json()["messages"].clone();

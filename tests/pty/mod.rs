@@ -119,7 +119,7 @@ fn a_signal_restores_the_terminal_and_keeps_the_edits_for_the_next_start() {
         let (home, _) = home("sample");
         let mut terminal = open(&home);
         terminal.send("Kept words. ");
-        terminal.wait_for("● unsaved");
+        terminal.wait_for("Kept words. Mood of");
         terminal.signal(signal);
         assert_eq!(terminal.exit_code(), code);
         terminal.assert_restored();
@@ -281,4 +281,64 @@ fn a_session_given_by_path_is_that_file_and_its_damage_is_told() {
         terminal.send(CTRL_Q);
         assert_eq!(terminal.exit_code(), 0);
     }
+}
+
+#[test]
+fn a_finding_is_corrected_by_one_key_and_words_are_replaced() {
+    let (home, agent) = home("sample");
+    let mut terminal = open(&home);
+    terminal.send("{{tone}} ");
+    terminal.wait_for("F8 ");
+    terminal.send("\x1b[19~");
+    terminal.wait_for("tone :string");
+    terminal.send("\x1bgp");
+    terminal.send("\x06");
+    terminal.wait_for("type what is sought");
+    terminal.send("mood of");
+    terminal.wait_for("1 of 1");
+    terminal.send("\tFeeling in\x1ba");
+    terminal.wait_for("replaced 1 place");
+    terminal.send("\x1b");
+    terminal.wait_until_gone("nothing is found");
+    terminal.send("\x13");
+    terminal.wait_for("✓ saved");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    let saved = std::fs::read_to_string(agent).unwrap();
+    assert!(saved.contains("{{tone}} Feeling in: {{text}}") && saved.contains("tone :string"), "{saved}");
+}
+
+#[test]
+fn the_tour_is_shown_at_the_first_start_only() {
+    let (home, _) = home("sample");
+    let mut first = Start::workbench(home.path()).args(&["mood.toml"]).first_time(home.path()).spawn();
+    first.wait_for("Tour 1 of 6");
+    first.send(ENTER);
+    first.wait_for("Tour 2 of 6");
+    first.send("\x1b");
+    first.wait_until_gone("Tour 2 of 6");
+    first.send(CTRL_Q);
+    assert_eq!(first.exit_code(), 0);
+    assert!(home.path().join(".local/share/ptc-workbench/tour-seen").exists());
+}
+
+#[test]
+fn the_mouse_is_left_to_the_terminal_when_the_configuration_says_so_and_a_theme_is_taken_from_its_file() {
+    let (home, _) = home("sample");
+    let config = home.path().join(".config/ptc-workbench");
+    std::fs::create_dir_all(config.join("themes")).unwrap();
+    std::fs::write(config.join("config.toml"), "[interface]\nmouse = false\ntheme = \"mine\"\n").unwrap();
+    std::fs::write(config.join("themes/mine.toml"), "base = \"dark\"\n[roles]\ntitle = \"#010203\"\n").unwrap();
+    let mut terminal = Start::workbench(home.path()).args(&["mood.toml"]).env("COLORTERM", "truecolor").spawn();
+    terminal.wait_for("✓ 2 fields");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    let out = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    assert!(!out.contains("\x1b[?1000h"), "no mouse is asked for");
+    assert!(out.contains("38;2;1;2;3"), "the title has the colour of the file");
+    std::fs::write(config.join("themes/mine.toml"), "[roles]\ntitel = \"red\"\n").unwrap();
+    let mut broken = Start::workbench(home.path()).args(&["mood.toml"]).spawn();
+    broken.wait_for_bytes(b"mine.toml:2:1");
+    broken.wait_for_bytes("did you mean `title`?".as_bytes());
+    assert_ne!(broken.exit_code(), 0);
 }

@@ -50,7 +50,7 @@ fn as_the_program() {
     let fake = Arc::new(Fake { fatal: Some(Arc::new(Fatal)), ..Fake::default() });
     let folders = Folders::at(home.clone().into(), home.as_ref(), None);
     let config = Config::load(None, &folders, &|_| None).unwrap();
-    let setup = Setup::new(&config, Colours::On).unwrap();
+    let setup = Setup::new(&config, std::path::Path::new(""), Colours::On).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let seen = fake.clone();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runtime.block_on(tui::run(fake, setup))));

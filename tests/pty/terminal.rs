@@ -55,7 +55,16 @@ impl Start {
         }
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", home);
+        let state = home.join(".local/share/ptc-workbench");
+        std::fs::create_dir_all(&state).unwrap();
+        std::fs::write(state.join("tour-seen"), "seen\n").unwrap();
         Self { command, size: (100, 30) }
+    }
+
+    /// As if nobody had ever opened the workbench in this home.
+    pub(crate) fn first_time(self, home: &Path) -> Self {
+        std::fs::remove_file(home.join(".local/share/ptc-workbench/tour-seen")).unwrap();
+        self
     }
 
     pub(crate) fn args(mut self, args: &[&str]) -> Self {

@@ -12,6 +12,9 @@ const STATEMENT: &str = "2026-11-22T00-00-38Z-34f89148";
 const STATEMENT_TEXT: &str = "2026-11-22T00-00-39Z-e8b806f4";
 const REVIEWS: &str = "2026-11-22T00-00-28Z-52034005";
 const REVIEWS_TEXT: &str = "2026-11-22T00-00-29Z-4b08a828";
+const BOOKING_LOOP: &str = "2026-11-22T00-00-20Z-88350bb4";
+const BOOKING: &str = "2026-11-22T00-00-21Z-523cd12d";
+const BOOKING_TEXT: &str = "2026-11-22T00-00-22Z-431eac23";
 const LOOP: &str = "2026-11-22T00-00-37Z-9ae59525";
 
 fn example(id: &str) -> PathBuf {
@@ -208,15 +211,47 @@ fn a_fork_that_broke_off_is_resumed_with_its_edits_and_its_model() {
 }
 
 #[test]
+fn at_a_question_a_fork_asks_again() {
+    for (session, at) in [(BOOKING_LOOP, "r0/t1/q0"), (BOOKING_LOOP, "r0/t1:answer"), (BOOKING, "r0/t1/c0/q0")] {
+        let program = Program::new();
+        forked(&program, &example(session), &["--at", at, "--model", "demo"], 4);
+        let done = program.run(["resume", "last", "--answer", "4", "--json"]);
+        assert_eq!(done.exits(0).json()["return"]["people"], 4, "{at}");
+        let lines = lines(&newest_file(&program));
+        let told = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"k\":\"{kind}\""))).count();
+        assert_eq!((told("question"), told("answer")), (1, 1), "{at}");
+        program.run(["replay", "last", "--check"]).exits(0);
+    }
+    let program = Program::new();
+    let loops = example(BOOKING_LOOP);
+    let fork = |flags: &[&str]| program.run(["fork", loops.to_str().unwrap()].iter().chain(flags));
+    fork(&["--at", "r0/t1/q0", "--result", "1"]).exits(2).tells("an edit of result is made at the stage call");
+    fork(&["--at", "r0/t1/q0:reply"]).exits(2).tells("r0/t1/q0 is a question: it has the stage answer, not reply");
+}
+
+#[test]
+fn the_result_of_a_call_that_asks_a_person_stands_for_the_answer() {
+    for session in [BOOKING, BOOKING_TEXT] {
+        let program = Program::new();
+        let flags = ["--at", "r0/t1/c0", "--result", "\"4\"", "--model", "demo"];
+        let (step, lines) = forked(&program, &example(session), &flags, 0);
+        assert_eq!(edits(&lines), [("result".to_owned(), "4".into()), ("model".to_owned(), "demo".into())]);
+        assert!(!lines.iter().any(|line| line.contains("\"k\":\"question\"")), "nobody is asked");
+        assert_eq!(step["return"]["people"], 4);
+    }
+}
+
+#[test]
 fn what_cannot_be_forked_is_refused_with_what_can() {
     let (program, _) = two_turns();
     let before = program.session_files();
     let cases: &[(&[&str], &str)] = &[
-        (&["--at", "r0/t7"], "there is no turn or call r0/t7; did you mean r0/t1? (there are r0/t1, r0/t2)"),
-        (&["--at", "r0/t1/c0"], "there is no turn or call r0/t1/c0"),
+        (&["--at", "r0/t7"], "there is no turn, call or question r0/t7; did you mean r0/t1? (there are r0/t1, r0/t2)"),
+        (&["--at", "r0/t1/c0"], "there is no turn, call or question r0/t1/c0"),
         (&["--at", "here"], "there are r0/t1, r0/t2"),
         (&["--at", "r0/t1:reqest"], "there is no stage \"reqest\"; did you mean request?"),
         (&["--at", "r0/t1:call"], "no tool was called at r0/t1"),
+        (&["--at", "r0/t1:answer"], "nobody was asked anything at r0/t1"),
         (&["--at", "r0/t2:after"], "r0 ended with r0/t2: nothing follows it"),
         (&["--at", "r0/t1", "--result", "1"], "an edit of result is made at the stage call, not at r0/t1:request"),
         (&["--at", "r0/t1:request", "--reply", "x"], "an edit of reply is made at the stage reply"),

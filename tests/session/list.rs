@@ -2,10 +2,11 @@
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::model::script;
-use ptc_workbench::session::{FindError, find, list};
+use ptc_workbench::session::{FindError, find, list, summarize};
 use ptc_workbench::workbench::{Workbench, example_sessions};
 
 use super::{recorder, run_into};
+use crate::cli::program::Program;
 use crate::engine::agent;
 
 /// Sessions made at these times with these ends of their ids.
@@ -60,4 +61,21 @@ async fn an_example_is_meant_only_when_no_own_session_is() {
     let listed = workbench.sessions();
     assert_eq!(listed.len(), examples.len() + 2);
     assert_eq!(listed.last().unwrap().id, example.as_str());
+}
+
+#[test]
+fn a_pipeline_is_listed_and_found_by_its_name() {
+    let of_pipeline = example_sessions()
+        .into_iter()
+        .find(|session| session.skeleton().roots().any(|run| run.pipeline.is_some()))
+        .expect("an example of a pipeline");
+    let last = of_pipeline.skeleton().last().unwrap().agent.clone();
+    let listed = summarize(&of_pipeline);
+    assert_eq!(listed.agent, "quote");
+    let program = Program::new();
+    let id = listed.id.as_str();
+    for words in ["agent:quote".to_owned(), format!("agent:{last}")] {
+        let found = program.run(["sessions", "search", &words, "--json"]);
+        assert!(found.exits(0).stdout.contains(id), "{words}: {}", found.stdout);
+    }
 }

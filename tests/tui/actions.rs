@@ -1,7 +1,7 @@
 //! The action table: complete, without duplicates and conflicts, remappable.
 
 use ptc_workbench::tui::actions::{ACTIONS, Action, Context};
-use ptc_workbench::tui::keys::{self, KeyError, Keymap};
+use ptc_workbench::tui::keys::{self, Chord, KeyError, Keymap};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 
@@ -15,7 +15,7 @@ fn every_action_has_a_title_a_help_and_a_name_of_its_own() {
         assert!(row.help.len() <= 90, "{} has a long help", row.id);
         assert!(ACTIONS[place + 1..].iter().all(|other| other.id != row.id), "{} is there twice", row.id);
         assert!(Context::ALL.iter().any(|(context, _)| *context == row.context), "{} is not in the help", row.id);
-        assert!(row.chords.iter().all(|chord| keys::read(chord).is_some()), "{} has a bad chord", row.id);
+        assert!(row.chords.iter().all(|chord| Chord::read(chord).is_some()), "{} has a bad chord", row.id);
     }
 }
 
@@ -68,4 +68,19 @@ fn conflicts_name_both_actions() {
     assert!(said[0].contains("did you mean \"run.start\""), "{said:?}");
     assert!(said[1].contains("\"hyper-q\" is not a key"), "{said:?}");
     assert!(said[2].contains("needed for typing"), "{said:?}");
+}
+
+#[test]
+fn chords_of_two_strokes_are_read_named_and_conflict_with_their_own_start() {
+    assert_eq!(Chord::read("alt-g p").unwrap().name(), "Alt-G p");
+    assert_eq!(Chord::read("ctrl-s").unwrap().name(), "Ctrl-S");
+    for wrong in ["", "alt-g hyper-x", "alt-g p q", "hyper-x p"] {
+        assert_eq!(Chord::read(wrong), None, "{wrong}");
+    }
+    let errors = Keymap::configured([("help", &["alt-g"][..])]).unwrap_err();
+    let conflict = |second| KeyError::Conflict { chord: "Alt-G".to_owned(), first: "help", second };
+    assert_eq!(errors, [conflict("focus.prompt")]);
+    let errors = Keymap::configured([("help", &["alt-g p"][..])]).unwrap_err();
+    assert!(errors[0].to_string().contains("Alt-G p would mean both help and focus.prompt"), "{errors:?}");
+    assert!(Keymap::configured([("help", &["alt-g h"][..])]).is_ok());
 }

@@ -1,8 +1,10 @@
 //! The interface without a terminal: updates, pictures of screens, the loop on a paused clock.
 
 mod actions;
+mod archive;
 mod compare;
 mod drive;
+mod editing;
 pub(crate) mod fake;
 mod gaps;
 mod live;

@@ -297,7 +297,7 @@ fn a_screen_that_is_too_small() {
 #[test]
 fn without_colours_every_mark_is_still_there() {
     let mut model = found(finished(LARGE));
-    model.theme = Theme::Plain;
+    model.theme = Theme::plain();
     let text = ansi(&picture(&mut model, LARGE));
     assert!(!text.contains(";3"), "a colour is left");
     insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {

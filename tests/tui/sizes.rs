@@ -49,8 +49,22 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
             let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
             tell(&mut model, Msg::Happened(Slot::Workbench, told));
         }
-        11..17 => return Model { size, ..super::sessions::scene(number - 11, (120, 40)) },
-        17..22 => return Model { size, ..super::compare::scene(number - 17) },
+        11 => {
+            press(&mut model, "ctrl-f");
+            write(&mut model, "e");
+        }
+        12 => model.popups.push(ptc_workbench::tui::model::Popup::Tour(2)),
+        13 => {
+            press(&mut model, "alt-g");
+            let later = model.now_ms + 300;
+            tell(&mut model, Msg::Clock(later));
+        }
+        14 => {
+            super::editing::two_fixes(&mut model);
+            press(&mut model, "f8");
+        }
+        15..21 => return Model { size, ..super::sessions::scene(number - 15, (120, 40)) },
+        21..26 => return Model { size, ..super::compare::scene(number - 21) },
         _ => {
             let recovery = model.workbench.recovery(NOW_MS);
             tell(&mut model, Msg::Recoveries(vec![recovery]));
@@ -62,7 +76,7 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
 
 proptest! {
     #[test]
-    fn every_screen_is_drawn_at_every_size(number in 0_usize..23, columns in 0_u16..250, rows in 0_u16..100) {
+    fn every_screen_is_drawn_at_every_size(number in 0_usize..27, columns in 0_u16..250, rows in 0_u16..100) {
         let mut model = scene(number, (columns, rows));
         picture(&mut model, (columns, rows));
         // Again with the scroll positions of the first frame, at another size.
@@ -72,7 +86,7 @@ proptest! {
 
 #[test]
 fn every_screen_is_drawn_at_the_smallest_size() {
-    for number in 0..23 {
+    for number in 0..27 {
         picture(&mut scene(number, (40, 10)), (40, 10));
     }
 }

@@ -2,7 +2,7 @@
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Envelope;
-use ptc_workbench::tui::backend::{Backend, Ended, Happening, Run};
+use ptc_workbench::tui::backend::{Backend, Ended, Happening, Opening, Run};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Phase};
@@ -25,7 +25,7 @@ fn quote() -> Pipeline {
 
 fn opened(size: (u16, u16), pipeline: Pipeline) -> Model {
     let dir = tempfile::tempdir().unwrap();
-    Model::new(backend(dir.path(), pipeline).opening(), size, NOW_MS)
+    Model::new(Opening { first_time: false, ..backend(dir.path(), pipeline).opening() }, size, NOW_MS)
 }
 
 /// Everything that a run tells, until it ends.
@@ -90,7 +90,7 @@ async fn the_runs_of_a_pipeline_follow_each_other_in_one_transcript() {
     let live = backend(dir.path(), quote());
     let run = live.start_pipeline().unwrap();
     let told = events(&*run).await;
-    let mut model = Model::new(live.opening(), (140, 40), NOW_MS);
+    let mut model = Model::new(Opening { first_time: false, ..live.opening() }, (140, 40), NOW_MS);
     press(&mut model, "f5");
     ptc_workbench::tui::update(&mut model, Msg::Started(Ok(run.session())));
     let second = told.iter().position(|envelope| envelope.address.as_str() == "r1/t1").unwrap();

@@ -22,6 +22,7 @@ pub(crate) fn sentiment() -> DraftTexts {
         signature: "(text :string) -> {sentiment :enum[positive negative neutral], score :float}".to_owned(),
         context: "{\n  \"text\": \"I love this product!\"\n}".to_owned(),
         options: "name = \"sentiment\"\nmode = \"json\"\nmodel = \"demo\"\nmax_turns = 3\n".to_owned(),
+        ..DraftTexts::default()
     }
 }
 

@@ -28,7 +28,7 @@ fn what_lies_above_and_below_is_counted() {
     tell(&mut model, Msg::Paste("line\n".repeat(40)));
     ran(&mut model, two_turns(), Some(Ended::Run));
     let rows = screen(&mut model);
-    assert!(rows[1].contains("▲ 37 more"), "{}", rows[1]);
+    assert!(rows[1].contains("▲ 38 more"), "{}", rows[1]);
     assert!(rows[1].contains("▲ 6 more  ✓ returned"), "{}", rows[1]);
     model.workbench.focus = Pane::Run;
     press(&mut model, "home");

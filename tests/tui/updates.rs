@@ -45,7 +45,7 @@ fn findings_of_older_texts_are_dropped() {
 #[test]
 fn tab_goes_through_the_editors_and_the_run_and_back() {
     let mut model = fresh(SIZE);
-    let order = [Place::Signature, Place::Context, Place::Options].map(Pane::Editor);
+    let order = [Place::Signature, Place::Context, Place::Tools, Place::Options].map(Pane::Editor);
     for pane in order.into_iter().chain([Pane::Run, Pane::Editor(Place::Prompt)]) {
         press(&mut model, "tab");
         assert_eq!(model.workbench.focus, pane);

@@ -36,7 +36,7 @@ pub struct ExportFlags {
 /// Flags of `sessions import`.
 #[derive(Debug, Args)]
 pub struct ImportFlags {
-    /// A trace file of `PtcRunner` (JSON lines, schema version 2)
+    /// A trace file of PtcRunner (JSON lines, schema version 2)
     pub file: PathBuf,
     /// Print the report as JSON
     #[arg(long)]

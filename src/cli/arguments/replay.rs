@@ -33,7 +33,7 @@ pub struct ReplayFlags {
 pub struct ForkFlags {
     /// Path, id, unique beginning of an id, or `last`
     pub session: String,
-    /// Where: a turn (`r0/t2`, with the stage :request, :reply or :after) or a tool call (`r0/t2/c0`)
+    /// Where: a turn (`r0/t2`, with the stage :request, :reply or :after), a tool call (`r0/t2/c0`) or a question to a person (`r0/t2/q0`)
     #[arg(long, value_name = "ADDRESS[:STAGE]")]
     pub at: String,
     /// Another prompt from this turn on

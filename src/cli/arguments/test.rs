@@ -22,7 +22,7 @@ pub struct TestFlags {
     /// Runs at the same time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
-    /// Write the results as `JUnit` XML
+    /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Print the results as JSON

@@ -45,7 +45,7 @@ pub(super) fn answers(reports: &[CellReport], columns: usize, words: bool) -> Ve
         lines.extend(more(report.answers.len()));
         let whys = report.sessions.iter().filter_map(|trial| Some((trial.trial, trial.why.as_deref()?)));
         for (trial, why) in whys.take(SHOWN) {
-            let line = format!("    trial {trial}: {}", safe_line(why));
+            let line = format!("    trial {trial}: {}", safe_line(&why.replace('\n', "; ")));
             lines.push(width::truncate(&line, columns).into_owned());
         }
     }

@@ -205,6 +205,13 @@ pub(crate) fn advice(name: &str, known: &[&str]) -> String {
     }
 }
 
+/// The name that a message advises, as [`advice`] and the messages of signatures and templates write it.
+pub(crate) fn advised(message: &str) -> Option<&str> {
+    let (_, rest) = message.rsplit_once("did you mean ")?;
+    let (name, _) = rest.split_once('?')?;
+    Some(name.trim_matches('`')).filter(|name| !name.is_empty() && !name.contains(char::is_whitespace))
+}
+
 fn found(json: &Json) -> &'static str {
     match json.node {
         Node::Null => "nothing",

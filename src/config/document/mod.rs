@@ -8,6 +8,6 @@ mod error;
 mod toml;
 
 pub use entry::{Entry, Key, Names, read_table, set};
-pub(crate) use entry::{advice, out_of_range};
+pub(crate) use entry::{advice, advised, out_of_range};
 pub use error::{FileError, Problem, Problems};
 pub use toml::{parse, to_inline, write_key};

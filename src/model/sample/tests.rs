@@ -34,7 +34,7 @@ fn request(want: Want, signature: &str) -> Request {
         mode: "m".into(),
         want,
         system: None,
-        messages: vec![Message::text(Role::User, "Use the tool search.")],
+        messages: vec![Message::text(Role::User, "Use the tool search.").into()],
         schema: None,
         tools: Vec::new(),
         tool_names: Vec::new(),
@@ -111,7 +111,9 @@ async fn native_tools_are_called_once_and_then_answered() {
     let (cut, _) = answer("cut_reply", &asked).await;
     assert_eq!((cut.calls[1].args.as_str(), cut.finish), ("{", Some(Finish::Length)));
 
-    asked.messages.push(Message { role: Role::Assistant, parts: reply.calls.into_iter().map(Content::Call).collect() });
+    asked
+        .messages
+        .push(Message { role: Role::Assistant, parts: reply.calls.into_iter().map(Content::Call).collect() }.into());
     let (reply, _) = answer("", &asked).await;
     assert_eq!((reply.text.as_str(), reply.calls.len()), ("It works well and arrived on time.", 0));
 }
@@ -138,7 +140,7 @@ async fn programs_call_the_tools_that_no_program_called() {
     }
     assert_eq!(text("two_blocks", &asked).await.matches("```clojure").count(), 2);
     assert!(text("prose", &asked).await.starts_with("Here is {what} you asked for:\n\n```clojure\n"));
-    asked.messages.push(Message::text(Role::Assistant, "```clojure\n(tool/search-all {})\n```"));
+    asked.messages.push(Message::text(Role::Assistant, "```clojure\n(tool/search-all {})\n```").into());
     assert!(text("", &asked).await.starts_with("```clojure\n(tool/search {:query"));
     assert!(!text("", &asked).await.contains("(tool/search-all"));
 }
@@ -152,7 +154,7 @@ async fn a_program_travels_as_a_call_when_the_tool_for_it_is_offered() {
     assert_eq!(answer("", &combined).await.0.calls.len(), 1);
     let mut later = combined.clone();
     let call = NativeCall { id: "tc_1".into(), name: "lisp_eval".into(), args: String::new() };
-    later.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(call)] });
+    later.messages.push(Message { role: Role::Assistant, parts: vec![Content::Call(call)] }.into());
     assert_eq!(answer("", &later).await.0.calls.len(), 0);
 }
 
@@ -165,10 +167,10 @@ async fn control_objects_call_one_tool_after_the_other() {
         r#"{"thought":"I call search first.","tool_call":{"name":"search","arguments":{"query":"weather in Lisbon"}}}"#;
     assert_eq!(text("", &asked).await, first);
     assert!(text("missing_field", &asked).await.ends_with(r#""arguments":{}}}"#));
-    asked.messages.push(Message::text(Role::Assistant, first));
+    asked.messages.push(Message::text(Role::Assistant, first).into());
     asked.address = Address::run(0).turn(2);
     assert!(text("", &asked).await.contains(r#""name":"now","arguments":{}"#));
-    asked.messages.push(Message::text(Role::Assistant, text("", &asked).await));
+    asked.messages.push(Message::text(Role::Assistant, text("", &asked).await).into());
     asked.address = Address::run(0).turn(3);
     let last =
         r#"{"thought":"Everything that is needed is known.","final_answer":"It works well and arrived on time."}"#;

@@ -73,6 +73,9 @@ impl Field {
 /// What filters ask of a session beside its summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
+    /// Names of the agents that ran, those below others left out.
+    #[serde(default)]
+    pub agents: Vec<String>,
     /// Names of the tools that were called.
     pub tools: Vec<String>,
     /// Reasons that something failed with.
@@ -108,6 +111,7 @@ impl Digest {
             summary.result.push('…');
         }
         let mut digest = Self { summary, facts: Facts::default(), texts: Vec::new() };
+        digest.facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
         let mut replies: HashMap<Address, Reply> = HashMap::new();
         let mut room = MOST_TEXT;
         session.visit(|_, line| {
@@ -129,6 +133,8 @@ impl Digest {
             body: reply.text,
             program: reply.program,
         }));
+        digest.facts.agents.sort();
+        digest.facts.agents.dedup();
         digest.facts.tools.sort();
         digest.facts.tools.dedup();
         digest.facts.reasons.sort();

@@ -13,7 +13,7 @@ pub enum Filter {
     Mode(Words),
     /// The model of its last run.
     Model(Words),
-    /// The agent of its last run.
+    /// One of its agents, or its pipeline.
     Agent(Words),
     /// How far it is.
     Status(Vec<RunState>),
@@ -129,7 +129,7 @@ impl Filter {
         match self {
             Self::Mode(words) => words.fit(&summary.mode),
             Self::Model(words) => words.fit(&summary.model),
-            Self::Agent(words) => words.fit(&summary.agent),
+            Self::Agent(words) => words.fit(&summary.agent) || facts.agents.iter().any(|agent| words.fit(agent)),
             Self::Status(states) => states.contains(&summary.state),
             Self::Reason(words) => facts.reasons.iter().any(|reason| words.fit(reason)),
             Self::Tool(words) => facts.tools.iter().any(|tool| words.fit(tool)),

@@ -18,7 +18,7 @@ use super::digest::{Digest, Facts, Field};
 use crate::event::Address;
 use crate::session::Summary;
 
-const MAGIC: &[u8] = b"ptc-workbench-index 1\n";
+const MAGIC: &[u8] = b"ptc-workbench-index 2\n";
 const HEAD: usize = MAGIC.len() + 6 * 8;
 
 /// A file as it was when it was read.

@@ -39,6 +39,12 @@ pub enum Context {
     Reading,
     /// In the palette.
     Palette,
+    /// In the search over an editor.
+    Find,
+    /// In the quick fixes of a finding.
+    Fixes,
+    /// In the tour.
+    Tour,
     /// The question before leaving unsaved edits.
     Leaving,
     /// The offer of kept drafts.
@@ -61,7 +67,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 27] = [
+    pub const ALL: [(Self, &'static str); 30] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -80,6 +86,9 @@ impl Context {
         (Self::FormModes, "A new matrix: modes"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
+        (Self::Find, "Search and replace"),
+        (Self::Fixes, "Quick fixes"),
+        (Self::Tour, "Tour"),
         (Self::Leaving, "Leaving with unsaved edits"),
         (Self::Recovery, "Kept drafts"),
         (Self::SavePath, "Saving under a path"),
@@ -105,6 +114,8 @@ impl Context {
                 | Self::Matrices
                 | Self::FormModes
                 | Self::Reading
+                | Self::Fixes
+                | Self::Tour
                 | Self::Leaving
                 | Self::Recovery
                 | Self::Overwrite
@@ -115,7 +126,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 23] = [
+        let groups: [&[Self]; 26] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -130,6 +141,9 @@ impl Context {
             &[Self::FormModes, Self::Form, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
+            &[Self::Find, Self::Text, Self::Always],
+            &[Self::Fixes, Self::Always],
+            &[Self::Tour, Self::Always],
             &[Self::Leaving, Self::Always],
             &[Self::Recovery, Self::Always],
             &[Self::SavePath, Self::Text, Self::Always],

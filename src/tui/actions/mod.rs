@@ -10,7 +10,7 @@ pub use table::ACTIONS;
 
 use super::compare::Step;
 use super::draft::{Motion, Reach};
-use crate::agent::Mode;
+use crate::agent::{Mode, Place};
 
 /// What a person can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,23 @@ pub enum Action {
     Save,
     SaveAs,
     Mode(Mode),
+    FocusOn(Place),
+    FocusRun,
+    NextTheme,
+    Tour,
+    TourNext,
+    TourBack,
+    Fix,
+    FixUp,
+    FixDown,
+    FixApply,
+    Find,
+    FindNext,
+    FindPrevious,
+    FindField,
+    FindReading,
+    Replace,
+    ReplaceEvery,
     ExternalEditor,
     Suspend,
     Redraw,

@@ -1,7 +1,7 @@
 //! The rows of the table of actions.
 
 use super::{Action, ActionRow, Context, row};
-use crate::agent::Mode;
+use crate::agent::{Mode, Place};
 use crate::tui::compare::Step;
 use crate::tui::draft::{Motion, Reach};
 
@@ -25,16 +25,26 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),
     row(A::Save, "draft.save", "save", "Saves the agent to its file; asks for a path when it has none.", &["ctrl-s"], C::Global, 50),
     row(A::SaveAs, "draft.save_as", "save as", "Saves the agent under another path.", &[], C::Global, 0),
-    row(A::Mode(Mode::PtcLisp), "mode.ptc_lisp", "mode ptc_lisp", "The model writes PTC-Lisp programs.", &[], C::Global, 0),
-    row(A::Mode(Mode::Json), "mode.json", "mode json", "The model answers with JSON that fits the signature.", &[], C::Global, 0),
-    row(A::Mode(Mode::Text), "mode.text", "mode text", "Text or JSON, with or without tools: the variant follows from tools and signature.", &[], C::Global, 0),
-    row(A::Mode(Mode::JsonLoop), "mode.json_loop", "mode json_loop", "Every reply is one control object: a tool call or the answer.", &[], C::Global, 0),
+    row(A::Mode(Mode::PtcLisp), "mode.ptc_lisp", "mode ptc_lisp", "The model writes PTC-Lisp programs.", &["alt-m p"], C::Global, 0),
+    row(A::Mode(Mode::Json), "mode.json", "mode json", "The model answers with JSON that fits the signature.", &["alt-m j"], C::Global, 0),
+    row(A::Mode(Mode::Text), "mode.text", "mode text", "Text or JSON, with or without tools: the variant follows from tools and signature.", &["alt-m t"], C::Global, 0),
+    row(A::Mode(Mode::JsonLoop), "mode.json_loop", "mode json_loop", "Every reply is one control object: a tool call or the answer.", &["alt-m l"], C::Global, 0),
+    row(A::Fix, "draft.fix", "fix", "Corrects the finding at the cursor, or shows what can be done about it.", &["f8"], C::Global, 12),
+    row(A::FocusOn(Place::Prompt), "focus.prompt", "to the prompt", "Moves to the prompt.", &["alt-g p"], C::Global, 0),
+    row(A::FocusOn(Place::Signature), "focus.signature", "to the signature", "Moves to the signature.", &["alt-g s"], C::Global, 0),
+    row(A::FocusOn(Place::Context), "focus.context", "to the context", "Moves to the context.", &["alt-g c"], C::Global, 0),
+    row(A::FocusOn(Place::Tools), "focus.tools", "to the tools", "Moves to the tools.", &["alt-g t"], C::Global, 0),
+    row(A::FocusOn(Place::Options), "focus.options", "to the options", "Moves to the options.", &["alt-g o"], C::Global, 0),
+    row(A::FocusRun, "focus.run", "to the run", "Moves to the run.", &["alt-g r"], C::Global, 0),
+    row(A::NextTheme, "theme.next", "next theme", "Takes the next theme; `theme` in config.toml chooses the first one.", &["alt-g k"], C::Global, 0),
+    row(A::Tour, "tour", "tour", "Shows the six steps of the tour.", &[], C::Global, 0),
     row(A::Suspend, "suspend", "suspend", "Hands the terminal back to the shell; `fg` comes back.", &["ctrl-z"], C::Always, 0),
     row(A::Redraw, "redraw", "redraw", "Draws the whole screen again.", &["ctrl-l"], C::Always, 0),
     row(A::Close, "close", "close", "Closes the topmost thing; stops a run only when nothing is open.", &["esc"], C::Always, 80),
     row(A::Quit, "quit", "quit", "Leaves; asks first when there are unsaved edits.", &["ctrl-q"], C::Always, 85),
 
     row(A::ExternalEditor, "editor.external", "$EDITOR", "Opens the field's text in $VISUAL or $EDITOR.", &["ctrl-e"], C::Editor, 60),
+    row(A::Find, "text.find", "find", "Searches the text, and replaces what is found.", &["ctrl-f"], C::Editor, 65),
     row(A::Newline, "text.newline", "new line", "Starts a new line.", &["enter"], C::Lines, 0),
     row(A::Undo, "text.undo", "undo", "Takes the last change back, whoever made it.", &["ctrl-u", "alt-z"], C::Text, 70),
     row(A::Redo, "text.redo", "redo", "Does the undone change again.", &["ctrl-y", "alt-y"], C::Text, 0),
@@ -48,7 +58,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Delete(M::WordRight), "text.delete_word", "delete word", "Deletes to the end of the word.", &["alt-d", "ctrl-delete"], C::Text, 0),
     row(A::Delete(M::LineEnd), "text.delete_line_end", "delete to line end", "Deletes to the end of the line.", &["ctrl-k"], C::Text, 0),
     row(A::Go(M::Left, Move), "text.left", "left", "One character back.", &["left", "ctrl-b"], C::Text, 0),
-    row(A::Go(M::Right, Move), "text.right", "right", "One character on.", &["right", "ctrl-f"], C::Text, 0),
+    row(A::Go(M::Right, Move), "text.right", "right", "One character on.", &["right"], C::Text, 0),
     row(A::Go(M::Up(1), Move), "text.up", "up", "One row up.", &["up"], C::Lines, 0),
     row(A::Go(M::Down(1), Move), "text.down", "down", "One row down.", &["down"], C::Lines, 0),
     row(A::Go(M::Up(10), Move), "text.page_up", "page up", "Ten rows up.", &["pageup"], C::Lines, 0),
@@ -105,7 +115,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Replay, "viewer.replay", "replay", "Runs the opened session again from its recording, and compares.", &["r"], C::Viewer, 3),
 
     row(A::GoOn, "viewer.go_on", "go on", "Goes on with the opened session, when it waits for a person or broke off.", &["o"], C::Viewer, 4),
-    row(A::Fork, "transcript.fork", "fork here", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 12),
+    row(A::Fork, "transcript.fork", "fork here", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
     row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
     row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Viewer, 0),
     row(A::Rerun, "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),
@@ -188,6 +198,17 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::PickUp, "palette.up", "up", "To the entry above.", &["up"], C::Palette, 0),
     row(A::PickDown, "palette.down", "down", "To the entry below.", &["down"], C::Palette, 0),
     row(A::Pick, "palette.pick", "do it", "Does the selected action.", &["enter"], C::Palette, 1),
+    row(A::FindNext, "find.next", "next", "To the next place.", &["enter", "down"], C::Find, 1),
+    row(A::FindPrevious, "find.previous", "previous", "To the place before.", &["up", "alt-enter"], C::Find, 2),
+    row(A::FindField, "find.field", "other field", "Moves between what is sought and what takes its place.", &["tab", "backtab"], C::Find, 5),
+    row(A::FindReading, "find.regex", "regex", "Reads what is sought as a regular expression, or letter by letter.", &["alt-r"], C::Find, 6),
+    row(A::Replace, "find.replace", "replace", "Replaces the selected place and goes to the next.", &["ctrl-r"], C::Find, 3),
+    row(A::ReplaceEvery, "find.replace_all", "all", "Replaces every place; one undo takes it back.", &["alt-a"], C::Find, 4),
+    row(A::FixUp, "fixes.up", "up", "To the fix above.", &["up", "k"], C::Fixes, 0),
+    row(A::FixDown, "fixes.down", "down", "To the fix below.", &["down", "j"], C::Fixes, 2),
+    row(A::FixApply, "fixes.apply", "do it", "Changes the text; undo takes it back.", &["enter", "f8"], C::Fixes, 1),
+    row(A::TourNext, "tour.next", "next", "To the next step; behind the last one the tour ends.", &["enter", "right", "space"], C::Tour, 1),
+    row(A::TourBack, "tour.back", "back", "To the step before.", &["left", "backspace"], C::Tour, 2),
     row(A::SaveAndQuit, "leaving.save", "save", "Saves, then leaves.", &["s"], C::Leaving, 1),
     row(A::DiscardAndQuit, "leaving.discard", "discard", "Leaves without the edits.", &["d"], C::Leaving, 2),
     row(A::Restore, "recovery.restore", "restore", "Puts the kept texts into the editors.", &["r", "enter"], C::Recovery, 1),

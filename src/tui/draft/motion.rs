@@ -55,6 +55,13 @@ impl Draft {
         }
     }
 
+    /// Start and end of the word at the cursor; both are the cursor where there is none.
+    pub(super) fn word_here(&self) -> (usize, usize) {
+        let (before, after) = self.text().split_at(self.cursor());
+        let start = before.trim_end_matches(is_word).len();
+        (start, self.text().len() - after.trim_start_matches(is_word).len())
+    }
+
     /// The byte this many wrapped rows away in the column of the cursor.
     fn row_target(&self, by: isize, columns: usize) -> usize {
         let mut line = self.line_at(self.cursor());

@@ -52,10 +52,11 @@ fn begun(running: Result<Running, StartError>, desk: Arc<Desk>) -> Result<Arc<dy
 
 impl Archive for Live {
     fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem> {
-        let query = self
-            .workbench
-            .query(query, Reading::Plain)
-            .map_err(|error| QueryProblem { span: Some(error.span.0..error.span.1), message: error.to_string() })?;
+        let query = self.workbench.query(query, Reading::Plain).map_err(|error| {
+            // What is nearest comes first: a narrow screen shows only the beginning.
+            let near = error.near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            QueryProblem { span: Some(error.span.0..error.span.1), message: format!("{near}{}", error.message) }
+        })?;
         let report = self.workbench.search(&query);
         let report = report.map_err(|error| QueryProblem { span: None, message: error.to_string() })?;
         report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search"));

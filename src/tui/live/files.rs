@@ -62,6 +62,18 @@ fn remove(path: &Path) {
     }
 }
 
+/// The file that says that the tour was seen.
+pub(super) fn tour_mark(state_dir: &Path) -> PathBuf {
+    state_dir.join("tour-seen")
+}
+
+/// Notes that the tour was seen.
+pub(super) fn mark_tour(state_dir: &Path) -> Result<(), ErrorRecord> {
+    let path = tour_mark(state_dir);
+    let written = fs::create_dir_all(state_dir).and_then(|()| write_whole(&path, b"seen\n"));
+    written.map_err(|error| failure(&path, &error))
+}
+
 /// The recovery files: one per process.
 #[derive(Debug)]
 pub(super) struct Drafts {

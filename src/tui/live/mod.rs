@@ -59,7 +59,8 @@ impl Live {
             std::fs::read_to_string(&place).ok().map(|text| (place, text))
         });
         let originals = Mutex::new(read.collect());
-        let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None };
+        let first_time = !files::tour_mark(&workbench.folders.state_dir).exists();
+        let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None, first_time };
         Self { workbench, opening, pipeline: None, drafts, originals, home, lines: None }
     }
 
@@ -207,6 +208,10 @@ impl Backend for Live {
 
     fn forget(&self) {
         self.lock().forget();
+    }
+
+    fn tour_seen(&self) -> Result<(), ErrorRecord> {
+        files::mark_tour(&self.workbench.folders.state_dir)
     }
 
     fn drop_recovery(&self, id: &str) {

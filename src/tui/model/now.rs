@@ -1,6 +1,6 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
-use super::{Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
@@ -24,6 +24,7 @@ impl Model {
         use Context as C;
         match self.popups.last().map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
+            Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(C::Dialog) => self.form_contexts(),
@@ -80,6 +81,12 @@ impl Model {
                 self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",
             ),
+            Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
+            Action::FocusOn(_) => rule(self.workbench.pipeline.is_none(), "a pipeline is edited in its file"),
+            Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
+            Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
+                rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
+            }
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
             Action::Fork
             | Action::Rerun
@@ -181,6 +188,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
+            Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
             Action::SubmitDialog => match popup {
@@ -227,6 +235,7 @@ impl Model {
         match popups.last() {
             Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => Some(input),
             Some(Popup::Answer { editor, .. }) => Some(&editor.draft),
+            Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),
             Some(_) => None,
             None if self.screen == Screen::Compare => {
@@ -256,8 +265,9 @@ impl Model {
     pub fn deadline_ms(&self) -> Option<i64> {
         let moving = self.moving().then_some(self.now_ms + 100);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
+        let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [moving, toast, self.workbench.keep_at_ms, played].into_iter().flatten().min()
+        [moving, toast, self.workbench.keep_at_ms, begun, played].into_iter().flatten().min()
     }
 
     /// Does a clock run on the screen?

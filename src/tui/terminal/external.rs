@@ -35,6 +35,7 @@ impl Scratch {
             Place::Prompt => ("prompt", "md"),
             Place::Signature => ("signature", "txt"),
             Place::Context => ("context", "json"),
+            Place::Tools => ("tools", "toml"),
             Place::Options => ("options", "toml"),
         };
         let stamp =

@@ -22,6 +22,7 @@ enum Field<'a> {
 fn field(model: &mut Model) -> Option<Field<'_>> {
     match model.popups.last_mut() {
         Some(Popup::Palette { input, .. } | Popup::SavePath { input, .. }) => return Some(Field::Line(input)),
+        Some(Popup::Find(find)) => return Some(Field::Line(find.input_mut())),
         Some(Popup::Answer { editor, .. }) => return Some(Field::Lines(editor)),
         Some(Popup::Form(form, _)) if form.waiting.is_some() => return None,
         Some(Popup::Form(form, _)) => {
@@ -90,7 +91,9 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
 pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(text) = model.active_draft().and_then(Draft::selected).map(str::to_owned) else { return Vec::new() };
     model.clipboard.clone_from(&text);
-    model.say(Tone::Good, "copied");
+    let long = text.len() > crate::tui::terminal::LONGEST_CLIP;
+    let told = if long { "copied here; it is too long for the terminal's clipboard" } else { "copied" };
+    model.say(Tone::Good, told);
     vec![Effect::Clip(text)]
 }
 

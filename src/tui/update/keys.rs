@@ -1,14 +1,16 @@
 //! Keys become actions by the table, or text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ptc_core::text::estimate_tokens;
 
-use super::{compare, dialog, edit, play, run, save, sessions};
+use super::{compare, dialog, edit, find, fix, play, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
+use crate::tui::keys::{self, Chord};
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, PLACES, Pane, Popup, SaveWhat, Screen, Tone};
+use crate::tui::model::{Model, PLACES, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 
@@ -22,7 +24,11 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
     }
     let contexts = model.contexts();
-    let action = model.keymap.action(key, &contexts);
+    let action = match chord(model, key, &contexts) {
+        Stroke::Action(action) => Some(action),
+        Stroke::Waits => return Vec::new(),
+        Stroke::Other => None,
+    };
     model.workbench.stop_told &= action == Some(Action::Close);
     if let Some(action) = action {
         return act(model, action);
@@ -32,6 +38,36 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => edit::typed(model, c),
         _ => Vec::new(),
     }
+}
+
+/// What a stroke means.
+enum Stroke {
+    Action(Action),
+    /// It begins a chord, or ended one that means nothing.
+    Waits,
+    Other,
+}
+
+fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
+    let stroke = keys::chord(key);
+    if let Some((first, _)) = model.begun.take() {
+        let chord = Chord { first, second: Some(stroke) };
+        if let Some(action) = model.keymap.meaning(chord, contexts) {
+            return Stroke::Action(action);
+        }
+        if key.code != KeyCode::Esc {
+            model.say(Tone::Info, format!("{} means nothing here", chord.name()));
+        }
+        return Stroke::Waits;
+    }
+    if let Some(action) = model.keymap.action(key, contexts) {
+        return Stroke::Action(action);
+    }
+    if model.keymap.following(stroke, contexts).is_empty() {
+        return Stroke::Other;
+    }
+    model.begun = Some((stroke, model.now_ms));
+    Stroke::Waits
 }
 
 /// Does an action, or says why it cannot be done.
@@ -60,10 +96,27 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Comparing(step) => compare::step(model, step),
         Action::Run => run::run_or_stop(model),
         Action::FocusNext => focus(model, 1),
-        Action::FocusPrevious => focus(model, 5),
+        Action::FocusPrevious => focus(model, 2),
         Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),
         Action::SaveAs => save::ask_path(model),
         Action::Mode(mode) => edit::choose_mode(model, mode),
+        Action::FocusOn(place) => go_to(model, Pane::Editor(place)),
+        Action::FocusRun => go_to(model, Pane::Run),
+        Action::NextTheme => next_theme(model),
+        Action::Tour => open(model, Popup::Tour(0)),
+        Action::TourNext => turn_tour(model, 1),
+        Action::TourBack => turn_tour(model, -1),
+        Action::Fix => fix::fix(model),
+        Action::FixUp => fix::move_choice(model, -1),
+        Action::FixDown => fix::move_choice(model, 1),
+        Action::FixApply => fix::choose(model),
+        Action::Find => find::open(model),
+        Action::FindNext => find::go(model, true),
+        Action::FindPrevious => find::go(model, false),
+        Action::FindField => find::switch_field(model),
+        Action::FindReading => find::switch_reading(model),
+        Action::Replace => find::replace(model),
+        Action::ReplaceEvery => find::replace_every(model),
         Action::ExternalEditor => edit::external(model),
         Action::Suspend => vec![Effect::Suspend],
         Action::Redraw => vec![Effect::Redraw],
@@ -173,21 +226,57 @@ fn preview(model: &Model) -> Popup {
     for message in &preview.request {
         for (section, text) in &message.sections {
             let role = format!("{:?}", message.role).to_lowercase();
-            parts.push((format!("{role} · {section}"), text.clone(), Language::Plain));
+            parts.push((format!("{role} · {section} · {}", tokens(text)), text.clone(), Language::Plain));
         }
     }
     if let Some(schema) = &preview.schema {
-        parts.push(("schema of the answer".to_owned(), schema.clone(), Language::Json));
+        parts.push((format!("schema of the answer · {}", tokens(schema)), schema.clone(), Language::Json));
     }
     for (name, schema) in &preview.tools {
-        parts.push((format!("tool · {name}"), schema.clone(), Language::Json));
+        parts.push((format!("tool · {name} · {}", tokens(schema)), schema.clone(), Language::Json));
     }
     if parts.is_empty() {
         let findings = model.workbench.diagnostics.iter().map(|finding| format!("✗ {}", finding.message));
         let text = findings.collect::<Vec<_>>().join("\n");
         parts.push(("the texts do not make a request yet".to_owned(), text, Language::Plain));
     }
-    Popup::Text { title: "What would be sent".to_owned(), parts, top: 0 }
+    let sent: u64 = parts.iter().map(|(_, text, _)| estimate_tokens(text)).sum();
+    let title = if preview.request.is_empty() { String::new() } else { format!(" · about {sent} tokens") };
+    Popup::Text { title: format!("What would be sent{title}"), parts, top: 0 }
+}
+
+/// The estimate of a text's tokens.
+fn tokens(text: &str) -> String {
+    format!("about {} tok", estimate_tokens(text))
+}
+
+/// Goes to a pane of the workbench.
+fn go_to(model: &mut Model, pane: Pane) -> Vec<Effect> {
+    model.screen = Screen::Workbench;
+    model.workbench.focus = pane;
+    Vec::new()
+}
+
+/// Takes the theme behind the one that is shown.
+fn next_theme(model: &mut Model) -> Vec<Effect> {
+    let now = model.themes.iter().position(|(_, theme)| *theme == model.theme);
+    let next = now.map_or(0, |now| (now + 1) % model.themes.len());
+    if let Some((name, theme)) = model.themes.get(next).cloned() {
+        model.theme = theme;
+        model.say(Tone::Good, format!("theme {name}; `theme = \"{name}\"` in [interface] of config.toml keeps it"));
+    }
+    Vec::new()
+}
+
+/// Goes through the tour; behind its last step it ends.
+fn turn_tour(model: &mut Model, by: isize) -> Vec<Effect> {
+    let Some(Popup::Tour(step)) = model.popups.last_mut() else { return Vec::new() };
+    *step = step.saturating_add_signed(by);
+    if *step < TOUR.len() {
+        return Vec::new();
+    }
+    model.popups.pop();
+    vec![Effect::TourSeen]
 }
 
 /// Goes to the workbench; there it switches between editors and run.
@@ -230,6 +319,11 @@ fn close(model: &mut Model) -> Vec<Effect> {
                 tell_stop(model);
                 Vec::new()
             }
+            Popup::Find(find) => {
+                find::closed(model, &find);
+                Vec::new()
+            }
+            Popup::Tour(_) => vec![Effect::TourSeen],
             Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::Place(None)],
             Popup::SavePath { .. } | Popup::Overwrite { .. } => {
                 model.workbench.saving = None;

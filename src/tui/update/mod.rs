@@ -3,6 +3,8 @@
 mod compare;
 mod dialog;
 mod edit;
+mod find;
+mod fix;
 mod keys;
 mod matrix;
 mod mouse;
@@ -17,7 +19,7 @@ pub(super) use keys::entries;
 use super::archive::Told;
 use super::backend::Preview;
 use super::message::{Effect, Msg, Slot};
-use super::model::{KEEP_AFTER_MS, Model, Pane, Tone};
+use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -64,6 +66,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
     }
+    find::refresh(model);
     if model.sessions.filter.version() != query {
         effects.extend(search::changed(model));
     }
@@ -108,6 +111,9 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
         model.dirty = true;
+    }
+    if let Some((_, since)) = model.begun {
+        model.dirty |= before < since + CHORD_MS && now_ms >= since + CHORD_MS;
     }
     model.dirty |= model.moving() && before / 100 != now_ms / 100;
     if model.sessions.scrub.as_ref().is_some_and(|scrub| scrub.playing.is_some()) {

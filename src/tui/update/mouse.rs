@@ -3,15 +3,19 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::actions::Action;
 use crate::tui::backend::SessionSummary;
 use crate::tui::draft::Reach;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen};
 use crate::tui::transcript::Scroll;
+use crate::tui::view;
 
 use super::compare;
 use super::edit::text_columns;
 
+/// Two presses at one place within this time are a double click.
+const TWICE_MS: i64 = 400;
 /// Lines per notch of the wheel.
 const WHEEL_LINES: isize = 3;
 
@@ -23,12 +27,65 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollUp => wheel(model, at, -WHEEL_LINES),
         MouseEventKind::Down(MouseButton::Left) => {
             model.toast = None;
-            click(model, at, Reach::Move);
+            return press(model, at);
         }
+        MouseEventKind::Up(MouseButton::Left) => model.mouse.divider = false,
         MouseEventKind::Drag(MouseButton::Left) => drag(model, at),
         _ => {}
     }
     Vec::new()
+}
+
+/// The button went down: a footer's key, the title bar, the divider, or the place of a cursor; twice takes a word.
+fn press(model: &mut Model, at: Position) -> Vec<Effect> {
+    let before = model.mouse.pressed.replace((model.now_ms, at));
+    if let Some(action) = view::footer_action(model, at) {
+        return super::keys::act(model, action);
+    }
+    if let Some(row) = view::popup_row(model, at) {
+        return choose(model, row);
+    }
+    if model.popups.is_empty() && at.y == 0 {
+        return super::keys::act(model, Action::Palette);
+    }
+    if model.popups.is_empty() && on_divider(model, at) {
+        model.mouse.divider = true;
+        return Vec::new();
+    }
+    click(model, at, Reach::Move);
+    let twice = before.is_some_and(|(when, place)| place == at && model.now_ms - when <= TWICE_MS);
+    if twice && model.popups.is_empty() && model.screen == Screen::Workbench {
+        model.mouse.pressed = None;
+        if let Pane::Editor(place) = model.workbench.focus
+            && model.workbench.editor(place).area.contains(at)
+        {
+            model.workbench.editor_mut(place).draft.select_word();
+        }
+    }
+    Vec::new()
+}
+
+/// Takes the entry of the palette, or the fix, that was clicked.
+fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
+    let action = match model.popups.last_mut() {
+        Some(Popup::Palette { selected, .. }) => {
+            *selected = row;
+            Action::Pick
+        }
+        Some(Popup::Fixes { selected, .. }) => {
+            *selected = row;
+            Action::FixApply
+        }
+        _ => return Vec::new(),
+    };
+    super::keys::act(model, action)
+}
+
+/// Is this the line between editors and run?
+fn on_divider(model: &Model, at: Position) -> bool {
+    let run = model.workbench.run_area;
+    let left = run.x.checked_sub(1);
+    model.screen == Screen::Workbench && model.wide() && left == Some(at.x) && at.y + 1 >= run.y && at.y <= run.bottom()
 }
 
 fn wheel(model: &mut Model, at: Position, lines: isize) {
@@ -126,6 +183,11 @@ fn click_session(model: &mut Model, at: Position) {
 }
 
 fn drag(model: &mut Model, at: Position) {
+    if model.mouse.divider {
+        let percent = (u32::from(at.x) * 100).div_ceil(u32::from(model.size.0.max(1)));
+        model.workbench.split = u16::try_from(percent).unwrap_or(100).clamp(10, 90);
+        return;
+    }
     if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus)
     {
         let editor = model.workbench.editor_mut(place_);

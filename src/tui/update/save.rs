@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::agent::DraftTexts;
+use crate::agent::{DraftTexts, Place};
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
 use crate::tui::compare::backend::Ask;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, Model, Popup, SaveWhat, Tone};
+use crate::tui::model::{AfterSave, KEPT, Model, Popup, SaveWhat, Tone};
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -134,7 +134,8 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let restored: [Option<Draft>; 4] = std::array::from_fn(|_| drafts.next().flatten());
         let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
         let drafts = [prompt, signature, context, options];
-        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts })
+        let tools = recovery.tools.restored()?;
+        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts, tools })
     });
     // Texts of an agent have no place where a pipeline is open: they wait for the next start.
     if let (Some(recovery), None) = (usable, &model.workbench.pipeline) {
@@ -146,7 +147,9 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
 /// Puts the kept texts with their undo into the editors; they are this process's own from now on.
 pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Recovery(recovery)) = model.popups.pop() else { return Vec::new() };
-    for (editor, draft) in model.workbench.editors.iter_mut().zip(recovery.drafts) {
+    let kept = KEPT.into_iter().zip(recovery.drafts).chain([(Place::Tools, recovery.tools)]);
+    for (place, draft) in kept {
+        let editor = model.workbench.editor_mut(place);
         let restored = editor.draft.take_over(draft);
         editor.draft = restored;
         editor.free = false;

@@ -1,14 +1,16 @@
-//! Where things stand on the workbench, from the size of the screen alone: nothing jumps while one types.
+//! Where things stand on the workbench, from the size of the screen, the focus and the divider: nothing jumps while one types.
 
 use ratatui::layout::Rect;
 
 use crate::agent::Place;
-use crate::tui::model::{PLACES, Pane, TWO_COLUMNS};
+use crate::tui::model::{PLACES, Pane, TWO_COLUMNS, Workbench};
 
-/// Shares of the four editors in their column.
-const SHARES: [u16; 4] = [4, 2, 3, 3];
-/// Rows that four editors need to be open at the same time: rule and text for each.
+/// Shares of the editors in their column.
+const SHARES: [u16; 5] = [4, 2, 3, 3, 3];
+/// Rows that the editors need to be open at the same time: rule and text for each.
 const OPEN_ROWS: u16 = 12;
+/// Columns that each side keeps, wherever the divider is dragged.
+const NARROWEST: u16 = 30;
 
 /// The areas of the workbench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub(super) struct Areas {
     /// The whole column of the editors; `None` on the run page.
     pub(super) column: Option<Rect>,
     /// For each editor: its rule and what is below it; `None` on the run page.
-    pub(super) editors: Option<[(Rect, Rect); 4]>,
+    pub(super) editors: Option<[(Rect, Rect); 5]>,
     /// The line between the columns, when both are there.
     pub(super) divider: Option<Rect>,
     /// The run's rule and its rows; `None` on the editors page.
@@ -32,13 +34,15 @@ pub(super) struct Areas {
 }
 
 /// Divides a screen.
-pub(super) fn areas(screen: Rect, focus: Pane) -> Areas {
+pub(super) fn areas(screen: Rect, workbench: &Workbench) -> Areas {
+    let focus = workbench.focus;
     let line = |y: u16| Rect::new(screen.x, y, screen.width, 1);
     let rule_rows = u16::from(screen.height >= 20);
     let body = Rect::new(screen.x, screen.y + 1, screen.width, screen.height.saturating_sub(3 + rule_rows));
     let wide = screen.width >= TWO_COLUMNS;
     let (left, divider, right) = if wide {
-        let columns = screen.width * 2 / 5 + 1;
+        let wanted = u32::from(screen.width) * u32::from(workbench.split) / 100 + 1;
+        let columns = u16::try_from(wanted).unwrap_or(screen.width).clamp(NARROWEST, screen.width - NARROWEST);
         let left = Rect { width: columns, ..body };
         let right = Rect { x: body.x + columns + 1, width: body.width - columns - 1, ..body };
         (Some(left), Some(Rect { x: body.x + columns, width: 1, ..body }), Some(right))
@@ -50,7 +54,7 @@ pub(super) fn areas(screen: Rect, focus: Pane) -> Areas {
     Areas {
         title: line(screen.y),
         column: left,
-        editors: left.map(|left| editors(left, focus)),
+        editors: left.map(|left| editors(left, workbench)),
         divider,
         run: right.map(split_rule),
         rule: if rule_rows == 1 { line(body.bottom()) } else { Rect::default() },
@@ -64,18 +68,25 @@ fn split_rule(area: Rect) -> (Rect, Rect) {
     (rule, Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area })
 }
 
-fn editors(column: Rect, focus: Pane) -> [(Rect, Rect); 4] {
-    let focused = PLACES.iter().position(|place| focus == Pane::Editor(*place)).unwrap_or(0);
-    let mut heights = [1_u16; 4];
+fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); 5] {
+    let focused = PLACES.iter().position(|place| workbench.focus == Pane::Editor(*place)).unwrap_or(0);
+    let mut heights = [1_u16; 5];
     if column.height >= OPEN_ROWS {
-        let total: u16 = SHARES.iter().sum();
-        for (height, share) in heights.iter_mut().zip(SHARES) {
-            *height = (column.height * share / total).max(2);
+        let open = || heights_of(workbench);
+        let total: u16 = open().map(|(_, share)| share).sum();
+        let room = column.height - u16::try_from(PLACES.len() - open().count()).unwrap_or(0);
+        for (index, share) in open() {
+            heights[index] = (room * share / total).max(2);
         }
         let used: u16 = heights.iter().sum();
-        heights[0] = heights[0].saturating_add(column.height.saturating_sub(used));
+        // What is left over goes to the small ones below: their findings need it more than a long prompt.
+        let left = usize::from(column.height.saturating_sub(used));
+        let last: Vec<usize> = open().map(|(index, _)| index).collect();
+        for index in last.iter().rev().cycle().take(left) {
+            heights[*index] += 1;
+        }
     } else {
-        heights[focused] = column.height.saturating_sub(3);
+        heights[focused] = column.height.saturating_sub(4);
     }
     let mut y = column.y;
     heights.map(|height| {
@@ -83,6 +94,12 @@ fn editors(column: Rect, focus: Pane) -> [(Rect, Rect); 4] {
         y += height;
         split_rule(area)
     })
+}
+
+/// The editors that are open, each with its share.
+fn heights_of(workbench: &Workbench) -> impl Iterator<Item = (usize, u16)> {
+    let open = PLACES.into_iter().enumerate().zip(SHARES).filter(|((_, place), _)| !workbench.folded(*place));
+    open.map(|((index, _), share)| (index, share))
 }
 
 /// The editor of an index.

@@ -175,6 +175,37 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     if model.toast.is_some() && !model.popups.is_empty() {
         return toast(model).draw(area, buffer, model.theme);
     }
+    let mut pieces = Vec::new();
+    for (_, label) in labels(model, area.width) {
+        push_label(&mut pieces, &label);
+    }
+    Row::new(pieces).draw(area, buffer, model.theme);
+}
+
+/// A key and a title.
+type Label = (String, &'static str);
+
+/// The columns of a label with the gap behind it.
+fn label_columns((key, title): &Label) -> usize {
+    width(key) + 1 + width(title) + 3
+}
+
+/// The action whose label is in a column of the footer.
+pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Action> {
+    let column = usize::from(column.checked_sub(area.x)?);
+    let mut start = 1;
+    for (action, label) in labels(model, area.width) {
+        let end = start + label_columns(&label);
+        if (start..end - 3).contains(&column) {
+            return Some(action);
+        }
+        start = end;
+    }
+    None
+}
+
+/// What the footer shows, from the left; the last place is help's.
+fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     let contexts = model.contexts();
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
@@ -183,28 +214,25 @@ pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
         .collect();
     rows.sort_by_key(|row| model.footer_place(row));
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));
-    let wide = |(key, title): &(String, &str)| width(key) + 1 + width(title) + 3;
     let help = rows.iter().find(|row| row.action == Action::Help).map(|row| label(row));
-    let reserved = help.as_ref().map_or(0, wide);
+    let reserved = help.as_ref().map_or(0, label_columns);
     // A run that waits for a person shows first how it is answered and stopped.
     if model.popups.is_empty() && model.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) {
         let waiting = [Action::Run, Action::Close];
         rows.sort_by_key(|row| waiting.iter().position(|action| *action == row.action).unwrap_or(waiting.len()));
     }
-    let columns = usize::from(area.width);
+    let columns = usize::from(columns);
     let mut used = 1;
-    let mut pieces = Vec::new();
+    let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.action != Action::Help) {
         let label = label(row);
-        if used + wide(&label) + reserved <= columns + 2 {
-            used += wide(&label);
-            push_label(&mut pieces, &label);
+        if used + label_columns(&label) + reserved <= columns + 2 {
+            used += label_columns(&label);
+            shown.push((row.action, label));
         }
     }
-    if let Some(label) = help {
-        push_label(&mut pieces, &label);
-    }
-    Row::new(pieces).draw(area, buffer, model.theme);
+    shown.extend(help.map(|label| (Action::Help, label)));
+    shown
 }
 
 fn push_label(pieces: &mut Vec<Piece>, (key, title): &(String, &str)) {

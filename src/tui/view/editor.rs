@@ -25,6 +25,8 @@ const LONGEST_COLOURED: usize = 64 << 10;
 pub(super) struct Looks<'a> {
     pub(super) language: Language,
     pub(super) findings: &'a [&'a Diagnostic],
+    /// Places that a search has found, in their order.
+    pub(super) found: &'a [Range<usize>],
     pub(super) focused: bool,
     pub(super) theme: Theme,
     /// Shown dim while the text is empty.
@@ -196,6 +198,10 @@ fn paint(widget: &mut TextArea<'_>, rows: &[(usize, Shown)], draft: &Draft, look
             let Some(span) = finding.span else { continue };
             let role = if finding.severity == Severity::Error { Role::ErrorPlace } else { Role::WarnPlace };
             mark(&(span.start..span.end.max(span.start + 1)), role);
+        }
+        let first = looks.found.partition_point(|range| range.end <= row.bytes.start);
+        for range in looks.found[first..].iter().take_while(|range| range.start < row.bytes.end) {
+            mark(range, Role::Found);
         }
         if let Some(range) = draft.selection() {
             mark(&range, Role::Selected);

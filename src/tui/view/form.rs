@@ -180,6 +180,7 @@ fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &
             let looks = editor::Looks {
                 language: *language,
                 findings: &[],
+                found: &[],
                 focused,
                 theme: model.theme,
                 placeholder: match language {

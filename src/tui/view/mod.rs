@@ -2,6 +2,8 @@
 
 mod areas;
 mod bars;
+mod choices;
+mod chords;
 mod compare;
 mod editor;
 mod form;
@@ -17,6 +19,7 @@ use ptc_core::text::SafeText;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::actions::Action;
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
@@ -44,15 +47,33 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         too_small(model, area, buffer);
         return None;
     }
+    buffer.set_style(area, model.theme.style(Role::Text));
     let below = match model.screen {
         Screen::Workbench => workbench::draw(model, area, buffer),
         Screen::Sessions => sessions::draw(model, area, buffer),
         Screen::Compare => compare::draw(model, area, buffer),
     };
-    match model.popups.last() {
+    let cursor = match model.popups.last() {
         Some(popup) => popups::draw(model, popup, area, buffer),
         None => below,
-    }
+    };
+    chords::draw(model, area, buffer);
+    cursor
+}
+
+/// The action whose key or title in a footer is at this place.
+pub(super) fn footer_action(model: &Model, at: Position) -> Option<Action> {
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    let footer = match model.popups.last() {
+        Some(popup) => popups::footer(model, popup, screen),
+        None => line_of(screen, usize::from(screen.height.saturating_sub(1))),
+    };
+    footer.contains(at).then(|| bars::footer_action(model, footer, at.x)).flatten()
+}
+
+/// The palette's entry, or the fix, at this place.
+pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
+    popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
 
 /// Rows that the start of a question takes in its popup.

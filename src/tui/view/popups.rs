@@ -6,10 +6,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{bars, editor, form, help, is_reading, line_of, scroll_limit};
+use super::{bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
-use crate::tui::model::{Model, PLACES, Popup, SaveWhat, place_name};
+use crate::tui::model::{Model, Popup, SaveWhat, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
@@ -52,6 +52,17 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
         Popup::Palette { .. } => (70, 20),
+        Popup::Find(find) => return choices::find_frame(model, find, screen),
+        Popup::Fixes { message, fixes, .. } => {
+            let columns = 70.min(screen.width - 2);
+            let rows = choices::message_rows(message, columns - 4) + fixes.len() + 3;
+            (columns, u16::try_from(rows).unwrap_or(u16::MAX))
+        }
+        Popup::Tour(step) => {
+            let columns = 72.min(screen.width - 2);
+            let rows = choices::tour_rows(model, *step, usize::from(columns) - 4).len() + 3;
+            (columns, u16::try_from(rows).unwrap_or(u16::MAX))
+        }
         Popup::Form(dialog, _) => (answer_columns(screen.width), form::rows(dialog, answer_columns(screen.width)) + 3),
         Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
             let columns = 64.min(screen.width - 2);
@@ -71,21 +82,61 @@ fn inner(frame: Rect) -> Rect {
     Rect::new(frame.x + 2, frame.y + 1, frame.width.saturating_sub(4), frame.height.saturating_sub(3))
 }
 
+/// The line of keys in a box.
+fn footer_of(frame: Rect) -> Rect {
+    Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 }
+}
+
+/// The line of keys of a popup.
+pub(super) fn footer(model: &Model, popup: &Popup, screen: Rect) -> Rect {
+    footer_of(frame(popup, model, screen))
+}
+
+/// The entry of the palette, or the fix, at a place.
+pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -> Option<usize> {
+    let inner = inner(frame(popup, model, screen));
+    let line = usize::from(at.y.checked_sub(inner.y)?);
+    if !inner.contains(at) {
+        return None;
+    }
+    match popup {
+        Popup::Palette { input, selected } => {
+            let rows = usize::from(inner.height).checked_sub(1)?;
+            let entry = line.checked_sub(1)? + (selected + 1).saturating_sub(rows);
+            (entry < update::entries(model, input.text()).len()).then_some(entry)
+        }
+        Popup::Fixes { message, fixes, .. } => {
+            line.checked_sub(choices::message_rows(message, inner.width)).filter(|at| *at < fixes.len())
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
     let frame = frame(popup, model, screen).intersection(buffer.area);
     Clear.render(frame, buffer);
+    buffer.set_style(frame, model.theme.style(Role::Text));
     let block = Block::bordered()
         .border_style(model.theme.style(Role::Accent))
         .title(format!(" {} ", title(popup)))
         .title_style(model.theme.style(Role::Title));
     block.render(frame, buffer);
     let inner = inner(frame);
-    let footer =
-        Rect { x: frame.x + 1, y: frame.bottom().saturating_sub(2), width: frame.width.saturating_sub(2), height: 1 };
-    bars::footer(model, footer, buffer);
+    bars::footer(model, footer_of(frame), buffer);
     match popup {
         Popup::Help { top } | Popup::Text { top, .. } => {
             draw_reading(model, popup, *top, inner, buffer);
+            None
+        }
+        Popup::Find(find) => choices::draw_find(model, find, inner, buffer),
+        Popup::Fixes { message, fixes, selected } => {
+            choices::draw_fixes(model, (message, fixes, *selected), inner, buffer);
+            None
+        }
+        Popup::Tour(step) => {
+            for (line, row) in choices::tour_rows(model, *step, usize::from(inner.width)).iter().enumerate() {
+                row.draw(line_of(inner, line), buffer, model.theme);
+            }
             None
         }
         Popup::Form(dialog, _) => form::draw(model, dialog, inner, buffer),
@@ -109,6 +160,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let looks = editor::Looks {
                 language: if question.address.is_question() { Language::Plain } else { Language::Json },
                 findings: &[],
+                found: &[],
                 focused: true,
                 theme: model.theme,
                 placeholder: if question.address.is_question() {
@@ -134,6 +186,9 @@ fn title(popup: &Popup) -> String {
     let title = match popup {
         Popup::Help { .. } => "Help",
         Popup::Palette { .. } => "Actions",
+        Popup::Find(find) => return choices::find_title(find),
+        Popup::Fixes { .. } => "Quick fixes",
+        Popup::Tour(step) => return choices::tour_title(*step),
         Popup::Leaving => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
@@ -174,14 +229,7 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
 }
 
 fn changed(model: &Model) -> Vec<String> {
-    let saved = &model.workbench.saved;
-    let saved = [&saved.prompt, &saved.signature, &saved.context, &saved.options];
-    PLACES
-        .iter()
-        .zip(saved)
-        .filter(|(place, saved)| model.workbench.editor(**place).draft.text() != saved.as_str())
-        .map(|(place, _)| place_name(*place).to_lowercase())
-        .collect()
+    model.workbench.changed().into_iter().map(|place| place_name(place).to_lowercase()).collect()
 }
 
 fn kept(model: &Model, recovery: &Recovery) -> String {

@@ -7,7 +7,7 @@ use super::areas::{Areas, areas, place};
 use super::{bars, editor, line_of, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
-use crate::tui::model::{Model, Pane, Workbench, place_language, place_name};
+use crate::tui::model::{Model, Pane, Popup, Workbench, place_language, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
@@ -17,11 +17,13 @@ use ptc_core::text::width::{truncate, width, wrap};
 pub(super) fn layout(model: &mut Model) {
     let areas = screen_areas(model);
     let now_ms = model.now_ms;
+    let fix_key = model.keymap.first_name(Action::Fix);
     let workbench = &mut model.workbench;
     // A pipeline stands in the place of the editors.
     let editors = areas.editors.filter(|_| workbench.pipeline.is_none());
     for index in 0..workbench.editors.len() {
-        let area = editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, place(index)));
+        let area =
+            editors.map_or(Rect::default(), |editors| text_area(editors[index].1, workbench, (place(index), &fix_key)));
         editor::layout(&mut workbench.editors[index], area);
     }
     if let (Some((pipeline, top)), Some(column)) = (&mut workbench.pipeline, areas.column) {
@@ -34,11 +36,11 @@ pub(super) fn layout(model: &mut Model) {
 }
 
 fn screen_areas(model: &Model) -> Areas {
-    areas(Rect::new(0, 0, model.size.0, model.size.1), model.workbench.focus)
+    areas(Rect::new(0, 0, model.size.0, model.size.1), &model.workbench)
 }
 
 /// The rows of an editor that its findings leave to the text, one column from the edges.
-fn text_area(area: Rect, workbench: &Workbench, place: Place) -> Rect {
+fn text_area(area: Rect, workbench: &Workbench, place: Findings<'_>) -> Rect {
     let below = finding_rows(area, workbench, place).len();
     Rect {
         x: area.x + 1,
@@ -49,10 +51,12 @@ fn text_area(area: Rect, workbench: &Workbench, place: Place) -> Rect {
 }
 
 /// The message of the first finding, below the text: at most a third of the rows, or as many as it needs where one types.
-fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
+fn finding_rows(area: Rect, workbench: &Workbench, (place, fix_key): Findings<'_>) -> Vec<Row> {
     let findings = workbench.findings(place);
-    let Some(finding) = findings.first() else { return Vec::new() };
     let focused = workbench.focus == Pane::Editor(place);
+    // Where one types, the finding that a key would correct comes first.
+    let fixable = workbench.fixable().filter(|finding| focused && finding.place == place);
+    let Some(finding) = fixable.or(findings.first().copied()) else { return Vec::new() };
     let most = usize::from(if focused { area.height.saturating_sub(1) } else { (area.height / 3).min(3) });
     let text = SafeText::single_line(&finding.message);
     let columns = usize::from(area.width).saturating_sub(4).max(1);
@@ -70,8 +74,21 @@ fn finding_rows(area: Rect, workbench: &Workbench, place: Place) -> Vec<Row> {
         let mark = if at == 0 { mark(finding) } else { Piece::literal(Role::Text, "  ") };
         Row::new([mark, Piece::safe(Role::Text, part)]).indented(1)
     };
-    ranges.into_iter().enumerate().map(row).collect()
+    let mut rows: Vec<Row> = ranges.into_iter().enumerate().map(row).collect();
+    if let (Some(finding), true) = (fixable, rows.len() < most) {
+        let what = match finding.fixes.as_slice() {
+            [only] => only.title.clone(),
+            [first, rest @ ..] => format!("{}, or {} more", first.title, rest.len()),
+            [] => String::new(),
+        };
+        let key = Piece::new(Role::Key, &format!("{fix_key} "));
+        rows.push(Row::new([key, Piece::new(Role::Dim, &what)]).indented(3));
+    }
+    rows
 }
+
+/// The place of an editor, and the key that corrects its finding.
+type Findings<'a> = (Place, &'a str);
 
 fn mark(finding: &Diagnostic) -> Piece {
     match finding.severity {
@@ -81,7 +98,7 @@ fn mark(finding: &Diagnostic) -> Piece {
 }
 
 pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Position> {
-    let areas = areas(screen, model.workbench.focus);
+    let areas = areas(screen, &model.workbench);
     bars::title(model, areas.title, buffer);
     let mut cursor = None;
     if let (Some((pipeline, top)), Some(column)) = (&model.workbench.pipeline, areas.column) {
@@ -109,7 +126,8 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let workbench = &model.workbench;
     let focused = workbench.focus == Pane::Editor(place);
     let findings = workbench.findings(place);
-    let below = finding_rows(rows, workbench, place);
+    let fix_key = model.keymap.first_name(Action::Fix);
+    let below = finding_rows(rows, workbench, (place, &fix_key));
     let mut state = state(workbench, place, &findings, below.is_empty());
     if rows.height > 0 {
         let shown = workbench.editor(place);
@@ -123,11 +141,15 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     let looks = editor::Looks {
         language: place_language(place),
         findings: &findings,
+        found: match model.popups.last() {
+            Some(Popup::Find(find)) if find.place == place => &find.places,
+            _ => &[],
+        },
         focused,
         theme: model.theme,
         placeholder: placeholder(place),
     };
-    editor::draw(workbench.editor(place), text_area(rows, workbench, place), &looks, buffer)
+    editor::draw(workbench.editor(place), text_area(rows, workbench, (place, &fix_key)), &looks, buffer)
 }
 
 fn placeholder(place: Place) -> &'static str {
@@ -135,6 +157,7 @@ fn placeholder(place: Place) -> &'static str {
         Place::Prompt => "What should the agent do? {{name}} takes a value.",
         Place::Signature => "(text :string) -> {answer :string}",
         Place::Context => "{\"text\": \"…\"}",
+        Place::Tools => "[tools.search] … declares a tool; none is needed",
         Place::Options => "mode = \"json\"",
     }
 }
@@ -151,7 +174,7 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
             // Whether it fits is a question to a signature that can be read.
             Place::Context if broken(workbench, Place::Signature) => return vec![Piece::literal(Role::Dim, "–")],
             Place::Context => "fits".to_owned(),
-            Place::Prompt | Place::Options => String::new(),
+            Place::Prompt | Place::Tools | Place::Options => String::new(),
         };
         return vec![Piece::new(Role::Good, format!("✓ {good}").trim_end())];
     };

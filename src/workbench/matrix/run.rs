@@ -6,11 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use ptc_core::reasons::Reason;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::answers::canonical;
 use super::file::MatrixFile;
@@ -19,10 +17,11 @@ use super::plan::MatrixPlan;
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
 use crate::agent::{Context, Step, Verdict};
 use crate::event::{Event, Kept};
-use crate::port::{Human, Question, Stop, SystemClock};
+use crate::port::{Nobody, Stop, SystemClock};
 use crate::session::Group;
 use crate::workbench::run::chance;
-use crate::workbench::{RunSpec, Running, Settled, StartError, Workbench};
+use crate::workbench::trial::{judged_by, settled};
+use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
 /// Why a matrix cannot be planned, opened or gone on with; the text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,15 +38,6 @@ impl std::error::Error for MatrixError {}
 impl From<StartError> for MatrixError {
     fn from(error: StartError) -> Self {
         Self(error.to_string())
-    }
-}
-
-/// Nobody is asked while a matrix runs.
-struct Absent;
-
-impl Human for Absent {
-    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async { None })
     }
 }
 
@@ -100,13 +90,14 @@ impl Workbench {
         let (tell, mut told) = mpsc::unbounded_channel();
         let (plan, id) = (Arc::new(state.plan.clone()), file.id.clone());
         let halt = stop.below();
+        let together = self.sharing_adapters();
         let mut missing = state.missing().into_iter();
         let mut open = FuturesUnordered::new();
         let mut failed = None;
         loop {
             while open.len() < jobs.max(1) && halt.reason().is_none() {
                 let Some(key) = missing.next() else { break };
-                open.push(self.matrix_trial(&id, Arc::clone(&plan), key, halt.below(), tell.clone()));
+                open.push(together.matrix_trial(&id, Arc::clone(&plan), key, halt.below(), tell.clone()));
             }
             if open.is_empty() {
                 break;
@@ -142,7 +133,7 @@ impl Workbench {
             let spec = plan.trial(key)?;
             let Some(cell) = plan.cells.get(key.cell) else { continue };
             if spec.model.is_some() && !checked.contains(&cell.model.as_str()) {
-                self.build_model(self.choose(&cell.model)?, Arc::new(Absent))?;
+                self.build_model(self.choose(&cell.model)?, Arc::new(Nobody))?;
                 checked.push(&cell.model);
             }
         }
@@ -168,7 +159,7 @@ impl Workbench {
             context: Some(Context::from(spec.case.inputs(&spec.agent))),
             agent: spec.agent,
             model: spec.model,
-            person: Arc::new(Absent),
+            person: Arc::new(Nobody),
             save: true,
             seed: spec.seed,
         };
@@ -192,9 +183,7 @@ impl Workbench {
             (answer, None) => Outcome::Answer(Kept::of(canonical(&answer.clone().unwrap_or_default()))),
         };
         let case = spec.case;
-        // A predicate is a program: it may take its time.
-        let judged = tokio::task::spawn_blocking(move || case.judge(&step)).await;
-        let verdict = judged.unwrap_or_else(|error| Verdict::Error(format!("{}: {error}", Reason::InternalError)));
+        let verdict = judged_by(case, step).await;
         if let Verdict::Error(why) = &verdict {
             return untried(format!("{why} ({session})"));
         }
@@ -238,14 +227,6 @@ async fn watched(
         }
     };
     take(&mut meter);
-    if let Some(saving) = saving {
-        // A trial whose session is nowhere whole cannot be looked at later: it was not tried.
-        match tokio::task::spawn_blocking(move || saving.settle()).await {
-            Ok(Settled::Whole) => {}
-            Ok(settled @ Settled::Elsewhere { .. }) => tracing::warn!(%settled, "the session of a trial"),
-            Ok(settled @ Settled::Partly { .. }) => return Err(MatrixError(settled.to_string())),
-            Err(error) => return Err(MatrixError(format!("{}: {error}", Reason::InternalError))),
-        }
-    }
+    settled(saving).await.map_err(MatrixError)?;
     Ok((step.map_err(|error| MatrixError(format!("{}: {error}", Reason::InternalError)))?, meter))
 }

@@ -2,26 +2,16 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt as _};
-use tokio_util::sync::CancellationToken;
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
 use crate::agent::{Case, Context, Mismatch, Step, Verdict};
 use crate::event::elapsed_ms;
-use crate::port::{Human, Question, Stop, SystemClock};
+use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{Outcome, cassette, replay_by};
 use crate::session::Session;
-use crate::workbench::{RunSpec, Workbench};
-
-/// Nobody is there to be asked.
-struct Absent;
-
-impl Human for Absent {
-    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async { None })
-    }
-}
+use crate::workbench::trial::{judged_by, settled};
+use crate::workbench::{RunSpec, Running, StartError, Workbench};
 
 /// A trial that is to be run: which agent, which case, which number from 1.
 #[derive(Debug, Clone, Copy)]
@@ -42,8 +32,9 @@ impl Workbench {
             agents: suite.agents.iter().map(|agent| self.empty(suite, agent, started_ms)).collect(),
             ..SuiteReport::default()
         };
+        let together = self.sharing_adapters();
         let mut ended =
-            stream::iter(due(suite)).map(|due| self.try_case(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
+            stream::iter(due(suite)).map(|due| together.try_case(suite, due, stop)).buffer_unordered(suite.jobs.max(1));
         while let Some((due, trial)) = ended.next().await {
             let Some(trial) = trial else {
                 report.stopped = true;
@@ -59,6 +50,15 @@ impl Workbench {
         report.stopped |= stop.reason().is_some();
         report.duration_ms = elapsed_ms(started_ms, SystemClock.now());
         report
+    }
+
+    /// Can the model that all runs of a suite are to have be used? Errors: what is wrong with it and what to do.
+    pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
+        let asks = |agent: &SuiteAgent| agent.cases.iter().any(|case| case.cassette.is_none());
+        match suite.model.as_deref().filter(|_| suite.agents.iter().any(asks)) {
+            Some(name) => self.build_model(self.choose(name)?, Arc::new(Nobody)).map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     fn empty(&self, suite: &Suite, agent: &SuiteAgent, started_ms: i64) -> AgentReport {
@@ -117,32 +117,23 @@ impl Workbench {
             agent: agent.agent.clone(),
             model: suite.model.clone(),
             context: Some(Context::from(case.inputs(&agent.agent))),
-            person: Arc::new(Absent),
+            person: Arc::new(Nobody),
             save: true,
             seed: trial.seed,
         };
-        let mut running = match self.start(spec) {
+        let Running { session, saving, task, .. } = match self.start_in(spec, None, stop.below()) {
             Ok(running) => running,
             Err(error) => {
                 let why = format!("the run could not be started: {error}");
                 return TrialReport { verdict: Verdict::Error(why), ..trial };
             }
         };
-        let session = running.session.clone();
-        let step = tokio::select! {
-            step = &mut running.task => step,
-            () = stop.token().cancelled() => {
-                if let Some(given) = stop.reason() {
-                    running.stop.now(&given.reason, &given.by);
-                }
-                running.task.await
-            }
-        };
-        match step {
-            Ok(step) => judged(case.clone(), step, TrialReport { session, ..trial }).await,
-            Err(error) => {
-                TrialReport { verdict: Verdict::Error(format!("the run broke off: {error}")), session, ..trial }
-            }
+        let step = task.await;
+        let trial = TrialReport { session, ..trial };
+        match (settled(saving).await, step) {
+            (Ok(()), Ok(step)) => judged(case.clone(), step, trial).await,
+            (Err(why), _) => TrialReport { verdict: Verdict::Error(why), ..trial },
+            (_, Err(error)) => TrialReport { verdict: Verdict::Error(format!("the run broke off: {error}")), ..trial },
         }
     }
 }
@@ -160,7 +151,7 @@ fn due(suite: &Suite) -> Vec<Due> {
         .collect()
 }
 
-/// The trial with its verdict and what it used. Predicates block: they are judged on a thread for that.
+/// The trial with its verdict and what it used.
 async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
     let of_children = |read: fn(&Step) -> u64| step.children.iter().map(read).sum::<u64>();
     let turns = step
@@ -172,8 +163,7 @@ async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
         (own, below) => own.or(below),
     };
     let cost = step.usage.cost.map(|_| step.cost());
-    let verdict = tokio::task::spawn_blocking(move || case.judge(&step)).await;
-    let verdict = verdict.unwrap_or_else(|error| Verdict::Error(format!("judging broke off: {error}")));
+    let verdict = judged_by(case, step).await;
     TrialReport { verdict, turns, tokens, cost, ..trial }
 }
 

@@ -205,7 +205,9 @@ fn points(session: &Session, recording: &Recording) -> Vec<Point> {
     addresses.sort();
     addresses.dedup();
     let names = addresses.iter().flat_map(|at| {
-        Stage::ALL.map(|stage| if at.is_call() { at.to_string() } else { format!("{at}:{}", stage.name()) })
+        Stage::ALL.map(
+            |stage| if at.is_call() || at.is_question() { at.to_string() } else { format!("{at}:{}", stage.name()) },
+        )
     });
     names.filter_map(|name| Point::find(recording, &name, Stage::Request).ok()).collect()
 }
@@ -219,6 +221,7 @@ fn edits_at(point: &Point, recording: &Recording, play: &Play, after: u64) -> Ve
         Stage::Request | Stage::After => vec![("prompt", &prompt), ("option.system_prompt.suffix", "Be brief.")],
         Stage::Reply => vec![("reply", "```clojure\n(def edited 1)\n```")],
         Stage::Call => vec![("result", "edited")],
+        Stage::Answer => Vec::new(),
     };
     let edit = |(seq, (target, after)): (u64, (&str, &str))| {
         let after = JsonText::of(&Json::str(after));

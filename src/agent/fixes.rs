@@ -1,0 +1,268 @@
+//! Quick fixes: what one key can correct about a finding.
+//!
+//! In: the texts of a draft, what could be read of them, the findings. Out: replacements of parts of the texts, added to the
+//! findings. It must never change a text itself: an interface applies a fix where undo takes it back.
+
+use ptc_core::signature::{self, Field, Signature, Type, underscored};
+use ptc_core::template::{self, Template};
+use ptc_core::text::{Span, nearest};
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+use super::{Agent, Diagnostic, DraftTexts, Mode, Place};
+use crate::config::document::{self, advised};
+
+/// One correction: a part of one text that is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, such as "add `user` to the signature".
+    pub title: String,
+    /// The text that is changed.
+    pub place: Place,
+    /// The bytes that are replaced; empty to insert.
+    pub span: Span,
+    /// What stands there instead.
+    pub text: String,
+}
+
+/// What could be read of a draft: its signature and its prompt.
+pub(super) type Read<'a> = (Option<&'a Signature>, Option<&'a Template>);
+
+/// Adds to each finding what can be done about it.
+pub(super) fn propose(texts: &DraftTexts, agent: &Agent, read: Read<'_>, findings: &mut [Diagnostic]) {
+    let (signature, template) = read;
+    let draft = Draft { texts, agent, signature, template };
+    for finding in findings {
+        finding.fixes = match finding.place {
+            Place::Prompt => draft.of_prompt(finding),
+            Place::Signature => draft.of_signature(finding),
+            Place::Context => draft.of_context(finding),
+            Place::Tools | Place::Options => draft.of_options(finding),
+        };
+        if finding.fixes.is_empty() {
+            finding.fixes.extend(draft.near(finding));
+        }
+    }
+}
+
+struct Draft<'a> {
+    texts: &'a DraftTexts,
+    agent: &'a Agent,
+    signature: Option<&'a Signature>,
+    template: Option<&'a Template>,
+}
+
+impl Draft<'_> {
+    fn params(&self) -> &[Field] {
+        self.signature.and_then(|signature| signature.params.as_deref()).unwrap_or_default()
+    }
+
+    fn text(&self, place: Place) -> &str {
+        match place {
+            Place::Prompt => &self.texts.prompt,
+            Place::Signature => &self.texts.signature,
+            Place::Context => &self.texts.context,
+            Place::Tools => &self.texts.tools,
+            Place::Options => &self.texts.options,
+        }
+    }
+
+    /// A name of the prompt that is no parameter, or has no value.
+    fn of_prompt(&self, finding: &Diagnostic) -> Vec<Fix> {
+        let (Some(template), Some(span)) = (self.template, finding.span) else { return Vec::new() };
+        let used = template::variables(template).into_iter().find(|used| used.span == span);
+        let Some(used) = used else { return Vec::new() };
+        let Some((name, _)) = used.path.split_first() else { return Vec::new() };
+        if self.params().iter().any(|field| same(&field.name, name)) {
+            let missing = member(&self.agent.context, name).is_none();
+            return self.fill().filter(|_| missing).into_iter().collect();
+        }
+        let mut fixes = Vec::new();
+        let known = self.params().iter().map(|field| field.name.as_str());
+        if let (Some(near), Some(at)) = (nearest(name, known), self.find(Place::Prompt, span, name)) {
+            fixes.push(fix(format!("write `{near}` instead of `{name}`"), Place::Prompt, at, near));
+        }
+        fixes.extend(self.declare(name));
+        fixes
+    }
+
+    /// A parameter more in the signature, typed like its value in the context.
+    fn declare(&self, name: &str) -> Option<Fix> {
+        let signature = self.signature?;
+        let text = &self.texts.signature;
+        let field = format!("{name} {}", type_of(member(&self.agent.context, name)));
+        let (at, text) = match signature.params.as_deref() {
+            Some([.., last]) => (last.span.end, format!(", {field}")),
+            Some([]) => (text.find('(')? + 1, field),
+            None if text.contains("->") => (0, format!("({field}) ")),
+            None => (0, format!("({field}) -> ")),
+        };
+        Some(fix(format!("add `{name}` to the signature"), Place::Signature, Span::new(at, at), &text))
+    }
+
+    fn of_signature(&self, finding: &Diagnostic) -> Vec<Fix> {
+        if self.texts.signature.trim().is_empty() {
+            return self.first_signature().into_iter().collect();
+        }
+        let params = self.params();
+        let Some(place) = params.iter().position(|field| Some(field.span) == finding.span && field.name == finding.key)
+        else {
+            return Vec::new();
+        };
+        let name = &params[place].name;
+        let prompt = &self.texts.prompt;
+        let gap = if prompt.ends_with(char::is_whitespace) || prompt.is_empty() { "" } else { " " };
+        let end = Span::new(prompt.len(), prompt.len());
+        let used = fix(format!("use `{name}` in the prompt"), Place::Prompt, end, &format!("{gap}{{{{{name}}}}}"));
+        // With its comma: the one behind it, or the one before the last.
+        let span = match (place.checked_sub(1).map(|before| &params[before]), params.get(place + 1)) {
+            (_, Some(next)) => Span::new(params[place].span.start, next.span.start),
+            (Some(before), None) => Span::new(before.span.end, params[place].span.end),
+            (None, None) => params[place].span,
+        };
+        vec![used, fix(format!("remove the unused parameter `{name}`"), Place::Signature, span, "")]
+    }
+
+    /// A signature for a draft that has none: what the prompt names goes in.
+    fn first_signature(&self) -> Option<Fix> {
+        let mut fields: Vec<String> = Vec::new();
+        for used in self.template.map(template::variables).unwrap_or_default() {
+            let Some((name, _)) = used.path.split_first() else { continue };
+            let field = format!("{name} {}", type_of(member(&self.agent.context, name)));
+            if !fields.contains(&field) {
+                fields.push(field);
+            }
+        }
+        let text = format!("({}) -> {{answer :string}}", fields.join(", "));
+        let all = Span::new(0, self.texts.signature.len());
+        let title = format!("start with the signature {text}");
+        signature::parse(&text).is_ok().then(|| fix(title, Place::Signature, all, &text))
+    }
+
+    /// A value that is missing or of another type.
+    fn of_context(&self, finding: &Diagnostic) -> Vec<Fix> {
+        // What is missing is placed at the bracket that opens the object it should be in.
+        let value = finding.span.filter(|_| !finding.key.is_empty()).filter(|span| self.is_value(*span));
+        let fix = value.map_or_else(|| self.fill(), |span| self.converted(&finding.key, span));
+        fix.into_iter().collect()
+    }
+
+    /// Does a whole value stand at this place of the context?
+    fn is_value(&self, span: Span) -> bool {
+        self.texts.context.get(span.start..span.end).is_some_and(|text| ptc_core::value::json::parse(text).is_ok())
+    }
+
+    /// The value at a path as the type asks for it: converted when that loses nothing, else a sample.
+    fn converted(&self, path: &str, span: Span) -> Option<Fix> {
+        let mut steps = path.split('.');
+        let first = steps.next()?;
+        let mut ty = &self.params().iter().find(|field| same(&field.name, first))?.ty;
+        for step in steps {
+            ty = match ty.base() {
+                Type::List(item) => item,
+                record => &record.fields().iter().find(|field| same(&field.name, step))?.ty,
+            };
+        }
+        let found = ptc_core::value::json::parse(self.texts.context.get(span.start..span.end)?).ok()?;
+        let fits = |json: &Json| signature::check(ty, &json.to_value()).is_empty();
+        let value = respelled(&found).filter(fits);
+        let title = match &value {
+            Some(value) => format!("write {} here", value.to_text()),
+            None => format!("put a sample of {} here", ty.render()),
+        };
+        let value = value.unwrap_or_else(|| signature::sample(ty, 0, path.rsplit('.').next().unwrap_or_default()));
+        Some(fix(title, Place::Context, span, &value.to_text()))
+    }
+
+    /// The whole context with a sample for each parameter that has no value.
+    fn fill(&self) -> Option<Fix> {
+        let params = self.params();
+        let old = super::draft::read_context(&self.texts.context).ok();
+        let mut members: Vec<(String, Json)> = Vec::new();
+        for held in old.iter().filter_map(Json::members).flatten() {
+            members.push((held.key.clone(), held.value.clone()));
+        }
+        let missing = params.iter().filter(|field| !members.iter().any(|(key, _)| same(key, &field.name)));
+        let missing: Vec<(String, Json)> =
+            missing.map(|field| (field.name.clone(), signature::sample(&field.ty, 0, &field.name))).collect();
+        if params.is_empty() || (missing.is_empty() && old.is_some()) {
+            return None;
+        }
+        members.extend(missing);
+        let text = Json::object(members).to_pretty();
+        let span = Span::new(0, self.texts.context.len());
+        Some(fix("fill the context with a sample".to_owned(), Place::Context, span, &text))
+    }
+
+    /// A mode that cannot have what is there.
+    fn of_options(&self, finding: &Diagnostic) -> Vec<Fix> {
+        let refused = finding.key == "tools" && self.agent.mode == Mode::Json;
+        if !refused {
+            return Vec::new();
+        }
+        let Ok(options) = document::parse(&self.texts.options) else { return Vec::new() };
+        let written = options.members().unwrap_or_default().iter().find(|member| member.key == "mode");
+        let choose = |mode: Mode| {
+            let value = format!("\"{}\"", mode.name());
+            let title = format!("use the mode {}", mode.name());
+            match written {
+                Some(member) => fix(title, Place::Options, member.value.span, &value),
+                None => fix(title, Place::Options, Span::new(0, 0), &format!("mode = {value}\n")),
+            }
+        };
+        [Mode::PtcLisp, Mode::Text, Mode::JsonLoop].map(choose).into()
+    }
+
+    /// The name that the message advises, in the place of the one that is there.
+    fn near(&self, finding: &Diagnostic) -> Option<Fix> {
+        let near = advised(&finding.message)?;
+        let span = finding.span?;
+        let text = self.text(finding.place);
+        let there = text.get(span.start..span.end)?;
+        let bare = there.trim_matches(|c: char| "\"'{}#/^: ".contains(c));
+        let old = bare.rsplit('.').next().filter(|old| !old.is_empty() && !old.contains(char::is_whitespace))?;
+        let near = near.trim_start_matches(':');
+        let at = self.find(finding.place, span, old)?;
+        Some(fix(format!("write `{near}` instead of `{old}`"), finding.place, at, near))
+    }
+
+    /// Where a name stands inside a part of a text.
+    fn find(&self, place: Place, within: Span, name: &str) -> Option<Span> {
+        let part = self.text(place).get(within.start..within.end)?;
+        let at = within.start + part.rfind(name)?;
+        Some(Span::new(at, at + name.len()))
+    }
+}
+
+fn fix(title: String, place: Place, span: Span, text: &str) -> Fix {
+    Fix { title, place, span, text: text.to_owned() }
+}
+
+fn same(one: &str, other: &str) -> bool {
+    underscored(one) == underscored(other)
+}
+
+fn member<'a>(context: &'a Json, name: &str) -> Option<&'a Json> {
+    context.members()?.iter().find(|member| same(&member.key, name)).map(|member| &member.value)
+}
+
+/// A type that a value has; text when there is none.
+fn type_of(value: Option<&Json>) -> &'static str {
+    match value.map(|value| &value.node) {
+        Some(Node::Bool(_)) => ":bool",
+        Some(Node::Int(_) | Node::Big(_) | Node::Float(_)) => ":number",
+        Some(Node::List(_)) => "[:any]",
+        Some(Node::Object(_)) => ":map",
+        Some(Node::Null) => ":any",
+        None | Some(Node::Str(_)) => ":string",
+    }
+}
+
+/// The same value as text instead of a number, or as a number, true or false instead of text.
+fn respelled(value: &Json) -> Option<Json> {
+    match &value.node {
+        Node::Str(text) => ptc_core::value::json::parse(text.trim()).ok(),
+        Node::Int(_) | Node::Big(_) | Node::Float(_) | Node::Bool(_) => Some(Json::str(value.to_text())),
+        _ => None,
+    }
+}

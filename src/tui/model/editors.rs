@@ -1,0 +1,111 @@
+//! The editors of the workbench: their places, names, languages, and the texts in them.
+
+use ratatui::layout::Rect;
+
+use super::{Pane, Workbench};
+use crate::agent::{DraftTexts, Place};
+use crate::tui::backend::Recovery;
+use crate::tui::colours::Language;
+use crate::tui::draft::Draft;
+
+/// The places of the editors, from top to bottom.
+pub const PLACES: [Place; 5] = [Place::Prompt, Place::Signature, Place::Context, Place::Tools, Place::Options];
+
+/// The places of the drafts that a recovery file lists; the tools came later and have a key of their own.
+pub const KEPT: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
+
+/// One editor.
+#[derive(Debug, Clone, Default)]
+pub struct Editor {
+    /// The text.
+    pub draft: Draft,
+    /// First visible line and its first visible row.
+    pub scroll: (usize, usize),
+    /// Where its text was drawn.
+    pub area: Rect,
+    /// Keeps the scroll position although the cursor is elsewhere (after the wheel).
+    pub free: bool,
+}
+
+/// The texts of the editors, in the order of [`PLACES`].
+pub(super) fn texts_of(texts: &DraftTexts) -> [&str; 5] {
+    [&texts.prompt, &texts.signature, &texts.context, &texts.tools, &texts.options]
+}
+
+impl Workbench {
+    /// The editor of a place.
+    pub fn editor(&self, place: Place) -> &Editor {
+        &self.editors[place_index(place)]
+    }
+
+    /// The same, to be changed.
+    pub fn editor_mut(&mut self, place: Place) -> &mut Editor {
+        &mut self.editors[place_index(place)]
+    }
+
+    /// The four texts.
+    pub fn texts(&self) -> DraftTexts {
+        let [prompt, signature, context, tools, options] =
+            PLACES.map(|place| self.editor(place).draft.text().to_owned());
+        DraftTexts { prompt, signature, context, tools, options }
+    }
+
+    /// Are there edits that no file holds?
+    pub fn unsaved(&self) -> bool {
+        !self.changed().is_empty()
+    }
+
+    /// The places whose texts differ from what was loaded or saved.
+    pub fn changed(&self) -> Vec<Place> {
+        let saved = PLACES.into_iter().zip(texts_of(&self.saved));
+        saved.filter(|(place, saved)| self.editor(*place).draft.text() != *saved).map(|(place, _)| place).collect()
+    }
+
+    /// Is an editor only its rule, because there is nothing in it and nobody types there?
+    pub fn folded(&self, place: Place) -> bool {
+        let blank = self.editor(place).draft.text().trim().is_empty();
+        place == Place::Tools && blank && self.focus != Pane::Editor(place)
+    }
+
+    /// What a recovery file keeps.
+    pub fn recovery(&self, now_ms: i64) -> Recovery {
+        Recovery {
+            id: String::new(),
+            saved_ms: now_ms,
+            file: self.file.clone(),
+            drafts: KEPT.map(|place| self.editor(place).draft.clone()),
+            tools: self.editor(Place::Tools).draft.clone(),
+        }
+    }
+}
+
+fn place_index(place: Place) -> usize {
+    match place {
+        Place::Prompt => 0,
+        Place::Signature => 1,
+        Place::Context => 2,
+        Place::Tools => 3,
+        Place::Options => 4,
+    }
+}
+
+/// The name of an editor.
+pub fn place_name(place: Place) -> &'static str {
+    match place {
+        Place::Prompt => "Prompt",
+        Place::Signature => "Signature",
+        Place::Context => "Context",
+        Place::Tools => "Tools",
+        Place::Options => "Options",
+    }
+}
+
+/// What an editor's text is written in.
+pub fn place_language(place: Place) -> Language {
+    match place {
+        Place::Prompt => Language::Template,
+        Place::Signature => Language::Signature,
+        Place::Context => Language::Json,
+        Place::Tools | Place::Options => Language::Toml,
+    }
+}

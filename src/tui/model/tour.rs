@@ -1,0 +1,53 @@
+//! The first-run tour: six steps, each with the keys that it speaks of.
+
+use crate::tui::actions::Action;
+
+/// A step of the tour.
+#[derive(Debug, Clone, Copy)]
+pub struct TourStep {
+    /// Its heading.
+    pub title: &'static str,
+    /// What it says.
+    pub text: &'static str,
+    /// The actions whose keys it shows.
+    pub actions: &'static [Action],
+}
+
+/// The steps, in their order.
+pub const TOUR: [TourStep; 6] = [
+    TourStep {
+        title: "An agent is a few texts",
+        text: "Prompt, signature, context, tools and options stand beside each other. {{name}} in the prompt takes a value of the \
+               context; the signature says what goes in and what must come out.",
+        actions: &[Action::FocusNext, Action::Save],
+    },
+    TourStep {
+        title: "They are checked while you type",
+        text: "What does not fit is marked at its place and told below the text. Many findings have a correction that one key \
+               makes, and undo takes back.",
+        actions: &[Action::Fix, Action::Undo, Action::Preview],
+    },
+    TourStep {
+        title: "Run it",
+        text: "Every turn becomes a card: what was sent, the reply as it comes, what was wrong with it, what went back to the \
+               model. The model demo needs no key and no network.",
+        actions: &[Action::Run, Action::Workbench, Action::Fold],
+    },
+    TourStep {
+        title: "Nothing is lost",
+        text: "Every run is a session: open it, replay it without a model, go on with it, or start again from any of its turns.",
+        actions: &[Action::Sessions, Action::OpenSession, Action::Replay],
+    },
+    TourStep {
+        title: "Every action has a name",
+        text: "The palette finds actions by name and says why one cannot be done now. The help lists every key; keys are changed \
+               in config.toml. A click on the first line opens the palette as well.",
+        actions: &[Action::Palette, Action::Help],
+    },
+    TourStep {
+        title: "Make it yours",
+        text: "Themes for dark and light screens, or one of your own from a file; the mouse can be switched off. The tour is in \
+               the palette whenever you want it again.",
+        actions: &[Action::NextTheme, Action::Tour, Action::Quit],
+    },
+];

@@ -1,0 +1,158 @@
+//! Roles of text and their looks: the only place that names colours.
+//!
+//! In: what a piece of text is. Out: a terminal style. The default uses the sixteen ANSI colours without white, black and
+//! yellow, so it reads on light and dark backgrounds; `built_in` has two themes of true colours, `file` reads a person's own,
+//! `level` takes away what the terminal cannot show. Nothing may be told by colour alone: every mark has a sign or a word.
+
+mod built_in;
+mod file;
+mod level;
+
+use ratatui::style::{Color, Modifier, Style};
+
+pub use built_in::BUILT_IN;
+pub use file::{all, named, read};
+pub use level::Level;
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Role {
+    /// Ordinary text.
+    #[default]
+    Text,
+    /// Secondary text.
+    Dim,
+    /// Headings.
+    Title,
+    /// The one accent: what is active or can be acted on.
+    Accent,
+    /// Success.
+    Good,
+    /// Errors.
+    Bad,
+    /// Warnings.
+    Warn,
+    /// Rules and borders.
+    Border,
+    /// A key to press.
+    Key,
+    /// Key of a JSON object or of a TOML line.
+    JsonKey,
+    /// A string.
+    JsonString,
+    /// A number, true, false, null.
+    JsonNumber,
+    /// A template tag.
+    Tag,
+    /// A type in a signature.
+    Type,
+    /// What is selected.
+    Selected,
+    /// A place that a search has found.
+    Found,
+    /// The place of an error in a text.
+    ErrorPlace,
+    /// The place of a warning in a text.
+    WarnPlace,
+}
+
+/// Every role with its name in theme files.
+pub const ROLES: [(Role, &str); 18] = [
+    (Role::Text, "text"),
+    (Role::Dim, "dim"),
+    (Role::Title, "title"),
+    (Role::Accent, "accent"),
+    (Role::Good, "good"),
+    (Role::Bad, "bad"),
+    (Role::Warn, "warn"),
+    (Role::Border, "border"),
+    (Role::Key, "key"),
+    (Role::JsonKey, "json_key"),
+    (Role::JsonString, "json_string"),
+    (Role::JsonNumber, "json_number"),
+    (Role::Tag, "tag"),
+    (Role::Type, "type"),
+    (Role::Selected, "selected"),
+    (Role::Found, "found"),
+    (Role::ErrorPlace, "error_place"),
+    (Role::WarnPlace, "warn_place"),
+];
+
+/// How one role looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Its colour; `None` for that of ordinary text.
+    fg: Option<Color>,
+    /// Its background; `None` for that of ordinary text.
+    bg: Option<Color>,
+    modifiers: Modifier,
+}
+
+/// A mapping from roles to styles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme([Look; ROLES.len()]);
+
+impl Default for Theme {
+    fn default() -> Self {
+        Self::ansi()
+    }
+}
+
+impl Theme {
+    /// Sixteen colours.
+    pub fn ansi() -> Self {
+        built_in::ansi()
+    }
+
+    /// Bold, dim, reverse and underline only: `NO_COLOR`, `--no-color`.
+    pub fn plain() -> Self {
+        built_in::plain()
+    }
+
+    /// The style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        let (look, text) = (self.look(role), self.look(Role::Text));
+        let modifiers = look.modifiers;
+        // What lies below must not shine through, so everything is said.
+        let style = Style::new().add_modifier(modifiers).remove_modifier(Modifier::all().difference(modifiers));
+        let style = style.fg(look.fg.or(text.fg).unwrap_or(Color::Reset));
+        match look.bg.or(text.bg) {
+            Some(bg) => style.bg(bg),
+            None => style,
+        }
+    }
+
+    fn look(&self, role: Role) -> Look {
+        self.0[role as usize]
+    }
+}
+
+/// The parameters of an SGR sequence for a colour of a theme; `None` for the terminal's own.
+pub(super) fn sgr_code(color: Color, ground: Ground) -> Option<String> {
+    let (first, extended) = match ground {
+        Ground::Fore => (30, 38),
+        Ground::Back => (40, 48),
+    };
+    match color {
+        Color::Reset => None,
+        Color::Rgb(red, green, blue) => Some(format!("{extended};2;{red};{green};{blue}")),
+        Color::Indexed(index) => Some(format!("{extended};5;{index}")),
+        named => {
+            let place = level::NAMED.iter().position(|(_, other, _)| *other == named)?;
+            let bright = if place < 8 { first } else { first + 60 - 8 };
+            Some((bright + place).to_string())
+        }
+    }
+}
+
+/// Which part of a cell a colour is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// The text.
+    Fore,
+    /// What lies behind it.
+    Back,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Searching and replacing in the editors.
+
+use crate::tui::draft::find::{self, Reading, Sought};
+use crate::tui::draft::{Draft, Reach};
+use crate::tui::message::Effect;
+use crate::tui::model::{Find, FindField, Model, Pane, Popup, Tone};
+
+/// Opens the search over the focused editor; a selection of one line is what is sought.
+pub(super) fn open(model: &mut Model) -> Vec<Effect> {
+    let Pane::Editor(place) = model.workbench.focus else { return Vec::new() };
+    let draft = &model.workbench.editor(place).draft;
+    let selected = draft.selected().filter(|text| !text.contains('\n')).map(str::to_owned);
+    let origin = draft.selection().map_or(draft.cursor(), |range| range.start);
+    let last = model.last_find.clone();
+    let find = match (selected, last) {
+        (Some(selected), _) => Find::new(place, &selected, origin),
+        (None, Some(last)) => {
+            let mut find = Find::new(place, last.sought.text(), origin);
+            (find.with, find.reading) = (Draft::new(last.with.text()), last.reading);
+            find
+        }
+        (None, None) => Find::new(place, "", origin),
+    };
+    model.popups.push(Popup::Find(Box::new(find)));
+    refresh(model);
+    Vec::new()
+}
+
+/// The open search.
+fn current(model: &mut Model) -> Option<&mut Find> {
+    match model.popups.last_mut() {
+        Some(Popup::Find(find)) => Some(find),
+        _ => None,
+    }
+}
+
+/// Searches again when what is sought or the text has changed, and selects the first place from where the search began.
+pub(super) fn refresh(model: &mut Model) {
+    let Some(Popup::Find(find)) = model.popups.last_mut() else { return };
+    let editor = model.workbench.editor_mut(find.place);
+    let now = (find.sought.text().to_owned(), find.reading, editor.draft.version());
+    if find.searched.as_ref() == Some(&now) {
+        return;
+    }
+    let new = find.searched.as_ref().is_none_or(|(text, reading, _)| (text, reading) != (&now.0, &now.1));
+    find.searched = Some(now);
+    match Sought::read(find.sought.text(), find.reading) {
+        Ok(sought) => {
+            find.error = None;
+            find.places = sought.places(editor.draft.text());
+        }
+        Err(error) => {
+            find.error = Some(error);
+            find.places.clear();
+        }
+    }
+    if new && let Some(at) = find::next(&find.places, find.origin, true) {
+        find::select(&mut editor.draft, &find.places[at]);
+        editor.free = false;
+    }
+    model.last_find = Some((**find).clone());
+}
+
+/// Goes to the next place, or to the one before.
+pub(super) fn go(model: &mut Model, forward: bool) -> Vec<Effect> {
+    let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
+    let editor = model.workbench.editor_mut(find.place);
+    let selection = editor.draft.selection();
+    let from =
+        if forward { editor.draft.cursor() } else { selection.map_or(editor.draft.cursor(), |range| range.start) };
+    if let Some(at) = find::next(&find.places, from, forward) {
+        find::select(&mut editor.draft, &find.places[at]);
+        find.origin = find.places[at].start;
+        editor.free = false;
+    }
+    Vec::new()
+}
+
+/// Moves between what is sought and what takes its place.
+pub(super) fn switch_field(model: &mut Model) -> Vec<Effect> {
+    if let Some(find) = current(model) {
+        find.field = match find.field {
+            FindField::Sought => FindField::With,
+            FindField::With => FindField::Sought,
+        };
+    }
+    Vec::new()
+}
+
+/// Reads what is sought letter by letter, or as a regular expression.
+pub(super) fn switch_reading(model: &mut Model) -> Vec<Effect> {
+    if let Some(find) = current(model) {
+        find.reading = match find.reading {
+            Reading::Literal => Reading::Regex,
+            Reading::Regex => Reading::Literal,
+        };
+    }
+    refresh(model);
+    Vec::new()
+}
+
+/// Replaces the selected place and goes to the next; where none is selected, only goes.
+pub(super) fn replace(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
+    let Ok(sought) = Sought::read(find.sought.text(), find.reading) else { return Vec::new() };
+    let draft = &mut model.workbench.editor_mut(find.place).draft;
+    if let Some(range) = draft.selection().filter(|range| find.places.contains(range)) {
+        sought.replace(draft, &range, find.with.text());
+        refresh(model);
+    }
+    go(model, true)
+}
+
+/// Replaces every place as one step of undo.
+pub(super) fn replace_every(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Find(find)) = model.popups.last_mut() else { return Vec::new() };
+    let Ok(sought) = Sought::read(find.sought.text(), find.reading) else { return Vec::new() };
+    let editor = model.workbench.editor_mut(find.place);
+    let count = sought.replace_every(&mut editor.draft, find.with.text());
+    editor.free = false;
+    refresh(model);
+    let undo = model.keymap.first_name(crate::tui::actions::Action::Undo);
+    match count {
+        0 => model.say(Tone::Info, "nothing was found"),
+        1 => model.say(Tone::Good, format!("replaced 1 place; {undo} in the text takes it back")),
+        _ => model.say(Tone::Good, format!("replaced {count} places; {undo} in the text takes them back")),
+    }
+    Vec::new()
+}
+
+/// Leaves the search; the place that was found stays selected.
+pub(super) fn closed(model: &mut Model, find: &Find) {
+    if find.places.is_empty() {
+        model.workbench.editor_mut(find.place).draft.place(find.origin, Reach::Move);
+    }
+}

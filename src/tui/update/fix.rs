@@ -1,0 +1,50 @@
+//! Quick fixes: what one key corrects about a finding.
+
+use crate::agent::Fix;
+use crate::tui::actions::Action;
+use crate::tui::message::Effect;
+use crate::tui::model::{Model, Pane, Popup, Tone};
+
+/// Makes the only fix there is, or shows those there are.
+pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
+    let Some(finding) = model.workbench.fixable() else { return Vec::new() };
+    match finding.fixes.as_slice() {
+        [only] => {
+            let only = only.clone();
+            apply(model, &only)
+        }
+        several => {
+            let popup = Popup::Fixes { message: finding.message.clone(), fixes: several.to_vec(), selected: 0 };
+            model.popups.push(popup);
+            Vec::new()
+        }
+    }
+}
+
+/// Makes the selected fix.
+pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.pop() else { return Vec::new() };
+    fixes.get(selected).map_or_else(Vec::new, |fix| apply(model, fix))
+}
+
+pub(super) fn move_choice(model: &mut Model, by: isize) -> Vec<Effect> {
+    if let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.last_mut() {
+        *selected = selected.saturating_add_signed(by).min(fixes.len().saturating_sub(1));
+    }
+    Vec::new()
+}
+
+/// Changes the text, where undo takes it back; the focus goes there.
+fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
+    if model.workbench.checked != Some(model.workbench.version()) {
+        model.say(Tone::Info, "the texts are being checked; try again");
+        return Vec::new();
+    }
+    model.workbench.focus = Pane::Editor(fix.place);
+    let editor = model.workbench.editor_mut(fix.place);
+    editor.free = false;
+    editor.draft.splice(fix.span.start..fix.span.end, &fix.text);
+    let undo = model.keymap.first_name(Action::Undo);
+    model.say(Tone::Good, format!("{}; {undo} takes it back", fix.title));
+    Vec::new()
+}

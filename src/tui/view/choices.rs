@@ -1,0 +1,111 @@
+//! Small popups: the search over an editor, the fixes of a finding, the tour.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{editor, line_of};
+use crate::agent::Fix;
+use crate::tui::draft::find::{MOST_PLACES, Reading};
+use crate::tui::model::{Find, FindField, Model, TOUR, place_name};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::format::{count, plural};
+use ptc_core::text::SafeText;
+use ptc_core::text::width::wrap;
+
+/// Columns of the names of the two fields.
+const NAMES: u16 = 9;
+
+/// The box of the search: at the bottom, or at the top when the editor is below.
+pub(super) fn find_frame(model: &Model, find: &Find, screen: Rect) -> Rect {
+    let (columns, rows) = (70.min(screen.width - 2), 6.min(screen.height - 2));
+    let editor = model.workbench.editor(find.place).area;
+    let low = screen.height - rows - 1;
+    let covered = editor.y + editor.height / 2 >= low.saturating_sub(1);
+    Rect::new((screen.width - columns) / 2, if covered { 1 } else { low }, columns, rows)
+}
+
+pub(super) fn find_title(find: &Find) -> String {
+    let how = if find.reading == Reading::Regex { "regular expression" } else { "text" };
+    format!("Find {how} in {}", place_name(find.place).to_lowercase())
+}
+
+pub(super) fn draw_find(model: &Model, find: &Find, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let mut cursor = None;
+    let fields = [(FindField::Sought, "find", &find.sought), (FindField::With, "replace", &find.with)];
+    for (at, (field, name, draft)) in fields.into_iter().enumerate() {
+        let place = line_of(area, at);
+        let role = if find.field == field { Role::Key } else { Role::Dim };
+        Row::new([Piece::literal(role, name)]).draw(place, buffer, model.theme);
+        let room = Rect { x: place.x + NAMES, width: place.width.saturating_sub(NAMES), ..place };
+        let here = editor::draw_line(draft, room, model.theme, buffer);
+        if find.field == field {
+            cursor = here;
+        }
+    }
+    found(model, find).draw(line_of(area, 2), buffer, model.theme);
+    cursor
+}
+
+/// How many places there are, and which one is selected.
+fn found(model: &Model, find: &Find) -> Row {
+    if let Some(error) = &find.error {
+        return Row::new([Piece::literal(Role::Bad, "✗ "), Piece::new(Role::Text, error)]);
+    }
+    if find.sought.text().is_empty() {
+        return Row::new([Piece::literal(Role::Dim, "type what is sought")]);
+    }
+    let selection = model.workbench.editor(find.place).draft.selection();
+    let at = selection.and_then(|range| find.places.iter().position(|place| *place == range));
+    let all = count(find.places.len() as u64);
+    let more = if find.places.len() == MOST_PLACES { " or more" } else { "" };
+    let text = match (find.places.len(), at) {
+        (0, _) => "nothing is found".to_owned(),
+        (_, Some(at)) => format!("{} of {all}{more}", count(at as u64 + 1)),
+        (number, None) => format!("{}{more}", plural(number as u64, "place")),
+    };
+    Row::new([Piece::new(Role::Dim, &text)])
+}
+
+/// Rows of the message above the fixes.
+pub(super) fn message_rows(message: &str, columns: u16) -> usize {
+    wrap(&SafeText::single_line(message), usize::from(columns).max(1)).len().min(3)
+}
+
+pub(super) fn draw_fixes(
+    model: &Model,
+    (message, fixes, selected): (&str, &[Fix], usize),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let text = SafeText::single_line(message);
+    let above = message_rows(message, area.width);
+    for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().take(above).enumerate() {
+        Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line), buffer, model.theme);
+    }
+    for (at, fix) in fixes.iter().enumerate() {
+        let (mark, role) = if at == selected { ("▸ ", Role::Title) } else { ("  ", Role::Text) };
+        let row = Row::new([Piece::literal(Role::Accent, mark), Piece::new(role, &fix.title)]);
+        row.draw(line_of(area, above + at), buffer, model.theme);
+    }
+}
+
+/// Rows of a step of the tour, its keys at the end.
+pub(super) fn tour_rows(model: &Model, step: usize, columns: usize) -> Vec<Row> {
+    let Some(step) = TOUR.get(step) else { return Vec::new() };
+    let text = SafeText::literal(step.text);
+    let lines =
+        wrap(&text, columns.max(1)).into_iter().map(|range| Row::new([Piece::safe(Role::Text, text.slice(range))]));
+    let mut rows: Vec<Row> = lines.chain([Row::default()]).collect();
+    for row in step.actions.iter().filter_map(|action| action.row()) {
+        let key = model.keymap.first_name_of(row);
+        let key = if key.is_empty() { "(palette)".to_owned() } else { key };
+        rows.push(Row::new([Piece::new(Role::Key, &format!("{key:<10}")), Piece::new(Role::Dim, row.help)]));
+    }
+    rows
+}
+
+pub(super) fn tour_title(step: usize) -> String {
+    let title = TOUR.get(step).map_or("", |step| step.title);
+    format!("Tour {} of {} · {title}", step + 1, TOUR.len())
+}
