@@ -1,5 +1,6 @@
 //! Arguments → configuration → workbench or command; error → exit code. Nothing else.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -9,6 +10,7 @@ use ptc_workbench::cli::{self, Arguments, Drawing};
 use ptc_workbench::config::{Config, Folders, process_env};
 use ptc_workbench::export::Content;
 use ptc_workbench::session::LAST;
+use ptc_workbench::tool::Policy;
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::{SessionKey, Workbench};
@@ -39,7 +41,7 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     let folders = Folders::new(arguments.sessions.as_deref()).with_spare(arguments.spare_sessions.as_deref());
     let config =
         Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
-    let workbench = Workbench::new(config, folders);
+    let workbench = Workbench::new(config, folders).with_policy(policy(arguments));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -57,6 +59,16 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     // A thread that waits for the keyboard must not keep the program alive.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Who decides about tools that start a process or leave the machine: the flag, else the person, if there is one.
+fn policy(arguments: &Arguments) -> Policy {
+    let is_attended = arguments.command.is_none() || std::io::stdin().is_terminal();
+    match (arguments.allow_tools, is_attended) {
+        (true, _) => Policy::Allow,
+        (false, true) => Policy::Ask,
+        (false, false) => Policy::Refuse,
+    }
 }
 
 /// A screen with the first example agent and its recorded run, as SVG.

@@ -20,4 +20,5 @@ mod pty;
 mod replay;
 mod session;
 mod tidy;
+mod tools;
 mod tui;

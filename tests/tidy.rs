@@ -22,7 +22,8 @@ const PACKAGE: &[&[&str]] = &[
     &["session", "engine"],
     &["prompt"],
     &["agent"],
-    &["model", "tool"],
+    &["tool"],
+    &["model"],
     &["program"],
     &["port"],
     &["config"],
@@ -62,6 +63,13 @@ const PROCESSES: Reserved = Reserved {
         ("src/tool", "runs commands and tool servers"),
         ("src/tui/terminal", "hands the screen to $EDITOR, and to the shell when stopped"),
     ],
+};
+
+const SERVERS: Reserved = Reserved {
+    rule: "only src/tool/mcp speaks to servers of tools; its requests go through the client of src/model",
+    within: "src/",
+    paths: &[&["rmcp"]],
+    places: &[("src/tool/mcp", "the client of the protocol")],
 };
 
 const COLOURS: Reserved = Reserved {
@@ -130,6 +138,11 @@ fn imports_of_the_core_point_one_way() {
 #[test]
 fn only_the_models_open_sockets() {
     none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &SOCKETS)));
+}
+
+#[test]
+fn only_one_place_speaks_to_servers_of_tools() {
+    none(Tree::project().sources.iter().flat_map(|source| trespasses(source, &SERVERS)));
 }
 
 #[test]

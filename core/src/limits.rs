@@ -52,6 +52,7 @@ limits! {
     MEMORY_BYTES "memory_bytes" "bytes" Some(1_048_576), 1, 1_000_000_000, MemoryLimitExceeded "Size of the definitions kept between turns, as readable text.";
     PROTOCOL_FAILURES "max_protocol_failures" "replies" Some(3), 1, 1_000, ProtocolError "Replies in a row that are no control object.";
     TOOL_TIMEOUT "timeout_ms" "ms" Some(30_000), 1, 3_600_000, ToolError "Time for one call of a tool.";
+    TOOL_OUTPUT "output_max_bytes" "bytes" Some(1_048_576), 1, 67_108_864, ToolError "What one call of a command or request may answer.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "Attempts to get one reply from a provider, the first included; only failures that may pass are tried again.";
     CONCURRENT_REQUESTS "concurrent_requests" "requests" Some(8), 1, 1_000, LlmError "Requests to one provider at the same time, from all runs of the program; more wait, and the wait is no latency.";
     JSON_DEPTH "json_depth" "levels" Some(512), 1, 512, JsonParseError "Nesting of JSON from replies, contexts and tools.";

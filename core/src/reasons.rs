@@ -96,6 +96,7 @@ reasons! {
     UnsupportedMethod "unsupported_method" "This method does not exist." "The message lists the methods there are.";
     InvalidToolArgs "invalid_tool_args" "A tool was called with something else than named arguments." "Write `(tool/name {:key value})`.";
     ToolError "tool_error" "A tool answered with an error." "The message holds the tool's own words.";
+    ToolDenied "tool_denied" "A tool that starts a process or leaves the machine was not allowed to." "Allow it when you are asked, or start the program with --allow-tools.";
     ToolCallLimitExceeded "tool_call_limit_exceeded" "The program called tools too often." "Call fewer tools, or raise max_tool_calls.";
     LoopLimitExceeded "loop_limit_exceeded" "A loop jumped too often." "Use reduce, map or for over a collection.";
     Timeout "timeout" "The program computed too long." "Do less work, or raise program_timeout_ms.";

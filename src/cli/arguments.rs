@@ -7,6 +7,7 @@ mod models;
 mod replay;
 mod sessions;
 mod test;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ pub(super) use models::ModelsFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
+pub(super) use tools::ToolsFlags;
 
 /// A terminal workbench for LLM agents: write a prompt and a typed signature, watch every turn, replay it without a model.
 #[derive(Debug, Parser)]
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// Folder that takes a session when its own can no longer be written (a full disk); else the one for temporary files
     #[arg(long, global = true, display_order = 1_000, value_name = "DIR")]
     pub spare_sessions: Option<PathBuf>,
+    /// Allow all tools that start a process or leave the machine, without a question
+    #[arg(long, global = true)]
+    pub allow_tools: bool,
     /// Linear output: words instead of marks, no drawing
     #[arg(long, global = true, display_order = 1_000)]
     pub plain: bool,
@@ -240,17 +245,6 @@ pub struct PromptFlags {
     /// The agent
     #[command(flatten)]
     pub agent: AgentFlags,
-}
-
-/// Flags of `tools`.
-#[derive(Debug, Args)]
-pub struct ToolsFlags {
-    /// The agent
-    #[command(flatten)]
-    pub agent: AgentFlags,
-    /// Print them as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// What can be done with sessions.

@@ -12,6 +12,9 @@ const END: &str = ".";
 
 /// Shows the question and reads its answer on a thread of its own: a person may take any time.
 pub(super) fn ask(asked: Asked) {
+    if !asked.question.options.is_empty() {
+        return choose(asked);
+    }
     tell(&safe(asked.question.text.trim_end()));
     tell(&format!("[your reply for {}; end it with a line that holds only {END}]", asked.question.address));
     tokio::task::spawn_blocking(move || {
@@ -20,6 +23,41 @@ pub(super) fn ask(asked: Asked) {
         // Without a reply the question is dropped, which says that nobody answers; a run that was stopped takes none.
         reply.map(|reply| asked.answer.send(reply))
     });
+}
+
+/// Shows a question with answers to choose from and reads lines until one is an answer.
+fn choose(asked: Asked) {
+    tell(&safe(asked.question.text.trim_end()));
+    tell(&format!("[{}]", choices(&asked.question.options)));
+    tokio::task::spawn_blocking(move || {
+        let stdin = std::io::stdin();
+        let chosen = read_choice(&mut stdin.lock(), &asked.question.options);
+        // Without an answer the question is dropped, which says that nobody answers.
+        chosen.map(|option| asked.answer.send(option))
+    });
+}
+
+/// The options, each with its key: `o = once · d = deny`.
+fn choices(options: &[String]) -> String {
+    let told = options.iter().map(|option| format!("{} = {option}", option.get(..1).unwrap_or_default()));
+    told.collect::<Vec<_>>().join(" · ")
+}
+
+/// The option that a line names in full or by its first letter; `None` when the input ends before.
+fn read_choice(input: &mut impl BufRead, options: &[String]) -> Option<String> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if !input.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            return None;
+        }
+        let said = String::from_utf8_lossy(&line).trim().to_ascii_lowercase();
+        let is_meant = |option: &&String| **option == said || (said.len() == 1 && option.starts_with(&said));
+        match options.iter().find(is_meant) {
+            Some(option) => return Some(option.clone()),
+            None => tell(&format!("[{}]", choices(options))),
+        }
+    }
 }
 
 /// The lines of one reply, joined; `None` when the input had already ended. Bytes that are no text become U+FFFD.
@@ -58,6 +96,16 @@ mod tests {
         assert_eq!(next().as_deref(), Some("\nx\n. "));
         assert_eq!(next().as_deref(), Some(""));
         assert_eq!(next().as_deref(), Some("last \u{fffd}"));
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn a_choice_is_a_name_or_its_first_letter_and_nothing_else() {
+        let options: Vec<String> = ["once", "run", "always", "deny"].map(str::to_owned).into();
+        let mut input: &[u8] = b"yes\n\nA\nrun\nx";
+        let mut next = || read_choice(&mut input, &options);
+        assert_eq!(next().as_deref(), Some("always"));
+        assert_eq!(next().as_deref(), Some("run"));
         assert_eq!(next(), None);
     }
 }

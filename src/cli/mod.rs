@@ -80,7 +80,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Sessions { command } => sessions::sessions(command, arguments.plain, workbench, drawing),
         Command::Signature { command } => signature::signature(command),
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
-        Command::Tools(flags) => tools::tools(flags),
+        Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),

@@ -1,37 +1,90 @@
-//! `tools`: the tools of an agent, who may call them, and what providers are told of them.
+//! `tools`: the tools of an agent, who may call them, what they start, what providers are told of them, and the servers behind them.
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::arguments::ToolsFlags;
 use super::source::{described, in_file};
-use super::{UsageError, exit, json, out, safe_line, tell};
+use super::{UsageError, exit, json, out, safe, safe_line, tell, tell_error};
 use crate::agent::Plan;
-use crate::tool::Tool;
+use crate::tool::{Kind, ServerState, Tool};
+use crate::workbench::{StartError, ToolState, Workbench};
 
-pub(super) fn tools(flags: &ToolsFlags) -> Result<u8, UsageError> {
-    let (agent, _) = described(&flags.agent)?;
+/// Lines of a server's log that are shown.
+const LOG_LINES: usize = 10;
+
+pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u8, UsageError> {
+    let (read, _) = described(&flags.agent)?;
+    let told = |error: StartError| match error {
+        StartError::Agent(findings) => in_file(&flags.agent, &read, &findings),
+        other => UsageError(other.to_string()),
+    };
+    let mut agent = workbench.connected(read.clone()).map_err(told)?;
+    let mut servers = Vec::new();
+    if flags.connect {
+        servers = workbench.look_at_servers(&agent).await;
+        agent = workbench.connected(read.clone()).map_err(told)?;
+    }
     let plan = Plan::new(&agent).map_err(|findings| in_file(&flags.agent, &agent, &findings))?;
+    let states = workbench.tool_states(&plan);
     if flags.json {
-        out(&json::printable(&Json::list(plan.tools.iter().map(|tool| as_json(&plan, tool)))));
-        return Ok(exit::OK);
-    }
-    for tool in &plan.tools {
-        out(&safe_line(&format!("{}  {}  {}", tool.name, signature(tool), tool.kind_name())));
-        if let Some(text) = &tool.description {
-            out(&format!("    {}", safe_line(text)));
+        let tools = states.iter().map(|state| as_json(&plan, state));
+        out(&json::printable(&Json::list(tools)));
+    } else {
+        for state in &states {
+            show(&plan, state);
         }
-        out(&format!("    called by {}{}", callers(tool), notes(&plan, tool)));
-        out(&safe_line(&format!("    providers get {} {}", tool.provider_name(), tool.schema().parameters.as_str())));
+        for (server, state) in &servers {
+            show_server(server, state);
+        }
+        if states.is_empty() {
+            tell(&safe_line(&format!("{} has no tools", agent.name)));
+        }
     }
-    if plan.tools.is_empty() {
-        tell(&safe_line(&format!("{} has no tools", agent.name)));
+    let failed: Vec<&String> = servers.iter().filter_map(|(_, state)| state.as_ref().err()).collect();
+    for error in &failed {
+        tell_error(error);
     }
-    Ok(exit::OK)
+    Ok(if failed.is_empty() { exit::OK } else { exit::FAILED })
+}
+
+fn show(plan: &Plan, state: &ToolState) {
+    let tool = &state.tool;
+    out(&safe_line(&format!("{}  {}  {}", tool.name, signature(tool), tool.kind_name())));
+    if let Some(text) = &tool.description {
+        out(&format!("    {}", safe_line(text)));
+    }
+    out(&format!("    called by {}{}", callers(tool), notes(plan, tool)));
+    if let Some(definition) = &state.definition {
+        let allowed = if state.allowed { "always allowed" } else { "asks before it is called" };
+        let lines = safe(definition).replace('\n', "\n    ");
+        out(&format!("    {lines}\n    {allowed}"));
+    }
+    if let Some(listing) = state.listing.as_ref().filter(|listing| !listing.lost.is_empty()) {
+        out(&format!("    not in the signature: {}", safe_line(&listing.lost.join("; "))));
+    }
+    out(&safe_line(&format!("    providers get {} {}", tool.provider_name(), tool.schema().parameters.as_str())));
+}
+
+/// What a server offers that was looked at.
+fn show_server(server: &str, state: &Result<ServerState, String>) {
+    let Ok(state) = state else { return };
+    out(&safe_line(&format!("server {server}: {} tools", state.tools.len())));
+    for tool in &state.tools {
+        out(&safe_line(&format!("    {}  {}", tool.name, tool.signature)));
+    }
+    let log = &state.log[state.log.len().saturating_sub(LOG_LINES)..];
+    for line in log {
+        out(&safe_line(&format!("    log: {line}")));
+    }
 }
 
 fn signature(tool: &Tool) -> &str {
-    tool.signature_text.as_deref().unwrap_or("(no signature: any arguments, any result)")
+    match (&tool.signature_text, &tool.kind) {
+        (Some(text), _) => text,
+        (None, Kind::Mcp(_)) => "(not known yet: `tools --connect` asks the server)",
+        (None, _) => "(no signature: any arguments, any result)",
+    }
 }
 
 fn callers(tool: &Tool) -> &'static str {
@@ -54,7 +107,8 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
     notes.into_iter().flatten().fold(String::new(), |all, note| all + " · " + &note)
 }
 
-fn as_json(plan: &Plan, tool: &Tool) -> Json {
+fn as_json(plan: &Plan, state: &ToolState) -> Json {
+    let tool = &state.tool;
     let text = |text: Option<&str>| text.map_or_else(Json::default, Json::str);
     let truth = |value: bool| Json::from(Node::Bool(value));
     let schema = tool.schema();
@@ -73,6 +127,12 @@ fn as_json(plan: &Plan, tool: &Tool) -> Json {
         ),
         ("provider", Json::object([("name", Json::str(schema.name)), ("parameters", schema.parameters.json())])),
     ];
+    if let Some(definition) = &state.definition {
+        members.extend([("definition", Json::str(definition)), ("allowed", truth(state.allowed))]);
+    }
+    if let Some(listing) = &state.listing {
+        members.push(("lost", Json::list(listing.lost.iter().map(Json::str))));
+    }
     members.extend(plan.child(&tool.name).map(|child| ("mode", Json::str(child.agent.mode.name()))));
     Json::object(members)
 }

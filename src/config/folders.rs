@@ -11,6 +11,8 @@ pub struct Folders {
     pub sessions_dir: PathBuf,
     /// Drafts.
     pub drafts_dir: PathBuf,
+    /// What is known of tools: definitions that may always be called, lists of servers.
+    pub tools_dir: PathBuf,
     /// Log files.
     pub logs_dir: PathBuf,
     /// What the program remembers of its own use, such as that the tour was seen.
@@ -43,6 +45,7 @@ impl Folders {
             config_dir,
             drafts_dir: sessions_dir.join("drafts"),
             sessions_dir,
+            tools_dir: data_dir.join("tools"),
             logs_dir: data_dir.join("logs"),
             state_dir: data_dir.to_owned(),
             spare_dir: std::env::temp_dir().join("ptc-workbench-sessions"),

@@ -10,6 +10,7 @@ mod folders;
 mod model;
 mod options;
 mod provider;
+mod server;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use provider::{KeySource, Protocol, Provider};
+pub use server::ServerEntry;
 
 use document::{Entry, FileError, Key, Problem, Problems, read_table, set};
 use provider::Start;
@@ -46,6 +48,8 @@ pub struct Config {
     pub models: Vec<ModelEntry>,
     /// How often a model call is tried: limit `max_attempts`.
     pub max_attempts: u32,
+    /// Servers of tools.
+    pub servers: Vec<ServerEntry>,
     /// How the interface looks and is used.
     pub interface: Interface,
     /// Keys of the interface: action and its chords.
@@ -121,8 +125,7 @@ const KEYS: &[Key<Target>] = &[
         read: |entry, target, problems| read_table(entry, INTERFACE, &mut target.config.interface, problems),
     },
     Key { name: "keys", read: read_keys },
-    // The servers belong to tools of kind `mcp`, which this build does not have; the section is only looked at.
-    Key { name: "mcp", read: |entry, _, problems| _ = problems.take(entry.entries()) },
+    Key { name: "mcp", read: read_servers },
 ];
 
 const RETRY: &[Key<Config>] = &[Key {
@@ -159,6 +162,7 @@ impl Config {
             providers: Vec::new(),
             models: Vec::new(),
             max_attempts: limits::MODEL_ATTEMPTS.usual(),
+            servers: Vec::new(),
             interface: Interface::default(),
             keys: Vec::new(),
             file: None,
@@ -219,6 +223,13 @@ fn read_models(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) 
         let known = target.config.model(entry.key).cloned();
         let model = model::read(&entry, known, problems);
         place(&mut target.config.models, model, |model| &model.alias);
+    }
+}
+
+fn read_servers(entry: &Entry<'_>, target: &mut Target, problems: &mut Problems) {
+    for entry in problems.take(entry.entries()).unwrap_or_default() {
+        let server = server::read(&entry, problems);
+        place(&mut target.config.servers, server, |server| &server.name);
     }
 }
 

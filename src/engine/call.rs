@@ -14,14 +14,15 @@ use ptc_core::signature::{self, Issue, underscored};
 use ptc_core::text::nearest;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
 use super::child::shaped;
 use super::cycle::Cycle;
-use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, QuestionAsked, ToolCall, ToolEnd};
+use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, Notice, QuestionAsked, ToolCall, ToolEnd};
 use crate::model::{Request, everything};
-use crate::port::Question;
+use crate::port::{Question, SinkError};
 use crate::tool::{Builtin, Failure, Invocation, Kind, Tool};
 
 /// What a call gave: a value, or what to tell the caller.
@@ -55,10 +56,19 @@ impl Cycle<'_> {
             effectful: tool.is_effectful(),
         };
         let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
-        self.emit(at, call).await?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let cached = tool.cache && self.ports.tools.remembers(at, known.is_some());
+        if !cached
+            && self.ports.edits.result(at).is_none()
+            && let Some(record) = self.denied(at, tool, &args).await?
+        {
+            return self.refuse(at, told, &args, record).await;
+        }
+        self.emit(at, call).await?;
+        let unknown = if cached { None } else { self.unknown_outcome(at, tool).await? };
+        let is_unknown = unknown.is_some();
         let given = match known {
+            _ if is_unknown => Err(unknown.unwrap_or_default()),
             Some(value) if cached => Ok(value),
             // Replay: the call whose answer was remembered then has not been made yet now.
             None if cached => self.invoke(at, tool, &args).await?,
@@ -72,7 +82,11 @@ impl Cycle<'_> {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value.clone());
         }
         let end = ToolEnd {
-            status: if given.is_ok() { CallStatus::Ok } else { CallStatus::Error },
+            status: match &given {
+                Ok(_) => CallStatus::Ok,
+                Err(_) if is_unknown => CallStatus::Unknown,
+                Err(_) => CallStatus::Error,
+            },
             result: given.as_ref().ok().map(|value| JsonText::of(&Json::from(value))),
             error: given.as_ref().err().cloned(),
             cached,
@@ -120,9 +134,22 @@ impl Cycle<'_> {
     /// A tool behind the port, within its time.
     async fn invoke(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Given, Halt> {
         let cancel = self.ports.stop.token();
-        let call = Invocation { address: at, tool, args, now_ms: self.now_ms, cancel };
+        let (notes, mut told) = mpsc::unbounded_channel();
+        let call = Invocation { address: at, tool, args, now_ms: self.now_ms, cancel, notes: &notes };
         let limit = Duration::from_millis(tool.timeout_ms);
-        match tokio::time::timeout(limit, self.within_the_mission(self.ports.tools.call(&call))).await {
+        let answer = tokio::time::timeout(limit, self.within_the_mission(self.ports.tools.call(&call)));
+        tokio::pin!(answer);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(note) = told.recv() => self.note(at, note).await?,
+                answer = &mut answer => break answer,
+            }
+        };
+        while let Ok(note) = told.try_recv() {
+            self.note(at, note).await?;
+        }
+        match answer {
             Ok(Ok(value)) => Ok(Ok(value)),
             Ok(Err(Failure::Error(record))) => Ok(Err(record)),
             Ok(Err(Failure::Cancelled)) => {
@@ -134,6 +161,11 @@ impl Cycle<'_> {
                 Ok(Err(ErrorRecord::new(Reason::ToolError, message)))
             }
         }
+    }
+
+    /// Tells what a tool said while it was called.
+    async fn note(&self, at: &Address, text: String) -> Result<(), SinkError> {
+        self.emit(at, Notice { level: "info".to_owned(), text }).await
     }
 
     /// Waits for a tool, and stops the run when its mission time is over meanwhile.
@@ -156,7 +188,7 @@ impl Cycle<'_> {
             options => format!("{text}\n({})", options.join(" | ")),
         };
         self.emit(&asked, QuestionAsked { kind: "ask".to_owned(), text, options }).await?;
-        self.answer_of_person(at, asked, shown).await
+        self.answer_of_person(at, asked, shown, Vec::new()).await
     }
 
     /// Asks for the reply of a model that is a person and was not there: the answer when it is given later.
@@ -168,11 +200,17 @@ impl Cycle<'_> {
         if !self.ports.person.was_asked(&asked) {
             return Err(Halt::Wait(asked));
         }
-        self.answer_of_person(at, asked, everything(request)).await
+        self.answer_of_person(at, asked, everything(request), Vec::new()).await
     }
 
-    async fn answer_of_person(&self, at: &Address, asked: Address, shown: String) -> Result<String, Halt> {
-        let question = Question { address: asked.clone(), text: shown };
+    pub(super) async fn answer_of_person(
+        &self,
+        at: &Address,
+        asked: Address,
+        shown: String,
+        options: Vec<String>,
+    ) -> Result<String, Halt> {
+        let question = Question { address: asked.clone(), text: shown, options };
         let wait = self.tree.waiting();
         let answer = self.ports.person.ask(&question, self.ports.stop.token()).await;
         drop(wait);

@@ -1,6 +1,6 @@
 //! The turn cycle that all modes share: numbering, time, budgets, messages, and the end of turns and runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -31,6 +31,10 @@ pub struct Tree {
     levels: Arc<OnceLock<u32>>,
     /// The time in which somebody waited for a person.
     waits: Arc<Mutex<Waits>>,
+    /// Definitions of tools that may be called.
+    allowed: Arc<Mutex<HashSet<String>>>,
+    /// Held while a person is asked for consent.
+    consent: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +62,21 @@ impl Tree {
     fn waited(&self) -> Duration {
         let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
+    }
+
+    /// May tools of this definition be called?
+    pub(super) fn allows(&self, definition: &str) -> bool {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(definition)
+    }
+
+    /// From now on they may.
+    pub(super) fn allow(&self, definition: String) {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(definition);
+    }
+
+    /// The right to ask for consent.
+    pub(super) async fn asking(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.consent.lock().await
     }
 
     /// Somebody waits for a person from now on.

@@ -11,6 +11,7 @@ mod call;
 mod child;
 mod combined;
 mod compaction;
+mod consent;
 mod conversation;
 mod cycle;
 mod edit;

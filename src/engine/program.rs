@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use ptc_core::limits::COMPILE_TIMEOUT;
 use ptc_core::lisp::machine::Limits;
-use ptc_core::lisp::{self, CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage};
+use ptc_core::lisp::{CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage, boundary};
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_core::value::{Bounds, Json, Map, Value};
@@ -21,7 +21,7 @@ use super::Halt;
 use super::cycle::Cycle;
 use crate::agent::Settings;
 use crate::event::{Address, ErrorRecord, JsonText, Kept, MemoryChange, ProgramEnd};
-use crate::program::{self, Setting, Tools};
+use crate::program::{Job, Tools};
 
 /// Items of each collection that a recorded value shows.
 const KEPT_ITEMS: usize = 1_000;
@@ -74,10 +74,14 @@ impl Tools for Bridge {
 impl Cycle<'_> {
     /// Runs a program at this turn and tells how it ended.
     pub(super) async fn run_program(&self, at: &Address, source: &str, world: &World) -> Result<Outcome, Halt> {
+        // What a recording says to have ended by itself is not ended from outside.
+        let timed = !self.ports.clock.is_over(at);
+        let job = job(source, world, &self.plan.settings, self.now_ms, timed);
+        self.ports.tools.sees_program(at, &job);
         if let Some(end) = self.ports.tools.interrupted_program(at) {
             return self.as_recorded(at, end, world).await;
         }
-        let (outcome, branched) = match self.interpret(at, source, world).await {
+        let (outcome, branched) = match self.interpret(at, job, timed, world).await {
             Ok(ended) => ended,
             Err(Halt::Fail(record)) => return Err(self.broken_off(at, record).await?),
             Err(halt) => return Err(halt),
@@ -113,21 +117,12 @@ impl Cycle<'_> {
     }
 
     /// The outcome, and whether calls were made in parallel branches.
-    async fn interpret(&self, at: &Address, source: &str, world: &World) -> Result<(Outcome, bool), Halt> {
+    async fn interpret(&self, at: &Address, job: Job, timed: bool, world: &World) -> Result<(Outcome, bool), Halt> {
         let (sender, mut calls) = mpsc::unbounded_channel();
         let stop_sign = Arc::new(AtomicBool::new(false));
-        // What a recording says to have ended by itself is not ended from outside.
-        let timed = !self.ports.clock.is_over(at);
-        let job = Job {
-            source: source.to_owned(),
-            world: world.clone(),
-            settings: self.plan.settings.clone(),
-            now_ms: self.now_ms,
-            timed,
-            stop: Arc::clone(&stop_sign),
-        };
+        let stop_here = Arc::clone(&stop_sign);
         // It waits for the program's own thread; a paused clock stands still meanwhile.
-        let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender)));
+        let mut ended = tokio::task::spawn_blocking(move || job.run(&Bridge(sender), &stop_here));
         let mut answers = FuturesUnordered::new();
         let (mut halted, mut branched) = (None, false);
         let stop = self.ports.stop.clone();
@@ -225,49 +220,32 @@ impl Cycle<'_> {
     }
 }
 
-/// A program on its way to its thread.
-struct Job {
-    source: String,
-    world: World,
-    settings: Settings,
-    now_ms: i64,
-    /// Does its clock end it? Not when a recording says that it ended by itself.
-    timed: bool,
-    stop: Arc<AtomicBool>,
-}
-
-impl Job {
-    fn run(&self, tools: &dyn Tools) -> Outcome {
-        let settings = &self.settings;
-        let within = |limit_ms: u64| if self.timed { limit_ms } else { NO_LIMIT_MS };
-        let limits = Limits {
-            memory_bytes: settings.program_memory_bytes,
-            loop_jumps: settings.loop_limit,
-            print_chars: settings.format.print_chars,
-            parallel_workers: settings.pmap_workers,
-            parallel_timeout_ms: within(settings.pmap_timeout_ms),
-            tool_calls: settings.program_tool_calls,
-            ..Limits::default()
-        };
-        let input = lisp::Input {
-            context: &self.world.context,
-            memory: &self.world.memory,
-            tools: &self.world.tools,
-            history: &self.world.history,
-            journal: self.world.journal.as_ref(),
-            budget: &self.world.budget,
-            dialect: self.settings.dialect,
-            firewall: self.world.firewall,
-            ..lisp::Input::new(&self.source, &limits)
-        };
-        let setting = Setting {
-            tools,
-            timeout_ms: within(settings.program_timeout_ms),
-            compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),
-            now_ms: self.now_ms,
-            stop: &self.stop,
-        };
-        program::run(&input, &setting)
+/// A program with what this plan gives it. `timed`: its clock ends it, unless a recording says that it ended by itself.
+fn job(source: &str, world: &World, settings: &Settings, now_ms: i64, timed: bool) -> Job {
+    let within = |limit_ms: u64| if timed { limit_ms } else { NO_LIMIT_MS };
+    let limits = Limits {
+        memory_bytes: settings.program_memory_bytes,
+        loop_jumps: settings.loop_limit,
+        print_chars: settings.format.print_chars,
+        parallel_workers: settings.pmap_workers,
+        parallel_timeout_ms: within(settings.pmap_timeout_ms),
+        tool_calls: settings.program_tool_calls,
+        ..Limits::default()
+    };
+    Job {
+        source: source.to_owned(),
+        context: world.context.clone(),
+        memory: world.memory.clone(),
+        history: world.history.clone(),
+        journal: world.journal.clone(),
+        budget: world.budget.clone(),
+        tools: world.tools.clone(),
+        dialect: settings.dialect,
+        firewall: world.firewall,
+        limits,
+        timeout_ms: within(settings.program_timeout_ms),
+        compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),
+        now_ms,
     }
 }
 
@@ -325,7 +303,7 @@ pub(super) fn failed(value: &Value) -> ErrorRecord {
     let message = said("message").or_else(|| said("reason")).unwrap_or_else(|| super::call::plain(value));
     let mut record = ErrorRecord::new(Reason::Failed, message);
     if matches!(value, Value::Map(_)) {
-        record.details = Some(JsonText::of(&Json::from(&lisp::boundary::externalize(value).0)));
+        record.details = Some(JsonText::of(&Json::from(&boundary::externalize(value).0)));
     }
     record
 }

@@ -79,11 +79,6 @@ impl Address {
         None
     }
 
-    /// Does it lie below the other one, or is it the same?
-    pub fn is_below(&self, other: &Self) -> bool {
-        self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
-
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

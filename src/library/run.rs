@@ -13,8 +13,9 @@ use super::told::{Listener, Told};
 use crate::agent::{Builder, Context, Delegated, Diagnostic, Mode, Plan, Step, Undelegated};
 use crate::engine::{self, Carry, Input, ModelList, Models, Ports};
 use crate::event::{Address, Envelope, ErrorRecord};
-use crate::model::Model;
+use crate::model::{Model, known_secrets};
 use crate::port::{Human, Question, Sink, Stop, SystemClock, Unsaved};
+use crate::tool::{Grants, Outside, Policy, Tools};
 
 /// A run that has not started.
 #[derive(Clone)]
@@ -35,6 +36,7 @@ pub struct Run {
 pub(super) struct Doors {
     models: ModelList,
     person: Option<Arc<dyn Human>>,
+    outside: Option<Arc<Outside>>,
     pub(super) told: Told,
     pub(super) stop: Stop,
 }
@@ -60,7 +62,8 @@ impl Doors {
     pub(super) fn ports<'a>(&'a self, model: &'a dyn Model) -> Ports<'a> {
         let ports = Ports::new(model, &SystemClock, &self.told, self.stop.clone());
         let person = self.person.as_deref().unwrap_or(ports.person);
-        Ports { models: &self.models, person, ..ports }
+        let tools: &dyn Tools = self.outside.as_deref().map_or(ports.tools, |outside| outside);
+        Ports { models: &self.models, person, tools, ..ports }
     }
 }
 
@@ -80,7 +83,7 @@ impl Run {
             agent,
             model: None,
             named: None,
-            doors: Doors { models: ModelList::default(), person: None, told, stop: Stop::default() },
+            doors: Doors { models: ModelList::default(), person: None, outside: None, told, stop: Stop::default() },
             given: Given::Own,
             seed: 0,
             address: Address::run(0),
@@ -163,6 +166,13 @@ impl Run {
     /// Answers what agents ask a person; `None` lets the run wait.
     pub fn person(mut self, answer: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
         self.doors.person = Some(Arc::new(Answering(answer)));
+        self
+    }
+
+    /// Allows all tools that start a process or leave the machine; without it their calls fail with `tool_denied`. Secrets of this
+    /// process's environment are taken out of what they answer.
+    pub fn allow_tools(mut self) -> Self {
+        self.doors.outside = Some(Arc::new(Outside::new(Policy::Allow, Grants::default(), known_secrets(&[]))));
         self
     }
 

@@ -164,7 +164,7 @@ fn after(ms: u64) -> Instant {
 }
 
 /// The client: one for this machine, without proxy, and one for everything else, with the environment's proxies.
-fn client(loopback: bool) -> Result<&'static Client, ModelError> {
+pub(super) fn client(loopback: bool) -> Result<&'static Client, ModelError> {
     static DIRECT: OnceLock<Result<Client, String>> = OnceLock::new();
     static OUTSIDE: OnceLock<Result<Client, String>> = OnceLock::new();
     let place = if loopback { &DIRECT } else { &OUTSIDE };
@@ -277,7 +277,7 @@ fn proxy_variable(url: &Url) -> Option<&'static str> {
 }
 
 /// The innermost words of an error: the outer ones repeat the address.
-fn root(error: &reqwest::Error) -> String {
+pub(super) fn root(error: &reqwest::Error) -> String {
     let mut words = None;
     let mut next = error.source();
     while let Some(inner) = next {

@@ -33,7 +33,8 @@ impl Model for HumanModel {
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let question = Question { address: request.address.clone(), text: everything(request) };
+            let question =
+                Question { address: request.address.clone(), text: everything(request), options: Vec::new() };
             let answer = self.person.ask(&question, &call.cancel).await;
             if call.cancel.is_cancelled() {
                 return Err(ModelError::cancelled());

@@ -103,7 +103,7 @@ pub fn known_secrets(providers: &[Provider]) -> Scrub {
 }
 
 /// Does the name of a header, a parameter or a variable say that its value is a secret?
-pub(super) fn speaks_of_a_secret(name: &str) -> bool {
+pub fn speaks_of_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"]
         .iter()

@@ -12,6 +12,8 @@ pub struct Question {
     pub address: Address,
     /// The text to show: for the `human` model, everything that would be sent.
     pub text: String,
+    /// Answers to choose from, when only these are answers.
+    pub options: Vec<String>,
 }
 
 /// Somebody who can answer. `None` means that nobody is there: the run waits.

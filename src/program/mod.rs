@@ -5,6 +5,8 @@
 
 mod clock;
 pub mod expression;
+mod job;
+pub mod path;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,6 +15,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Value;
 
 use clock::Stopwatch;
+pub use job::Job;
 
 /// What a program may call. It may block; its time does not count.
 pub trait Tools: Sync {

@@ -3,8 +3,11 @@
 //! In: a session with one root run, a definition. Out: a recording whose replay runs that definition in the recorded mode, on the recorded
 //! inputs, with the recorded replies and results. It must never change the session.
 
+use ptc_core::value::Json;
+use ptc_core::value::json::Member;
+
 use super::{Ignored, Recording, Rules};
-use crate::agent::{Agent, Mode};
+use crate::agent::{Agent, Mode, Tool};
 use crate::config::options_over;
 use crate::event::{Address, AgentRecord, Envelope, Event, RunStart, hex_sha};
 use crate::session::Session;
@@ -61,6 +64,19 @@ fn as_recorded(agent: &Agent, start: &RunStart) -> Result<Agent, String> {
     Ok(Agent {
         model_options: options_over(&now.model_options, &recorded.model_options),
         cache: now.cache || recorded.cache,
+        tools: now.tools.iter().map(|tool| as_listed(tool, &recorded)).collect(),
         ..now
     })
+}
+
+/// A tool of a server with what was known of the server when it was recorded, where the definition says nothing itself.
+fn as_listed(tool: &Tool, recorded: &Agent) -> Tool {
+    let is_of_server = |tool: &&Tool| tool.definition.get("kind").and_then(Json::as_str) == Some("mcp");
+    let same = recorded.tools.iter().find(|known| known.name == tool.name).filter(is_of_server);
+    let (Some(same), true) = (same, is_of_server(&tool)) else { return tool.clone() };
+    let (own, known) = (tool.definition.members().unwrap_or_default(), same.definition.members().unwrap_or_default());
+    let is_new = |member: &&Member| own.iter().all(|have| have.key != member.key);
+    let members = own.iter().chain(known.iter().filter(is_new));
+    let definition = Json::object(members.map(|member| (member.key.clone(), member.value.clone())));
+    Tool { name: tool.name.clone(), definition }
 }

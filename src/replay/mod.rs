@@ -15,6 +15,7 @@ mod ports;
 mod recorded;
 mod recording;
 mod resume;
+mod workplace;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub use ports::RecordedPorts;
 pub use recorded::Recorded;
 pub use recording::Recording;
 pub use resume::{Answers, Appending, Resumed};
+pub use workplace::{Workplace, workplace};
 
 use compare::Comparer;
 

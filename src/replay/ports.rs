@@ -16,18 +16,28 @@ use crate::event::{
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Sink, Stop};
-use crate::tool::{Failure, Invocation, Tools};
+use crate::program::Job;
+use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
+
+/// Is shown the turn and the program of every turn that runs one.
+pub(super) type Seen = Arc<dyn Fn(&Address, &Job) + Send + Sync>;
 
 /// Answers for one run.
 pub struct RecordedPorts {
     recording: Arc<Recording>,
     run: Address,
+    seen: Option<Seen>,
 }
 
 impl RecordedPorts {
     /// For the root run at this address, and those below it.
     pub fn new(recording: Arc<Recording>, run: Address) -> Self {
-        Self { recording, run }
+        Self { recording, run, seen: None }
+    }
+
+    /// The same, showing every program before it runs.
+    pub(super) fn watched(self, seen: Seen) -> Self {
+        Self { seen: Some(seen), ..self }
     }
 
     /// All of them, with these edits and this sink, and nothing that stops the run but the recording.
@@ -78,6 +88,12 @@ impl Tools for RecordedPorts {
         self.recording.interrupted_program(turn).cloned()
     }
 
+    fn sees_program(&self, turn: &Address, job: &Job) {
+        if let Some(seen) = &self.seen {
+            seen(turn, job);
+        }
+    }
+
     fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         self.recording.below(turn)
     }
@@ -96,6 +112,20 @@ impl Tools for RecordedPorts {
 
     fn remembers(&self, at: &Address, known: bool) -> bool {
         self.recording.tool_end(at).map_or(known, |end| end.cached)
+    }
+
+    fn asks_consent(&self, at: &Address, _: bool) -> bool {
+        self.recording.is_asked(&at.question(0))
+    }
+
+    fn ruling(&self, question: &Address, _: &str) -> Option<Ruling> {
+        let answer = self.recording.answer(question)?;
+        let decision = answer.value.json().as_str().and_then(Decision::read).unwrap_or(Decision::Deny);
+        Some(Ruling::new(answer.by.clone(), decision))
+    }
+
+    fn is_unknown(&self, at: &Address) -> bool {
+        self.recording.is_asked(&at.question(1))
     }
 
     fn refuses(&self, at: &Address, counted: bool) -> bool {

@@ -211,7 +211,7 @@ impl Recording {
 
     /// The events below a turn, in order.
     pub(super) fn below(&self, turn: &Address) -> Vec<Envelope> {
-        let inside = |address: &Address| address != turn && address.is_below(turn);
+        let inside = |address: &Address| address != turn && address.is_within(turn);
         let mut below: Vec<Envelope> =
             self.events.iter().filter(|(address, _)| inside(address)).flat_map(|(_, events)| events.clone()).collect();
         below.sort_by_key(|envelope| envelope.seq);
@@ -269,7 +269,7 @@ impl Recording {
     /// How many turns the tree below a run has begun.
     pub(super) fn turns_of(&self, run: &Address) -> u32 {
         let begun = |envelope: &&Envelope| matches!(&envelope.event, Event::TurnStart(start) if start.stop.is_none());
-        let all = self.events.iter().filter(|(address, _)| address.is_below(run)).flat_map(|(_, events)| events);
+        let all = self.events.iter().filter(|(address, _)| address.is_within(run)).flat_map(|(_, events)| events);
         u32::try_from(all.filter(begun).count()).unwrap_or(u32::MAX)
     }
 

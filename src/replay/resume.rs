@@ -18,7 +18,7 @@ use crate::engine::{Models, Ports};
 use crate::event::{Address, Class, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyStatus};
 use crate::model::{Call, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Human, Question, Sink, SinkError, Stop};
-use crate::tool::{Failure, Invocation, Tools};
+use crate::tool::{Decision, Failure, Invocation, Ruling, Tools};
 
 /// Events of a new reply that may wait.
 const QUEUE: usize = 256;
@@ -62,6 +62,14 @@ impl<'a> Resumed<'a> {
             events,
             stop,
         }
+    }
+}
+
+impl Resumed<'_> {
+    /// Was an answer to this question given with the order to go on?
+    fn has_answer(&self, question: &Address) -> bool {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.by_address.contains_key(question) || !answers.in_order.is_empty()
     }
 }
 
@@ -234,6 +242,33 @@ impl Tools for Resumed<'_> {
 
     fn stop_reply_as_recorded(&self, turn: &Address, stop: &Stop) {
         self.recorded.stop_reply_as_recorded(turn, stop);
+    }
+
+    fn asks_consent(&self, at: &Address, known: bool) -> bool {
+        // A call that the file holds asked when it came, or did not need to.
+        let is_told = self.recording.holds_call(at) || self.recording.is_asked(&at.question(0));
+        if is_told { self.recorded.asks_consent(at, known) } else { self.live.tools.asks_consent(at, known) }
+    }
+
+    fn ruling(&self, question: &Address, definition: &str) -> Option<Ruling> {
+        if self.recording.answer(question).is_some() {
+            return self.recorded.ruling(question, definition);
+        }
+        if self.has_answer(question) {
+            return None;
+        }
+        // A run that waits for this answer goes on waiting; only whoever allows everything answers it.
+        let ruling = self.live.tools.ruling(question, definition);
+        ruling.filter(|ruling| ruling.decision != Decision::Deny || !self.recording.is_asked(question))
+    }
+
+    fn keep(&self, definition: &str) {
+        self.live.tools.keep(definition);
+    }
+
+    fn is_unknown(&self, at: &Address) -> bool {
+        let is_begun = self.recording.holds_call(at) && self.recording.tool_end(at).is_none();
+        is_begun || self.recorded.is_unknown(at)
     }
 
     fn remembers(&self, at: &Address, known: bool) -> bool {

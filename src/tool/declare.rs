@@ -2,6 +2,8 @@
 //!
 //! In: name and table. Out: the tool, or everything that is wrong with it, each with its key.
 
+mod outside;
+
 use ptc_core::limits::TOOL_TIMEOUT;
 use ptc_core::signature;
 use ptc_core::value::json::Node;
@@ -10,10 +12,8 @@ use ptc_core::value::{Json, json};
 use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by};
 use crate::config::document::{advice, out_of_range};
 
-/// The kinds of tools that this build runs, and those that come with real models.
+/// The kinds of tools.
 pub const KINDS: &[&str] = &["table", "snippet", "agent", "llm", "builtin", "closure", "command", "http", "mcp"];
-/// The kinds that are declared and not built yet.
-const LATER: &[&str] = &["command", "http", "mcp"];
 
 /// Providers accept no longer names.
 const NAME_MAX_CHARS: usize = 64;
@@ -62,11 +62,14 @@ impl Tool {
                 "validator",
             ],
             "builtin" => &["name"],
+            "command" => &["command", "folder", "env", "output_max_bytes"],
+            "http" => &["method", "url", "headers", "body", "response_path", "output_max_bytes"],
+            "mcp" => &["server", "tool", "command", "folder", "env", "url", "headers"],
             _ => &[],
         };
         for member in table.members().unwrap_or_default() {
             let key = member.key.as_str();
-            if !COMMON.contains(&key) && !own.contains(&key) && !LATER.contains(&kind.as_str()) {
+            if !COMMON.contains(&key) && !own.contains(&key) {
                 let known: Vec<&str> = COMMON.iter().chain(own).copied().collect();
                 wrong.push((key.to_owned(), format!("unknown key `{key}` in [tools.{name}]{}", advice(key, &known))));
             }
@@ -170,9 +173,9 @@ fn made(name: &str, kind: &str, table: &Json) -> Result<Kind, Wrong> {
             })
         }
         "closure" => Ok(Kind::Closure(None)),
-        kind if LATER.contains(&kind) => {
-            Err(("kind".to_owned(), format!("the tool `{name}`: kind `{kind}` is not in this build")))
-        }
+        "command" => outside::command(name, table).map(Kind::Command),
+        "http" => outside::http(name, table).map(Kind::Http),
+        "mcp" => outside::mcp(name, table).map(Kind::Mcp),
         other => {
             Err(("kind".to_owned(), format!("the tool `{name}` has an unknown kind `{other}`{}", advice(other, KINDS))))
         }

@@ -1,4 +1,4 @@
-//! The tools of a live run.
+//! The tools of a live run that stay within the program.
 
 use std::time::Duration;
 
@@ -36,6 +36,12 @@ impl Tools for LiveTools {
                         },
                         () = call.cancel.cancelled() => Err(Failure::Cancelled),
                     }
+                }
+                Kind::Command(_) | Kind::Http(_) | Kind::Mcp(_) => {
+                    let name = &call.tool.name;
+                    Err(Failure::said(format!(
+                        "the tool {name} starts a process or leaves the machine; this run has no way out"
+                    )))
                 }
                 Kind::Closure(None) | Kind::Agent(_) | Kind::Itself | Kind::Llm(_) => {
                     Err(Failure::said(format!("the tool {} cannot be called here", call.tool.name)))

@@ -5,12 +5,20 @@
 //! processes.
 
 mod builtin;
+mod command;
+mod consent;
 mod declare;
+mod http;
 mod live;
+mod mcp;
+mod outside;
+mod process;
 mod search;
 mod shaping;
 mod snippet;
 mod table;
+mod text;
+mod variables;
 
 use std::sync::Arc;
 
@@ -19,16 +27,24 @@ use ptc_core::lisp::ToolInfo;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{Signature, json_schema};
 use ptc_core::value::{Json, Value};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use builtin::{Builtin, LLM_QUERY};
+pub use command::Command;
+pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling, digest};
 pub use declare::{KINDS, SELF, Wrong};
+pub use http::Http;
 pub use live::LiveTools;
+pub use mcp::{Connection, Listing, Mcp, ServerState, Servers};
+pub use outside::Outside;
+pub use process::{Program, USUAL_VARIABLES};
 pub use shaping::{SHAPING_KEYS, Shaping, answered_by};
 pub use table::{Row, Table};
 
 use crate::event::{Address, Envelope, ErrorRecord, JsonText, ProgramEnd, ToolSchema};
 use crate::port::Stop;
+use crate::program::Job;
 
 /// A tool that an agent may use.
 #[derive(Clone)]
@@ -94,6 +110,12 @@ pub enum Kind {
     Builtin(Builtin),
     /// A function of the program that uses the library.
     Closure(Option<Closure>),
+    /// A process.
+    Command(Command),
+    /// A request.
+    Http(Http),
+    /// A tool of a server that speaks the model context protocol.
+    Mcp(Mcp),
 }
 
 /// A tool that is a function: arguments in, value or error text out.
@@ -112,6 +134,8 @@ pub struct Invocation<'a> {
     pub now_ms: i64,
     /// Stops it.
     pub cancel: &'a CancellationToken,
+    /// Takes what is worth knowing while it lasts.
+    pub notes: &'a mpsc::UnboundedSender<String>,
 }
 
 /// Why a call gave no value.
@@ -153,6 +177,11 @@ pub trait Tools: Send + Sync {
         false
     }
 
+    /// A program is about to run at this turn; its calls come to [`Tools::call`].
+    fn sees_program(&self, turn: &Address, job: &Job) {
+        _ = (turn, job);
+    }
+
     /// What happened inside that program, in order.
     fn done_in_program(&self, turn: &Address) -> Vec<Envelope> {
         _ = turn;
@@ -174,6 +203,31 @@ pub trait Tools: Send + Sync {
     fn refuses(&self, at: &Address, counted: bool) -> bool {
         _ = at;
         counted
+    }
+
+    /// Does the call at this address need a decision? `known` is whether one holds for the run; branches that run at the same time ask
+    /// in any order, so that replay answers from the recording.
+    fn asks_consent(&self, at: &Address, known: bool) -> bool {
+        _ = at;
+        !known
+    }
+
+    /// The decision about a call that starts a process or leaves the machine, by the address of its question and the definition of its
+    /// tool; `None`: the person is asked.
+    fn ruling(&self, question: &Address, definition: &str) -> Option<Ruling> {
+        _ = (question, definition);
+        Some(Ruling::new(NOBODY, Decision::Deny))
+    }
+
+    /// The person has allowed this definition for good.
+    fn keep(&self, definition: &str) {
+        _ = definition;
+    }
+
+    /// Was the call at this address begun before the session broke off, so that nobody knows what came of it?
+    fn is_unknown(&self, at: &Address) -> bool {
+        _ = at;
+        false
     }
 
     /// Is the call at this address answered from memory? `known` is whether an equal call was answered before; branches that run at
@@ -226,7 +280,22 @@ impl Tool {
 
     /// Does a call change something outside of the run?
     pub fn is_effectful(&self) -> bool {
-        matches!(self.kind, Kind::Closure(_))
+        match &self.kind {
+            Kind::Closure(_) | Kind::Command(_) | Kind::Mcp(_) => true,
+            Kind::Http(http) => !http.is_safe(),
+            _ => false,
+        }
+    }
+
+    /// What a call starts or where it goes, in words for a person; `None` for tools that stay within the program. Consent is given to
+    /// this text.
+    pub fn definition(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Command(command) => Some(format!("command {}", command.program.told())),
+            Kind::Http(http) => Some(format!("http {}", http.told())),
+            Kind::Mcp(mcp) => Some(format!("mcp {}", mcp.told(&self.name))),
+            _ => None,
+        }
     }
 
     /// How long a call may take, in ms; `None` for persons and agents below, which the budgets of the run bound.
@@ -236,6 +305,9 @@ impl Tool {
             Kind::Table(_)
             | Kind::Snippet(_)
             | Kind::Closure(_)
+            | Kind::Command(_)
+            | Kind::Http(_)
+            | Kind::Mcp(_)
             | Kind::Builtin(Builtin::Grep | Builtin::GrepLines) => Some(self.timeout_ms),
         }
     }
@@ -249,6 +321,9 @@ impl Tool {
             Kind::Llm(_) => "llm",
             Kind::Builtin(_) => "builtin",
             Kind::Closure(_) => "closure",
+            Kind::Command(_) => "command",
+            Kind::Http(_) => "http",
+            Kind::Mcp(_) => "mcp",
         }
     }
 }

@@ -116,8 +116,16 @@ mod tests {
     async fn answer(name: &str, args: &str) -> Result<String, Failure> {
         let tool = Tool::declared(name, &Json::object([("kind", Json::str("builtin"))])).unwrap();
         let (address, cancel) = (Address::run(0).turn(1).call(0), CancellationToken::new());
+        let (notes, _told) = tokio::sync::mpsc::unbounded_channel();
         let args = json::parse(args).unwrap().to_value();
-        let call = crate::tool::Invocation { address: &address, tool: &tool, args: &args, now_ms: 0, cancel: &cancel };
+        let call = crate::tool::Invocation {
+            address: &address,
+            tool: &tool,
+            args: &args,
+            now_ms: 0,
+            cancel: &cancel,
+            notes: &notes,
+        };
         crate::tool::LiveTools.call(&call).await.map(|value| Json::from(&value).to_text())
     }
 

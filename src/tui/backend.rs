@@ -14,10 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::archive::Archive;
 use super::compare::backend::Comparing;
 use super::draft::Draft;
+use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 pub use crate::replay::Policy;
 pub use crate::workbench::SessionKey;
+use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// The agent a workbench starts with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -259,6 +261,19 @@ pub trait Bodies: Send + Sync {
     fn request(&self, turn: &Address) -> Result<Vec<SentMessage>, ErrorRecord>;
 }
 
+/// Tries things on what a turn worked on, in a copy. All methods block; the first one replays the session.
+pub trait Trial: Send + Sync {
+    /// What the form at this byte of the turn's program gives; `None` where no form has a value.
+    ///
+    /// Errors: why nothing can be tried.
+    fn probe(&self, at: usize) -> Result<Option<Probe>, String>;
+
+    /// Runs an input on what the turn left; definitions stay for the next one.
+    ///
+    /// Errors: why nothing can be tried.
+    fn say(&self, input: &str) -> Result<Said, String>;
+}
+
 /// What a run tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
@@ -284,6 +299,8 @@ pub struct Question {
     pub address: Address,
     /// The text to show: everything that would be sent.
     pub text: String,
+    /// Answers to choose from by their first letters; empty where any text is an answer.
+    pub options: Vec<String>,
 }
 
 /// How a run or a replay ended, beyond its events.
@@ -382,6 +399,9 @@ pub trait Backend: Archive + Comparing + Send + Sync {
 
     /// A saved session.
     fn open(&self, session: &SessionKey) -> Result<OpenSession, ErrorRecord>;
+
+    /// Takes a turn of a session apart, which may still be written. Must be called inside of the runtime.
+    fn inspect(&self, subject: &Subject, turn: &Address) -> Result<(Inspection, Arc<dyn Trial>), ErrorRecord>;
 
     /// Goes on with a session that waits for a person or broke off.
     fn resume(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord>;

@@ -12,7 +12,7 @@ use futures::future::select_all;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::backend::{Backend, Bodies, Run};
+use super::backend::{Backend, Bodies, Run, Trial};
 use super::compare::backend::{MatrixRun, MatrixTold, Told};
 use super::effects;
 use super::limiter::Limiter;
@@ -75,6 +75,8 @@ pub struct Driver {
     pub(super) runs: [Option<Arc<dyn Run>>; Slot::ALL.len()],
     pub(super) matrix: Option<Arc<dyn MatrixRun>>,
     pub(super) bodies: Option<Arc<dyn Bodies>>,
+    /// What is tried on the inspected turn.
+    pub(super) trial: Option<(crate::event::Address, Arc<dyn Trial>)>,
     pub(super) done: mpsc::UnboundedSender<Done>,
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
@@ -101,6 +103,8 @@ pub(super) enum Done {
     Matrix(Arc<dyn MatrixRun>, Msg),
     /// A session was opened.
     Bodies(Arc<dyn Bodies>, Msg),
+    /// A turn was taken apart.
+    Trial(crate::event::Address, Arc<dyn Trial>, Msg),
 }
 
 impl Driver {
@@ -112,6 +116,7 @@ impl Driver {
             runs: [const { None }; Slot::ALL.len()],
             matrix: None,
             bodies: None,
+            trial: None,
             done,
             answers,
             reading: Vec::new(),
@@ -250,6 +255,10 @@ impl Driver {
             Done::Bodies(bodies, msg) => {
                 self.bodies = Some(bodies);
                 self.reading.clear();
+                msg
+            }
+            Done::Trial(turn, trial, msg) => {
+                self.trial = Some((turn, trial));
                 msg
             }
         };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::archive::{self, Answer, Archive, Ask, Told};
-use super::backend::{Overwrite, Run, SaveError, SessionKey};
+use super::backend::{Overwrite, Run, SaveError, SessionKey, Trial};
 use super::drive::{Done, Driver};
 use super::message::{Effect, Msg, Slot, TurnBody};
 use super::model::{Model, Tone};
@@ -66,6 +66,26 @@ pub(super) async fn perform(
         }),
         Effect::Comparing(ask) => super::compare::perform::perform(driver, ask),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
+        Effect::Inspect(subject, turn) => {
+            let handle = tokio::runtime::Handle::current();
+            work(driver, move || {
+                let _inside = handle.enter();
+                match backend.inspect(&subject, &turn) {
+                    Ok((found, trial)) => {
+                        Done::Trial(turn.clone(), trial, Msg::Inspected(subject, turn, Ok(Box::new(found))))
+                    }
+                    Err(error) => Done::Msg(Msg::Inspected(subject, turn, Err(error))),
+                }
+            });
+        }
+        Effect::Probe(turn, at) => {
+            let trial = trial(driver, &turn);
+            work(driver, move || Done::Msg(Msg::Probed(turn, at, trial.and_then(|trial| trial.probe(at)))));
+        }
+        Effect::Evaluate(turn, input) => {
+            let trial = trial(driver, &turn);
+            work_in_turn(driver, move || Done::Msg(Msg::Evaluated(turn, trial.and_then(|trial| trial.say(&input)))));
+        }
         Effect::Save { path, texts, known, overwrite } => work(driver, move || {
             let result = save(&*backend, &path, &texts, known.as_ref(), overwrite);
             Done::Msg(Msg::Saved(path, texts, result))
@@ -114,6 +134,12 @@ fn start(driver: &mut Driver, begin: impl FnOnce() -> Started + Send + 'static) 
             Err(findings) => Done::Msg(Msg::Started(Err(findings))),
         }
     });
+}
+
+/// What is tried on this turn.
+fn trial(driver: &Driver, turn: &crate::event::Address) -> Result<Arc<dyn Trial>, String> {
+    let known = driver.trial.as_ref().filter(|(known, _)| known == turn);
+    known.map(|(_, trial)| trial.clone()).ok_or_else(|| "the turn is still being read".to_owned())
 }
 
 /// Asks something about saved sessions on a blocking thread. What starts a run becomes the workbench's run.

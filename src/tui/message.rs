@@ -11,8 +11,10 @@ use super::backend::{
     SessionSummary,
 };
 use super::compare::backend as comparing;
+use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
+use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// Which of the runs on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,6 +76,12 @@ pub enum Msg {
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
     TurnRead(SessionKey, Address, Result<TurnBody, ErrorRecord>),
+    /// A turn was taken apart.
+    Inspected(Subject, Address, Result<Box<Inspection>, ErrorRecord>),
+    /// The value of the form at a byte of a turn's program.
+    Probed(Address, usize, Result<Option<Probe>, String>),
+    /// What an input on the memory of a turn gave.
+    Evaluated(Address, Result<Said, String>),
     /// The agent was saved, or not: the path that was asked for.
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
@@ -117,6 +125,12 @@ pub enum Effect {
     Ask(Ask),
     /// Read turns of the opened session; answers [`Msg::TurnRead`] for each.
     ReadTurns(SessionKey, Vec<(Address, Range<usize>)>),
+    /// Take a turn apart; answers [`Msg::Inspected`].
+    Inspect(Subject, Address),
+    /// Find the value of the form at a byte of the inspected turn's program; answers [`Msg::Probed`].
+    Probe(Address, usize),
+    /// Run an input on the memory of the inspected turn; answers [`Msg::Evaluated`].
+    Evaluate(Address, String),
     /// Save the agent; answers [`Msg::Saved`].
     Save {
         /// Where.

@@ -8,6 +8,7 @@ use super::colours::Language;
 use super::compare::Compare;
 use super::draft::Draft;
 use super::form::Form;
+use super::inspector::Inspector;
 use super::keys::Keymap;
 use super::sessions::Purpose;
 use super::theme::Theme;
@@ -67,6 +68,8 @@ pub struct Model {
     pub sessions: Sessions,
     /// Runs side by side, and the matrix.
     pub compare: Compare,
+    /// A turn taken apart, on top of the screen and below the popups.
+    pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
     pub popups: Vec<Popup>,
     /// A message in the footer.
@@ -173,6 +176,8 @@ pub struct RunView {
     pub question: Option<Question>,
     /// What was asked last, and from which byte on it was new then.
     pub asked: (String, usize),
+    /// When it was asked.
+    pub asked_ms: i64,
     /// It was started as a replay.
     pub replay: bool,
     /// It waits for a person, in its session.
@@ -348,6 +353,7 @@ impl Model {
             },
             sessions: Sessions::default(),
             compare: Compare::default(),
+            inspector: None,
             popups: opening.first_time.then_some(Popup::Tour(0)).into_iter().collect(),
             toast: None,
             clipboard: String::new(),

@@ -21,7 +21,6 @@ use crate::replay::{
     Accepting, Answers, RecordedEdits, RecordedPorts, Recording, Resumed, Stamped, carried, input_of, plan_of,
 };
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
-use crate::tool::LiveTools;
 
 /// What answers where the recording has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +73,7 @@ impl Workbench {
         let saving = Some(self.saving(&recorder));
         let written = Written { recorder, feed: feed.clone() };
         let models = LiveModels::of(self, Arc::clone(&person));
-        let (task_stop, task_id) = (stop.clone(), id.clone());
+        let (task_stop, task_id, tools) = (stop.clone(), id.clone(), self.outside());
         let task = tokio::spawn(async move {
             let mut carries = std::collections::HashMap::new();
             let mut last = Step::default();
@@ -92,7 +91,7 @@ impl Workbench {
                         let doors = Ports {
                             model: &**live,
                             models: &models,
-                            tools: &LiveTools,
+                            tools: &tools,
                             person: &*person,
                             edits: &edits,
                             clock: &SystemClock,

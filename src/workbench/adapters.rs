@@ -10,7 +10,10 @@ use crate::model::Adapter;
 
 /// Adapters by everything that is configured of their models. Clones are the same adapters.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Adapters(Arc<Mutex<Vec<(HttpModel, Arc<Adapter>)>>>);
+pub(super) struct Adapters(Arc<Mutex<Vec<Known>>>);
+
+/// A model and the adapter that asks it.
+type Known = (HttpModel, Arc<Adapter>);
 
 impl Adapters {
     /// The adapter of this model, made when it is first asked for.

@@ -18,6 +18,7 @@ mod fork;
 pub mod format;
 mod gates;
 mod import;
+pub mod inspect;
 mod keys;
 mod marks;
 pub mod matrix;
@@ -35,11 +36,13 @@ mod search;
 mod sessions;
 mod stages;
 pub mod suite;
+mod tools;
 mod tree;
 mod trial;
 pub mod wording;
 
 use crate::config::{Config, Folders};
+use crate::tool::Policy;
 use adapters::Adapters;
 use gates::Gates;
 
@@ -64,6 +67,7 @@ pub use run::{RunSpec, Running, StartError};
 pub use saving::{Saving, Settled};
 pub use search::SearchReport;
 pub use sessions::{OpenError, SessionKey};
+pub use tools::ToolState;
 pub use tree::Branch;
 
 /// The workbench of one user.
@@ -75,14 +79,16 @@ pub struct Workbench {
     pub folders: Folders,
     /// One gate per provider: all runs of this workbench wait in it together.
     gates: Gates,
+    /// Who decides about tools that start a process or leave the machine.
+    policy: Policy,
     /// Where runs share them, their adapters.
     adapters: Option<Adapters>,
 }
 
 impl Workbench {
-    /// A workbench on this configuration and these folders.
+    /// A workbench on this configuration and these folders, where no tool starts a process or leaves the machine.
     pub fn new(config: Config, folders: Folders) -> Self {
-        Self { config, folders, gates: Gates::default(), adapters: None }
+        Self { config, folders, gates: Gates::default(), policy: Policy::default(), adapters: None }
     }
 
     /// The same workbench with adapters that the runs it starts share.

@@ -136,10 +136,11 @@ impl Workbench {
         let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
         let record = PipelineRecord { name: spec.pipeline.name, then: later.iter().map(Stage::record).collect() };
         let (task_feed, task_stop, task_session) = (feed.clone(), stop.clone(), session.clone());
+        let tools = self.outside();
         let task = tokio::spawn(async move {
             let tee = Tee::new(recorder, task_feed);
             let live = Ports::new(&*first.model, &SystemClock, &tee, task_stop);
-            let ports = Ports { models: &models, person: &*person, ..live };
+            let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let descriptions = context.descriptions;
             let input = Input { descriptions, pipeline: Some(record), ..Input::new(context.json) };
             let step = engine::run(&first.plan, input, &ports).await;

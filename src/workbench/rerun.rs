@@ -22,7 +22,6 @@ use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of, replay_carrying};
 use crate::session::{Header, Parent, Prefix, Recorder, Session, SessionId};
-use crate::tool::LiveTools;
 
 /// What is to be run again.
 pub struct RerunSpec {
@@ -105,12 +104,12 @@ impl Workbench {
         let warnings = again.iter().flat_map(|again| again.plan.warnings.clone()).collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let models = LiveModels::of(self, Arc::clone(&spec.person));
-        let person = spec.person;
+        let (person, tools) = (spec.person, self.outside());
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let step = in_a_row(&again, carries, |model| Ports {
                 models: &models,
-                tools: &LiveTools,
+                tools: &tools,
                 person: &*person,
                 ..Ports::new(model, &SystemClock, &tee, task_stop.clone())
             });
@@ -137,7 +136,7 @@ impl Workbench {
         let recorded = recording.model_of(run).unwrap_or_default();
         let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
         let choice = self.choose(named.as_deref().unwrap_or(&recorded))?;
-        let agent = with_options(agent, &choice);
+        let agent = self.connected(with_options(agent, &choice))?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
         self.refuse_keys(&agent, &Context::from(start.context.json()))?;

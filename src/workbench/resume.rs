@@ -23,7 +23,6 @@ use crate::replay::{
     Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
 };
 use crate::session::{Header, Parent, Recorder, Session, SessionId};
-use crate::tool::LiveTools;
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
@@ -74,12 +73,12 @@ impl Workbench {
         let tee = Tee::over(Box::new(appending), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());
-        let next = recording.runs().len();
+        let (next, tools) = (recording.runs().len(), self.outside());
         let task = tokio::spawn(async move {
             let ports = Ports {
                 model: &*live,
                 models: &models,
-                tools: &LiveTools,
+                tools: &tools,
                 person: &person,
                 edits: &edits,
                 clock: &SystemClock,
@@ -183,12 +182,12 @@ impl Workbench {
         let id = header.id.to_string();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let run = Address::run(recording.runs().len());
-        let warnings = plan.warnings.clone();
+        let (warnings, tools) = (plan.warnings.clone(), self.outside());
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let events: &dyn Sink = &tee;
-            let ports =
-                Ports { models: &models, person: &*person, ..Ports::new(&*live, &SystemClock, events, task_stop) };
+            let live = Ports::new(&*live, &SystemClock, events, task_stop);
+            let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let input =
                 Input { seed: start.seed, continues: Some((earlier, carry)), ..Input::at(run, start.context.json()) };
             let step = engine::run(&plan, input, &ports).await;

@@ -103,6 +103,7 @@ impl Workbench {
         let choice = self.choose(&name)?;
         let agent = spec.agent.for_mode(spec.agent.mode).map_err(StartError::Agent)?;
         let agent = with_options(agent, &choice);
+        let agent = self.connected(agent)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
@@ -121,9 +122,13 @@ impl Workbench {
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
+        let (tools, workbench) = (self.outside(), self.clone());
         let task = tokio::spawn(async move {
-            let ports =
-                Ports { models: &models, person: &*person, ..Ports::new(&*model, &SystemClock, &events, task_stop) };
+            let agent = workbench.listed(agent, &input.address, &tools, &*person, task_stop.token()).await;
+            // What a server says of its tools changes their words only; were it to break the agent, the run has it as it was.
+            let plan = Plan::new(&agent).unwrap_or(plan);
+            let live = Ports::new(&*model, &SystemClock, &events, task_stop);
+            let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let step = engine::run(&plan, input, &ports).await;
             drop(events);
             let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());

@@ -34,7 +34,7 @@ impl Workbench {
     pub(super) fn stage(&self, plan: Plan, said: Option<&str>, person: &Arc<dyn Human>) -> Result<Stage, StartError> {
         let name = self.model_name(said, &plan.agent);
         let choice = self.choose(&name)?;
-        let agent = with_options(plan.agent.clone(), &choice);
+        let agent = self.connected(with_options(plan.agent.clone(), &choice))?;
         let plan = Plan { warnings: plan.warnings, ..Plan::new(&agent).map_err(StartError::Agent)? };
         refuse_closures(&plan)?;
         let model = self.model_for(&agent, said, choice, Arc::clone(person))?;

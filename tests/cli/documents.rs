@@ -70,6 +70,12 @@ fn the_page_about_modes_shows_what_its_commands_print() {
 
 #[cfg(unix)]
 #[test]
+fn the_page_about_tools_shows_what_its_commands_print() {
+    holds("docs/tools.md");
+}
+
+#[cfg(unix)]
+#[test]
 fn the_page_about_the_matrix_shows_what_its_commands_print() {
     holds("docs/matrix.md");
 }

@@ -361,7 +361,20 @@ fn declarations_that_cannot_be_are_refused_by_key() {
         ("[tools.a]\nkind = \"snippet\"\n", "needs `code`"),
         ("[tools.a]\nkind = \"agent\"\n", "needs `file`"),
         ("[tools.a]\nkind = \"agent\"\nagent = { prompt = \"\" }\n", "tool `a`"),
-        ("[tools.a]\nkind = \"http\"\n", "not in this build"),
+        ("[tools.a]\nkind = \"http\"\n", "`url` is missing"),
+        ("[tools.a]\nkind = \"http\"\nurl = \"https://{{host}}/\"\n", "an argument in its host"),
+        ("[tools.a]\nkind = \"http\"\nurl = \"https://h.example/\"\nmethod = \"PSOT\"\n", "did you mean `POST`"),
+        ("[tools.a]\nkind = \"http\"\nurl = \"https://h.example/\"\nbody = {}\n", "is not sent with GET"),
+        (
+            "[tools.a]\nkind = \"http\"\nurl = \"https://h.example/\"\nheaders = { authorization = \"Bearer abc\" }\n",
+            "a key in plain letters (authorization)",
+        ),
+        ("[tools.a]\nkind = \"command\"\n", "`command` is missing"),
+        ("[tools.a]\nkind = \"command\"\ncommand = \"wc -l\"\n", "must be a list of texts"),
+        ("[tools.a]\nkind = \"command\"\ncommand = [\"wc\"]\nenv = [\"A=1\"]\n", "never values"),
+        ("[tools.a]\nkind = \"command\"\ncommand = [\"wc\"]\noutput_max_bytes = 0\n", "output_max_bytes"),
+        ("[tools.a]\nkind = \"mcp\"\n", "`server` is missing"),
+        ("[tools.a]\nkind = \"mcp\"\ncommand = [\"x\"]\nurl = \"http://h/\"\n", "exclude each other"),
         ("builtin_tools = [\"grpe\"]\n", "did you mean `grep`"),
     ];
     for (rest, expected) in cases {

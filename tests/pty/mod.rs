@@ -254,6 +254,31 @@ fn home_after_a_run() -> tempfile::TempDir {
 }
 
 #[test]
+fn a_turn_of_a_live_run_is_taken_apart_and_the_repl_answers() {
+    let (home, _) = home("sample:missing_field");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    terminal.send(F2);
+    terminal.send("k");
+    terminal.wait_for("open turn");
+    terminal.send(ENTER);
+    terminal.wait_for("sections in messages");
+    terminal.send("\x1b[Z\x1b[Z");
+    terminal.wait_for("REPL on the memory and data");
+    terminal.send(ENTER);
+    terminal.send("(+ 40 2)\r");
+    terminal.wait_for("42");
+    terminal.send("\x1b");
+    terminal.wait_for("next tab");
+    terminal.send("\x1b");
+    terminal.wait_for("open turn");
+    terminal.send(CTRL_Q);
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
 fn a_session_given_by_name_is_opened() {
     let home = home_after_a_run();
     let mut terminal = Start::workbench(home.path()).args(&["last"]).size(80, 24).spawn();

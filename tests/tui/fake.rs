@@ -15,12 +15,14 @@ use ptc_workbench::tui::archive::{
 };
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run,
-    RunOutline, SaveError, SentMessage, SessionKey, SessionSummary, TurnOutline, Written,
+    RunOutline, SaveError, SentMessage, SessionKey, SessionSummary, Trial, TurnOutline, Written,
 };
 use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
+use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::stage::{Input, Stage};
+use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::matrix::MatrixState;
 use tokio::sync::{Notify, mpsc};
 
@@ -140,6 +142,10 @@ impl Backend for Fake {
     fn start(&self, _: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         Ok(self.fatal.clone().unwrap_or_else(|| self.run.clone()))
+    }
+
+    fn inspect(&self, _: &Subject, turn: &Address) -> Result<(Inspection, Arc<dyn Trial>), ErrorRecord> {
+        Err(ErrorRecord { message: format!("no turn {turn} here"), ..ErrorRecord::default() })
     }
 
     fn resume(&self, _: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {

@@ -7,6 +7,7 @@ mod drive;
 mod editing;
 pub(crate) mod fake;
 mod gaps;
+mod inspector;
 mod live;
 mod order;
 mod pictures;

@@ -18,7 +18,7 @@ const LARGE: (u16, u16) = (120, 40);
 const LOW: (u16, u16) = (40, 12);
 
 /// The rows of a screen without trailing spaces.
-fn rows(model: &mut Model) -> String {
+pub(crate) fn rows(model: &mut Model) -> String {
     let size = model.size;
     let buffer = picture(model, size);
     let width = usize::from(size.0);
@@ -121,7 +121,7 @@ fn the_exact_request() {
         let mut model = finished(size);
         press(&mut model, "backtab");
         picture(&mut model, size);
-        for key in ["home", "down", "enter"] {
+        for key in ["home", "down", "space"] {
             press(&mut model, key);
             picture(&mut model, size);
         }
@@ -281,6 +281,7 @@ fn a_question_to_the_person() {
         let question = Question {
             address: ptc_workbench::event::Address::from("r0/t1"),
             text: "system:\nYou answer with JSON.\n\nuser:\nClassify the sentiment of: I love this product!".to_owned(),
+            options: Vec::new(),
         };
         let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
         tell(&mut model, Msg::Happened(Slot::Workbench, told));

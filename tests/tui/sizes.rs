@@ -45,7 +45,7 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
         }
         10 => {
             ran(&mut model, asked().events(), None);
-            let question = Question { address: "r0/t1/q0".into(), text: "long ".repeat(300) };
+            let question = Question { address: "r0/t1/q0".into(), text: "long ".repeat(300), options: Vec::new() };
             let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
             tell(&mut model, Msg::Happened(Slot::Workbench, told));
         }
@@ -81,6 +81,21 @@ proptest! {
         picture(&mut model, (columns, rows));
         // Again with the scroll positions of the first frame, at another size.
         picture(&mut model, (rows, columns.min(100)));
+    }
+}
+
+#[test]
+fn the_inspector_is_drawn_at_every_size() {
+    for tab in 0..7 {
+        for inside in [false, true] {
+            let mut model = super::inspector::scene(tab, inside);
+            for (columns, rows) in
+                (0..250).step_by(13).flat_map(|columns| [(columns, 0), (columns, 11), (columns, 100 - columns / 3)])
+            {
+                picture(&mut model, (columns, rows));
+            }
+            picture(&mut model, (40, 10));
+        }
     }
 }
 

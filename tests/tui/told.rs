@@ -129,7 +129,7 @@ fn the_message_of_the_focused_field_is_told_in_full() {
 }
 
 fn ask(model: &mut Model, turn: u32, text: &str) {
-    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned() };
+    let question = Question { address: Address::from("r0").turn(turn), text: text.to_owned(), options: Vec::new() };
     tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
 }
 
@@ -175,6 +175,28 @@ fn a_run_that_waits_for_a_person_says_how_it_is_stopped_before_it_is() {
 }
 
 #[test]
+fn a_question_for_consent_is_answered_by_one_key_and_not_by_one_that_was_on_its_way() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), None);
+    model.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
+    let options = ["once", "run", "always", "deny"].map(str::to_owned).to_vec();
+    let text = "May the tool count be called?\ncommand \"wc\" \"-w\"\nwith {\"n\":1}".to_owned();
+    let question = Question { address: "r0/t1/c0/q0".into(), text, options };
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
+    let shown = screen(&mut model).join("\n");
+    for words in ["May the tool count be called?", "\"wc\" \"-w\"", "a  always: exactly this definition", "d  deny"] {
+        assert!(shown.contains(words), "{words}:\n{shown}");
+    }
+    assert_eq!(press(&mut model, "a"), [], "it was typed before it could be read");
+    let later = model.now_ms + 1_000;
+    tell(&mut model, Msg::Clock(later));
+    assert_eq!(press(&mut model, "x"), []);
+    assert!(model.toast.as_ref().unwrap().text.contains("press one of o, r, a, d"));
+    assert_eq!(press(&mut model, "a"), [Effect::Answer(question.address, "always".to_owned())]);
+    assert!(model.popups.is_empty());
+}
+
+#[test]
 fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
     let mut model = fresh(SIZE);
     ran(&mut model, two_turns(), None);
@@ -182,7 +204,7 @@ fn leaving_a_run_that_asks_puts_it_down_and_any_other_is_stopped() {
     let mut going = model.clone();
     going.workbench.run.as_mut().unwrap().phase = ptc_workbench::tui::model::Phase::Running;
     assert_eq!(first(press(&mut going, "ctrl-q")), Some(Effect::Cancel(Slot::Workbench)));
-    let question = Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned() };
+    let question = Question { address: "r0/t1/c0/q0".into(), text: "How many?".to_owned(), options: Vec::new() };
     model.workbench.run.as_mut().unwrap().question = Some(question);
     assert_eq!(first(press(&mut model, "ctrl-q")), Some(Effect::PutDown));
 }

@@ -144,7 +144,7 @@ fn an_external_edit_is_undone_like_any_other() {
 fn a_person_answers_as_the_model() {
     let mut model = fresh(SIZE);
     ran(&mut model, asked().events(), None);
-    let question = Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned() };
+    let question = Question { address: Address::from("r0/t1/q0"), text: "what?".to_owned(), options: Vec::new() };
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
     write(&mut model, "{}");
     press(&mut model, "esc");
@@ -235,7 +235,7 @@ fn seen(model: &mut Model) -> (Option<usize>, Vec<(usize, usize)>) {
 }
 
 /// Keys that move and fold in the run pane.
-const MOVES: [&str; 10] = ["down", "down", "up", "enter", "a", "v", "home", "end", "pageup", "pagedown"];
+const MOVES: [&str; 10] = ["down", "down", "up", "space", "a", "v", "home", "end", "pageup", "pagedown"];
 
 proptest! {
     #[test]
@@ -263,7 +263,7 @@ proptest! {
 fn downs_in_bursts_reach_the_last_card() {
     let mut model = fresh((80, 24));
     ran(&mut model, two_turns(), Some(Ended::Run));
-    for key in ["home", "enter", "down", "enter"] {
+    for key in ["home", "space", "down", "space"] {
         press(&mut model, key);
     }
     let mut last = Some(0);

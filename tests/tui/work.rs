@@ -427,13 +427,15 @@ fn a_person_answers_a_question_in_the_interface() {
     screens("asked", &[(80, 24)], |size| {
         let mut model = fresh(size);
         ran(&mut model, asking().events(), None);
-        let question = Question { address: at.clone(), text: "Which region?\n(north | south)".to_owned() };
+        let question =
+            Question { address: at.clone(), text: "Which region?\n(north | south)".to_owned(), options: Vec::new() };
         tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
         model
     });
     let mut model = fresh((80, 24));
     ran(&mut model, asking().events(), None);
-    let question = Question { address: at.clone(), text: "Which region?\n(north | south)".to_owned() };
+    let question =
+        Question { address: at.clone(), text: "Which region?\n(north | south)".to_owned(), options: Vec::new() };
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
     write(&mut model, "north");
     assert_eq!(press(&mut model, "f5"), [Effect::Answer(at, "north".to_owned())]);

@@ -157,7 +157,7 @@ pub struct TasksKept {
 /// `question`: something a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionAsked {
-    /// ask, reply (of a model that is a person), consent
+    /// ask, reply (of a model that is a person), consent (to a call), outcome (of a call that was begun)
     pub kind: String,
     /// The question.
     pub text: String,
@@ -169,12 +169,16 @@ pub struct QuestionAsked {
 impl QuestionAsked {
     /// The kind of a question for the reply of a model that is a person.
     pub const REPLY: &str = "reply";
+    /// The kind of a question whether a tool may start a process or leave the machine.
+    pub const CONSENT: &str = "consent";
+    /// The kind of a question about a call that was begun before a session broke off.
+    pub const OUTCOME: &str = "outcome";
 }
 
 /// `answer`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AnswerGiven {
-    /// person, command, or recorded
+    /// person, command, recorded; for consent also `--allow-tools`, stored, nobody
     pub by: String,
     /// The answer.
     pub value: JsonText,

@@ -35,6 +35,10 @@ pub enum Context {
     Form,
     /// Among the modes of that dialog.
     FormModes,
+    /// In the inspector of a turn.
+    Inspector,
+    /// In the input of the inspector's REPL.
+    Repl,
     /// In the help and other texts to read.
     Reading,
     /// In the palette.
@@ -67,7 +71,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 30] = [
+    pub const ALL: [(Self, &'static str); 32] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -84,6 +88,8 @@ impl Context {
         (Self::Matrices, "Earlier matrices"),
         (Self::Form, "A new matrix"),
         (Self::FormModes, "A new matrix: modes"),
+        (Self::Inspector, "Inspector of a turn"),
+        (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
         (Self::Palette, "Palette"),
         (Self::Find, "Search and replace"),
@@ -113,6 +119,7 @@ impl Context {
                 | Self::Matrix
                 | Self::Matrices
                 | Self::FormModes
+                | Self::Inspector
                 | Self::Reading
                 | Self::Fixes
                 | Self::Tour
@@ -126,7 +133,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 26] = [
+        let groups: [&[Self]; 28] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -139,6 +146,8 @@ impl Context {
             &[Self::Matrices, Self::Global, Self::Always],
             &[Self::Form, Self::Text, Self::Always],
             &[Self::FormModes, Self::Form, Self::Always],
+            &[Self::Inspector, Self::Global, Self::Always],
+            &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
             &[Self::Find, Self::Text, Self::Always],

@@ -10,6 +10,7 @@ pub use table::ACTIONS;
 
 use super::compare::Step;
 use super::draft::{Motion, Reach};
+use super::inspector::Step;
 use crate::agent::{Mode, Place};
 
 /// What a person can do.
@@ -70,6 +71,8 @@ pub enum Action {
     Fold,
     FoldAll,
     CycleView,
+    Inspect,
+    Inside(Step),
     ListUp,
     ListDown,
     ListPageUp,

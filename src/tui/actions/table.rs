@@ -4,6 +4,7 @@ use super::{Action, ActionRow, Context, row};
 use crate::agent::{Mode, Place};
 use crate::tui::compare::Step;
 use crate::tui::draft::{Motion, Reach};
+use crate::tui::inspector::Step as S;
 
 use Action as A;
 use Context as C;
@@ -84,9 +85,10 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::PageDown, "transcript.page_down", "page down", "One page down; at the end it follows what comes.", &["pagedown"], C::Transcript, 0),
     row(A::Top, "transcript.top", "top", "To the start.", &["home", "g"], C::Transcript, 0),
     row(A::Bottom, "transcript.bottom", "end", "To the end, and follows what comes.", &["end", "shift-g"], C::Transcript, 14),
-    row(A::Fold, "transcript.fold", "fold", "Folds or unfolds the selected card.", &["enter", "space"], C::Transcript, 11),
+    row(A::Fold, "transcript.fold", "fold", "Folds or unfolds the selected card.", &["space"], C::Transcript, 12),
+    row(A::Inspect, "transcript.inspect", "open turn", "Takes the selected turn apart: request, reply, program, calls, memory, wire.", &["enter"], C::Transcript, 11),
     row(A::FoldAll, "transcript.fold_all", "fold all", "Folds every card, or unfolds every card.", &["a"], C::Transcript, 13),
-    row(A::CycleView, "transcript.view", "rich/raw/wire", "Shows texts readable, exact with visible controls, or as they went over the wire.", &["v"], C::Transcript, 12),
+    row(A::CycleView, "transcript.view", "rich/raw/wire", "Shows texts readable, exact with visible controls, or as they went over the wire.", &["v"], C::Transcript, 13),
 
     row(A::ListUp, "sessions.up", "up", "To the session above.", &["up", "k"], C::Sessions, 0),
     row(A::ListDown, "sessions.down", "down", "To the session below.", &["down", "j"], C::Sessions, 0),
@@ -185,6 +187,26 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Comparing(Step::Left), "form.left", "mode before", "To the mode before.", &["left"], C::FormModes, 0),
     row(A::Comparing(Step::Right), "form.right", "mode", "To the next mode.", &["right"], C::FormModes, 4),
     row(A::Comparing(Step::Toggle), "form.toggle", "choose", "Chooses the mode, or leaves it out.", &["space"], C::FormModes, 2),
+
+    row(A::Inside(S::Up), "inspect.up", "up", "To the part above; in a part, to the line above.", &["up", "k"], C::Inspector, 0),
+    row(A::Inside(S::Down), "inspect.down", "down", "To the part below; in a part, to the line below.", &["down", "j"], C::Inspector, 0),
+    row(A::Inside(S::Left), "inspect.left", "left", "To the frame or the form before; folds a branch.", &["left", "h"], C::Inspector, 0),
+    row(A::Inside(S::Right), "inspect.right", "right", "To the next frame or form; unfolds a branch.", &["right", "l"], C::Inspector, 0),
+    row(A::Inside(S::PageUp), "inspect.page_up", "page up", "One page of the part up.", &["pageup"], C::Inspector, 0),
+    row(A::Inside(S::PageDown), "inspect.page_down", "page", "One page of the part down.", &["pagedown"], C::Inspector, 0),
+    row(A::Inside(S::Top), "inspect.top", "top", "To the start of the part.", &["home", "g"], C::Inspector, 0),
+    row(A::Inside(S::Bottom), "inspect.bottom", "end", "To the end of the part.", &["end", "shift-g"], C::Inspector, 0),
+    row(A::Inside(S::Enter), "inspect.enter", "into the part", "Goes into the part: lines, branches, forms; folds a branch there.", &["enter", "space"], C::Inspector, 2),
+    row(A::Inside(S::Difference), "inspect.difference", "difference", "Shows the request against the one before, or whole again.", &["d"], C::Inspector, 3),
+    row(A::Inside(S::Copy), "inspect.copy", "copy", "Copies the part, also to the terminal's clipboard.", &["y", "ctrl-c"], C::Inspector, 5),
+    row(A::Inside(S::NextTurn), "inspect.next", "next turn", "Takes the next turn of the run apart.", &["n"], C::Inspector, 6),
+    row(A::Inside(S::PreviousTurn), "inspect.previous", "previous turn", "Takes the turn before apart.", &["p"], C::Inspector, 7),
+    row(A::Inside(S::Reload), "inspect.reload", "reload", "Reads the turn again, while it is still going on.", &["r"], C::Inspector, 0),
+    row(A::Inside(S::Evaluate), "repl.evaluate", "evaluate", "Runs the input on the memory and data of the turn, in a copy.", &["enter"], C::Repl, 1),
+    row(A::Inside(S::Older), "repl.older", "older input", "Brings the input before back.", &["up"], C::Repl, 0),
+    row(A::Inside(S::Newer), "repl.newer", "newer input", "Brings the next input back.", &["down"], C::Repl, 0),
+    row(A::Inside(S::PageUp), "repl.page_up", "page up", "One page of the results up.", &["pageup"], C::Repl, 0),
+    row(A::Inside(S::PageDown), "repl.page_down", "page", "One page of the results down.", &["pagedown"], C::Repl, 0),
 
     row(A::ReadUp, "steps.up", "up", "One line up.", &["up", "k"], C::Steps, 0),
     row(A::ReadDown, "steps.down", "scroll", "One line down.", &["down", "j"], C::Steps, 11),

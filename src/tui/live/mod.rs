@@ -6,6 +6,7 @@
 mod archive;
 mod compare;
 mod files;
+mod inspect;
 mod run;
 mod sessions;
 mod steps;
@@ -19,14 +20,16 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
 use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
-use crate::event::{ErrorRecord, Message, RunText};
+use crate::event::{Address, ErrorRecord, Message, RunText};
 use crate::export::{Content, Piece};
+use crate::workbench::inspect::Inspection;
 use crate::workbench::{Answers, Desk, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
 
 use super::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SentMessage,
-    SessionKey, SessionSummary,
+    SessionKey, SessionSummary, Trial,
 };
+use super::inspector::Subject;
 
 /// The workbench as a backend. Runs start on the runtime that is current when [`Backend::start`] is called.
 #[derive(Debug)]
@@ -152,6 +155,14 @@ impl Backend for Live {
     fn open(&self, key: &SessionKey) -> Result<OpenSession, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
         Ok(sessions::open(key, session))
+    }
+
+    fn inspect(&self, subject: &Subject, turn: &Address) -> Result<(Inspection, Arc<dyn Trial>), ErrorRecord> {
+        let session = match subject {
+            Subject::Saved(key) => self.workbench.open_found(key),
+            Subject::Named(name) => self.workbench.open_session(name),
+        };
+        inspect::inspect(session.map_err(|error| unreadable(error.to_string()))?, turn)
     }
 
     fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {

@@ -130,7 +130,11 @@ impl Run for LiveRun {
         if std::mem::take(&mut asked.0)
             && let Some(Asked { question, .. }) = &asked.1
         {
-            told.push(Happening::Question(Question { address: question.address.clone(), text: question.text.clone() }));
+            told.push(Happening::Question(Question {
+                address: question.address.clone(),
+                text: question.text.clone(),
+                options: question.options.clone(),
+            }));
         }
         told.extend(behind);
         told

@@ -5,6 +5,7 @@ use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
+use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::Transcript;
 
@@ -36,6 +37,12 @@ impl Model {
     /// The contexts that are active when no popup is open.
     pub fn screen_contexts(&self) -> Vec<Context> {
         use Context as C;
+        if let Some(inspector) = &self.inspector {
+            return match inspector.focus {
+                Focus::Input => vec![C::Repl, C::Text, C::Global, C::Always],
+                Focus::List | Focus::Part => vec![C::Inspector, C::Global, C::Always],
+            };
+        }
         match (self.screen, self.workbench.focus) {
             (Screen::Sessions, _) if self.sessions.scrub.is_some() => vec![C::Playing, C::Global, C::Always],
             (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
@@ -78,7 +85,9 @@ impl Model {
                 rule(now != Some(mode.name()), "the draft is in this mode")
             }
             Action::ExternalEditor => rule(
-                self.screen == Screen::Workbench && matches!(self.workbench.focus, Pane::Editor(_)),
+                self.inspector.is_none()
+                    && self.screen == Screen::Workbench
+                    && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",
             ),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
@@ -117,13 +126,15 @@ impl Model {
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
-            Action::FocusNext | Action::FocusPrevious => rule(
-                self.screen == Screen::Workbench
-                    || (self.screen == Screen::Compare
-                        && self.compare.page == Page::Sides
-                        && self.compare.sides.len() > 1),
-                "there is one field here",
-            ),
+            Action::Inspect => {
+                rule(self.active_transcript().and_then(Transcript::selected_turn).is_some(), "no turn is selected")
+            }
+            Action::Inside(step) => self.enabled_inside(step),
+            Action::FocusNext | Action::FocusPrevious => {
+                let several = self.compare.page == Page::Sides && self.compare.sides.len() > 1;
+                let side = self.screen == Screen::Compare && several;
+                rule(self.inspector.is_some() || self.screen == Screen::Workbench || side, "there is one field here")
+            }
             Action::Sessions => {
                 rule(self.screen != Screen::Sessions || self.sessions.viewer.is_some(), "you are there")
             }
@@ -134,7 +145,10 @@ impl Model {
             Action::BothModes => self.enabled_both_modes(),
             Action::Comparing(step) => self.compare.enabled(step),
             Action::Close => rule(
-                !popups.is_empty() || self.screen != Screen::Workbench || self.workbench.running(),
+                !popups.is_empty()
+                    || self.inspector.is_some()
+                    || self.screen != Screen::Workbench
+                    || self.workbench.running(),
                 "nothing is open",
             ),
             Action::Quit => {
@@ -156,6 +170,23 @@ impl Model {
             return Err("two runs are going on side by side");
         }
         if self.workbench.preview.model == "human" { Err("a person answers one run at a time") } else { Ok(()) }
+    }
+
+    fn enabled_inside(&self, step: Step) -> Result<(), &'static str> {
+        let Some(inspector) = &self.inspector else { return Err("no turn is open") };
+        let found = inspector.inspection();
+        let (first, last) = found.map_or((0, 0), |found| found.facts.turns);
+        let number = inspector.turn.turn_number().unwrap_or_default();
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        match step {
+            Step::Difference if inspector.tab != Tab::Request => Err("only requests are compared"),
+            Step::Difference => rule(number > first, "it is the first request of its run"),
+            Step::NextTurn => rule(number < last, "it is the last turn of its run"),
+            Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
+            Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
+            Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
+            _ => Ok(()),
+        }
     }
 
     fn enabled_for_session(&self, action: Action) -> Result<(), &'static str> {
@@ -190,6 +221,7 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
+            Action::Close if popup.is_none() && self.inspector.is_some() => "back",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
             Action::SubmitDialog => match popup {
                 Some(Popup::Form(form, _)) => form.verb,
@@ -209,6 +241,10 @@ impl Model {
             Action::Compare if self.screen == Screen::Compare => "side by side",
             Action::FocusNext if self.screen == Screen::Compare => "next run",
             Action::Close if popup.is_none() => "stop",
+            Action::FocusNext if self.inspector.is_some() => "next tab",
+            Action::FocusPrevious if self.inspector.is_some() => "previous tab",
+            Action::Inside(Step::Enter) => self.inspector.as_ref().map_or(row.title, |inspector| inspector.entering()),
+            Action::Inside(Step::Difference) if self.inspector.as_ref().is_some_and(|open| open.difference) => "whole",
             _ => row.title,
         }
     }
@@ -216,7 +252,9 @@ impl Model {
     /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         match row.action {
-            Action::Run if self.screen != Screen::Workbench => 45,
+            Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
+            Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
+            Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
             Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,
@@ -238,6 +276,9 @@ impl Model {
             Some(Popup::Find(find)) => Some(find.input()),
             Some(Popup::Form(form, _)) => form.draft(),
             Some(_) => None,
+            None if self.inspector.is_some() => {
+                self.inspector.as_ref().filter(|open| open.focus == Focus::Input).map(|open| &open.repl.input)
+            }
             None if self.screen == Screen::Compare => {
                 self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
             }

@@ -331,6 +331,18 @@ impl Transcript {
         self.viewport.selected
     }
 
+    /// The turn of the selected card; for what stands around turns, the last one before it in its run, else the first one behind it.
+    pub fn selected_turn(&self) -> Option<Address> {
+        let selected = self.viewport.selected?;
+        let at = &self.cells.get(selected)?.at;
+        let turn = |cell: &Cell| {
+            let turn = cell.at.turn_part();
+            (turn.turn_number().is_some() && turn.run_part() == at.run_part()).then_some(turn)
+        };
+        let before = self.cells[..=selected].iter().rev().find_map(turn);
+        before.or_else(|| self.cells[selected..].iter().find_map(turn))
+    }
+
     /// One step down: through a card that is larger than the pane, else to the next card.
     pub fn step_down(&mut self, now_ms: i64) {
         let Some(selected) = self.selection_in_view() else { return self.select_visible(false) };

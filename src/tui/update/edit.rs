@@ -5,6 +5,7 @@ use crate::config::document;
 use crate::tui::compare::Page;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::form::Input;
+use crate::tui::inspector::Focus;
 use crate::tui::message::Effect;
 use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
 
@@ -34,6 +35,9 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
         }
         Some(_) => return None,
         None => {}
+    }
+    if let Some(inspector) = &mut model.inspector {
+        return (inspector.focus == Focus::Input).then_some(Field::Line(&mut inspector.repl.input));
     }
     match (model.screen, model.workbench.focus) {
         (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),

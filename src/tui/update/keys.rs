@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{compare, dialog, edit, find, fix, play, run, save, sessions};
+use super::{choice, compare, dialog, edit, find, fix, inspect, play, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
@@ -35,7 +35,9 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
     let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
     match key.code {
-        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => edit::typed(model, c),
+        KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => {
+            choice::choose(model, c).unwrap_or_else(|| edit::typed(model, c))
+        }
         _ => Vec::new(),
     }
 }
@@ -71,6 +73,7 @@ fn chord(model: &mut Model, key: KeyEvent, contexts: &[Context]) -> Stroke {
 }
 
 /// Does an action, or says why it cannot be done.
+#[expect(clippy::too_many_lines, reason = "a table: one arm for each action")]
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     // Several keys may come between two frames: each must act on what it would see.
     crate::tui::layout(model);
@@ -81,6 +84,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         let title = action.row().map_or("", |row| row.title);
         model.say(Tone::Info, format!("{title}: {reason}"));
         return Vec::new();
+    }
+    // What leads elsewhere leaves the turn that is open.
+    if matches!(action, Action::Workbench | Action::Sessions | Action::Run) {
+        model.inspector = None;
     }
     match action {
         Action::Help => open(model, Popup::Help { top: 0 }),
@@ -149,6 +156,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Bottom => read(model, |transcript, _| transcript.go_end()),
         Action::Fold => read(model, |transcript, _| transcript.toggle()),
         Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
+        Action::Inspect => inspect::open(model),
+        Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
         Action::ListUp => sessions::select(model, -1),
         Action::ListDown => sessions::select(model, 1),
@@ -293,6 +302,9 @@ fn workbench(model: &mut Model) -> Vec<Effect> {
 
 /// Moves the focus to the next or the previous pane.
 fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
+    if model.inspector.is_some() {
+        return inspect::next_tab(model, by);
+    }
     if model.screen == Screen::Compare {
         compare::next_run(model, by);
     }
@@ -331,6 +343,9 @@ fn close(model: &mut Model) -> Vec<Effect> {
             }
             _ => Vec::new(),
         };
+    }
+    if model.inspector.is_some() {
+        return inspect::close(model);
     }
     match model.screen {
         Screen::Sessions => sessions::close(model),

@@ -1,10 +1,12 @@
 //! `update`: one message changes the model and gives effects. Pure: no file, no clock, no task.
 
+mod choice;
 mod compare;
 mod dialog;
 mod edit;
 mod find;
 mod fix;
+mod inspect;
 mod keys;
 mod matrix;
 mod mouse;
@@ -49,7 +51,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
         Msg::Happened(slot @ (Slot::Left | Slot::Right), happenings) => compare::happened(model, slot, happenings),
         Msg::Comparing(told) => compare::told(model, told),
-        Msg::Happened(slot, happenings) => run::happened(model, slot, happenings),
+        Msg::Happened(slot, happenings) => {
+            let again = inspect::read_again(model, slot, &happenings);
+            let mut effects = run::happened(model, slot, happenings);
+            effects.extend(again);
+            effects
+        }
+        Msg::Inspected(subject, turn, result) => inspect::inspected(model, &subject, &turn, result),
+        Msg::Probed(turn, at, result) => inspect::probed(model, &turn, at, result),
+        Msg::Evaluated(turn, result) => inspect::evaluated(model, &turn, result),
         Msg::Listed(result) => sessions::listed(model, result),
         Msg::Opened(result) => sessions::opened(model, result),
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),

@@ -100,6 +100,9 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
         }
         return;
     }
+    if let Some(inspector) = &mut model.inspector {
+        return inspector.wheel(at, lines);
+    }
     let now_ms = model.now_ms;
     match model.screen {
         Screen::Sessions => match &mut model.sessions.viewer {
@@ -151,6 +154,9 @@ fn click(model: &mut Model, at: Position, reach: Reach) {
         }
         return;
     }
+    if let Some(inspector) = &mut model.inspector {
+        return inspector.click(at);
+    }
     match model.screen {
         Screen::Sessions => click_session(model, at),
         Screen::Compare => compare::click(model, at),
@@ -183,6 +189,9 @@ fn click_session(model: &mut Model, at: Position) {
 }
 
 fn drag(model: &mut Model, at: Position) {
+    if model.inspector.is_some() {
+        return;
+    }
     if model.mouse.divider {
         let percent = (u32::from(at.x) * 100).div_ceil(u32::from(model.size.0.max(1)));
         model.workbench.split = u16::try_from(percent).unwrap_or(100).clamp(10, 90);

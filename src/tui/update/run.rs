@@ -128,6 +128,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
             Happening::Question(question) => {
                 view.transcript.set_asked(&turn_of(&question), true);
                 view.question = Some(question.clone());
+                view.asked_ms = model.now_ms;
                 let new = new_part(&view.asked.0, &question.text);
                 view.asked = (question.text.clone(), new);
                 if slot == Slot::Workbench && model.screen == Screen::Workbench {
@@ -221,12 +222,19 @@ fn drop_question(model: &mut Model) {
 
 /// Sends the person's text as the model's reply.
 pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::Answer { question, editor, .. }) = model.popups.last() else { return Vec::new() };
+    let Some(Popup::Answer { editor, .. }) = model.popups.last() else { return Vec::new() };
     if editor.draft.text().trim().is_empty() {
         model.say(Tone::Bad, "an empty reply is not sent: write one, or press Esc to put the question aside");
         return Vec::new();
     }
-    let effect = Effect::Answer(question.address.clone(), editor.draft.text().to_owned());
+    let text = editor.draft.text().to_owned();
+    answer_with(model, text)
+}
+
+/// Answers the question that is open.
+pub(super) fn answer_with(model: &mut Model, text: String) -> Vec<Effect> {
+    let Some(Popup::Answer { question, .. }) = model.popups.last() else { return Vec::new() };
+    let effect = Effect::Answer(question.address.clone(), text);
     drop_question(model);
     model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
     vec![effect]

@@ -8,6 +8,7 @@ mod compare;
 mod editor;
 mod form;
 mod help;
+mod inspector;
 mod popups;
 mod preview;
 mod run;
@@ -35,6 +36,10 @@ pub fn layout(model: &mut Model) {
         Screen::Sessions => sessions::layout(model),
         Screen::Compare => compare::layout(model),
     }
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    if let Some(open) = &mut model.inspector {
+        inspector::layout(open, screen);
+    }
     if !model.popups.is_empty() {
         popups::layout(model);
     }
@@ -48,10 +53,11 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         return None;
     }
     buffer.set_style(area, model.theme.style(Role::Text));
-    let below = match model.screen {
-        Screen::Workbench => workbench::draw(model, area, buffer),
-        Screen::Sessions => sessions::draw(model, area, buffer),
-        Screen::Compare => compare::draw(model, area, buffer),
+    let below = match (&model.inspector, model.screen) {
+        (Some(open), _) => inspector::draw(model, open, area, buffer),
+        (None, Screen::Workbench) => workbench::draw(model, area, buffer),
+        (None, Screen::Sessions) => sessions::draw(model, area, buffer),
+        (None, Screen::Compare) => compare::draw(model, area, buffer),
     };
     let cursor = match model.popups.last() {
         Some(popup) => popups::draw(model, popup, area, buffer),

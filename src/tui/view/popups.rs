@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::{bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use crate::tool::Decision;
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
 use crate::tui::model::{Model, Popup, SaveWhat, place_name};
@@ -148,6 +149,11 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
                 row.draw(line_of(asked, line), buffer, model.theme);
             }
             let below = scroll_limit(rows.len(), asked.height).saturating_sub(*top);
+            if !question.options.is_empty() {
+                bars::rule(rule, "Your decision", true, Vec::new(), buffer, model.theme);
+                draw_choices(model, &question.options, reply, buffer);
+                return None;
+            }
             let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more rows")));
             bars::rule(
                 rule,
@@ -325,6 +331,19 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         );
     }
     cursor
+}
+
+/// One row per answer: its key and what it means.
+fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buffer) {
+    for (line, option) in options.iter().take(usize::from(area.height)).enumerate() {
+        let meaning = match Decision::read(option) {
+            Some(decision) => decision.meaning(),
+            None => option.as_str(),
+        };
+        let key = option.get(..1).unwrap_or_default();
+        let row = Row::new([Piece::new(Role::Key, key), Piece::new(Role::Text, &format!("  {meaning}"))]);
+        row.draw(line_of(area, line), buffer, model.theme);
+    }
 }
 
 fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {

@@ -163,7 +163,7 @@ impl Workbench {
             save: true,
             seed: spec.seed,
         };
-        let running = match self.start_in(run, Some(Group { id: matrix.to_owned(), cell }), stop.clone()) {
+        let running = match self.unattended().start_in(run, Some(Group { id: matrix.to_owned(), cell }), stop.clone()) {
             Ok(running) => running,
             Err(error) => return untried(error.to_string()),
         };

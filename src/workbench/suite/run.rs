@@ -121,7 +121,7 @@ impl Workbench {
             save: true,
             seed: trial.seed,
         };
-        let Running { session, saving, task, .. } = match self.start_in(spec, None, stop.below()) {
+        let Running { session, saving, task, .. } = match self.unattended().start_in(spec, None, stop.below()) {
             Ok(running) => running,
             Err(error) => {
                 let why = format!("the run could not be started: {error}");

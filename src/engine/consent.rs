@@ -1,0 +1,97 @@
+//! Consent and unknown outcomes: what a person decides about a call before it is made.
+//!
+//! In: a call of a tool that starts a process or leaves the machine. Out: whether it may be made. Question and decision are told, so that
+//! a replay decides the same and asks nobody.
+
+use ptc_core::reasons::Reason;
+use ptc_core::value::{Json, Value};
+
+use super::Halt;
+use super::cycle::Cycle;
+use crate::event::{Address, AnswerGiven, ErrorRecord, JsonText, QuestionAsked};
+use crate::tool::{ALLOW_FLAG, Decision, NOBODY, Ruling, Tool};
+
+/// Characters of the arguments that a question shows.
+const ARGS_CHARS: usize = 2_000;
+/// The answers to the question about a call whose outcome is unknown: make it again, or go on without its result.
+const AGAIN: [&str; 2] = ["repeat", "skip"];
+
+impl Cycle<'_> {
+    /// May this call be made? `Some`: no, and why.
+    pub(super) async fn denied(&self, at: &Address, tool: &Tool, args: &Value) -> Result<Option<ErrorRecord>, Halt> {
+        let Some(definition) = tool.definition() else { return Ok(None) };
+        // One question at a time: of two calls that come together the second knows what was decided about the first.
+        let _asking = self.tree.asking().await;
+        if !self.ports.tools.asks_consent(at, self.tree.allows(&definition)) {
+            return Ok(None);
+        }
+        let asked = at.question(0);
+        let text = question(tool, &definition, args);
+        let options: Vec<String> = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
+        let told = QuestionAsked { kind, text: text.clone(), options };
+        self.emit(&asked, told).await?;
+        let (ruling, said) = if let Some(ruling) = self.ports.tools.ruling(&asked, &definition) {
+            let value = JsonText::of(&Json::str(ruling.decision.name()));
+            self.emit(&asked, AnswerGiven { by: ruling.by.clone(), value }).await?;
+            (ruling, String::new())
+        } else {
+            let answer = self.answer_of_person(at, asked, text, shown).await?;
+            let decision = Decision::read(&answer);
+            if decision == Some(Decision::Always) {
+                self.ports.tools.keep(&definition);
+            }
+            let unread = decision.is_none().then(|| format!(" (`{answer}` is none of once, run, always, deny)"));
+            (Ruling::new("person", decision.unwrap_or(Decision::Deny)), unread.unwrap_or_default())
+        };
+        match ruling.decision {
+            Decision::Once => Ok(None),
+            Decision::Run | Decision::Always => {
+                self.tree.allow(definition);
+                Ok(None)
+            }
+            Decision::Deny => {
+                let name = &tool.name;
+                let message = if ruling.by == NOBODY {
+                    format!(
+                        "the tool {name} was not called: nobody is there to allow it; start with {ALLOW_FLAG} to allow such tools"
+                    )
+                } else {
+                    format!("the tool {name} was not called: it was not allowed{said}")
+                };
+                Ok(Some(ErrorRecord::new(Reason::ToolDenied, message)))
+            }
+        }
+    }
+
+    /// What stands for the result of a call that was begun before the session broke off; `None`: it is made again, or was not begun.
+    pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
+        if !tool.is_effectful() || !self.ports.tools.is_unknown(at) {
+            return Ok(None);
+        }
+        let asked = at.question(1);
+        let name = &tool.name;
+        let text = format!(
+            "The call of the tool {name} was begun before the session broke off, and nobody knows whether it took effect. Make it again (repeat), or go on without its result (skip)?"
+        );
+        let options = AGAIN.map(ToOwned::to_owned).to_vec();
+        let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
+        self.emit(&asked, QuestionAsked { kind, text, options }).await?;
+        let answer = self.answer_of_person(at, asked, shown, offered).await?;
+        if answer.trim().eq_ignore_ascii_case(AGAIN[0]) {
+            return Ok(None);
+        }
+        let message = format!(
+            "the outcome of this call is unknown: the session broke off while {name} was called, and it was not repeated"
+        );
+        Ok(Some(ErrorRecord::new(Reason::ToolError, message)))
+    }
+}
+
+/// The question about a call.
+fn question(tool: &Tool, definition: &str, args: &Value) -> String {
+    let arguments = Json::from(args).to_text();
+    let shown: String = arguments.chars().take(ARGS_CHARS).collect();
+    let more = if shown.len() < arguments.len() { "…" } else { "" };
+    format!("May the tool {} be called?\n{definition}\nwith {shown}{more}", tool.name)
+}

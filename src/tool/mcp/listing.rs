@@ -1,0 +1,177 @@
+//! A tool as its server lists it, in our words: a name, a signature, and what the signature could not say.
+//!
+//! In: the server's JSON Schemas. Out: a signature that reads back, with names that signatures can have; and the way back from these
+//! names to the server's.
+
+use ptc_core::signature::{Field, Signature, Type, json_schema, parse};
+use ptc_core::value::{Json, Value, json};
+use rmcp::model::{JsonObject, Tool};
+use serde::{Deserialize, Serialize};
+
+use super::is_same_name;
+use super::reduce::{field_name, reduced};
+
+/// Bytes of a description that are kept.
+const DESCRIPTION_BYTES: usize = 4_000;
+
+/// A tool of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Its name at the server.
+    pub name: String,
+    /// What the server says it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How it is called and what it answers.
+    pub signature: String,
+    /// Places of its schemas that the signature does not say, each with the keyword: they hold at the server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+}
+
+impl Listing {
+    /// Does a person or a program mean this tool by that name?
+    pub fn is_named(&self, name: &str) -> bool {
+        is_same_name(&self.name, name)
+    }
+
+    /// Of a tool as listed.
+    pub(super) fn of(tool: &Tool) -> Self {
+        let mut lost = Vec::new();
+        let input = schema(&tool.input_schema);
+        let params = match type_of(&input, "arguments", &mut lost) {
+            Type::Record { fields, .. } => fields,
+            _ => Vec::new(),
+        };
+        let output = tool.output_schema.as_ref().map(|output| type_of(&schema(output), "result", &mut lost));
+        let signature = Signature { params: Some(params), output: Some(output.unwrap_or(Type::String)) };
+        let text = signature.render();
+        let text = if parse(&text).is_ok() {
+            text
+        } else {
+            lost.push("arguments: they cannot be written as a signature".to_owned());
+            format!("(arguments :map?) -> {}", if tool.output_schema.is_some() { ":any" } else { ":string" })
+        };
+        let description = tool.description.as_ref().map(|text| {
+            let end = text.floor_char_boundary(DESCRIPTION_BYTES);
+            text[..end].trim().to_owned()
+        });
+        Self { name: tool.name.to_string(), description, signature: text, lost }
+    }
+}
+
+/// The server's own names for the arguments of a call. An absent optional argument is not sent.
+pub(super) fn arguments(tool: &Tool, args: &Value) -> JsonObject {
+    let properties = tool.input_schema.get("properties").and_then(serde_json::Value::as_object);
+    let required = tool.input_schema.get("required").and_then(serde_json::Value::as_array);
+    let mut out = JsonObject::new();
+    for (key, value) in args.as_map().into_iter().flat_map(|map| map.iter()) {
+        let Some(key) = key.as_str() else { continue };
+        let is_meant = |name: &&String| **name == *key || field_name(name) == field_name(key);
+        let exact = properties.and_then(|known| known.keys().find(|name| **name == *key));
+        let name = exact.or_else(|| properties?.keys().find(is_meant)).map_or_else(|| key.to_owned(), Clone::clone);
+        let is_required = required.is_some_and(|names| names.iter().any(|known| known.as_str() == Some(name.as_str())));
+        if value.is_nil() && !is_required {
+            continue;
+        }
+        // What JSON text of ours serde_json cannot read does not exist.
+        let value = serde_json::from_str(&Json::from(value).to_text()).unwrap_or_default();
+        out.insert(name, value);
+    }
+    out
+}
+
+fn schema(object: &JsonObject) -> Json {
+    let text = serde_json::to_string(object).unwrap_or_default();
+    json::parse(&text).unwrap_or_default()
+}
+
+fn type_of(schema: &Json, place: &str, lost: &mut Vec<String>) -> Type {
+    let plain = reduced(schema, place, lost);
+    match json_schema::from_json_schema(&plain) {
+        Ok(ty) => named(ty),
+        Err(error) => {
+            lost.push(format!("{place}: {error}"));
+            Type::Any
+        }
+    }
+}
+
+/// The type with names of parameters that signatures can have.
+fn named(ty: Type) -> Type {
+    match ty {
+        Type::Record { fields, closed } => {
+            let mut seen: Vec<String> = Vec::new();
+            let fields = fields.into_iter().filter_map(|field| {
+                let name = field_name(&field.name);
+                let is_new = !seen.contains(&name);
+                seen.push(name.clone());
+                is_new.then_some(Field { name, ..field })
+            });
+            Type::Record { fields: fields.collect(), closed }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(input: &str, output: Option<&str>) -> Tool {
+        let object = |text: &str| std::sync::Arc::new(serde_json::from_str::<JsonObject>(text).unwrap());
+        let mut tool = Tool::new("read-file", "Reads it", object(input));
+        tool.output_schema = output.map(object);
+        tool
+    }
+
+    #[test]
+    fn schemas_become_signatures_and_what_is_lost_is_said() {
+        let input = r##"{"$schema":"x","type":"object","properties":{
+            "path":{"type":"string","description":"Where \"it\" is","minLength":1},
+            "dry-run":{"type":"boolean","default":false},
+            "_meta":{"type":"object"},
+            "sort":{"type":"string","enum":["name","size"],"default":"name"},
+            "limit":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},
+            "who":{"oneOf":[{"type":"string"},{"type":"integer"}]},
+            "edits":{"type":"array","items":{"$ref":"#/$defs/edit"}}},
+            "required":["path","edits"],"additionalProperties":false,
+            "$defs":{"edit":{"type":"object","properties":{"old":{"type":"string"},"new":{"type":"string"}},"required":["old","new"]}}}"##;
+        let listing = Listing::of(&tool(input, None));
+        assert_eq!(
+            listing.signature,
+            r#"(path :string "Where \"it\" is", dry_run :bool?, x_meta :map?, sort :enum["name" "size"]?, limit :int?, who :any?, edits [{old :string, new :string}]) -> :string"#
+        );
+        assert_eq!(
+            listing.lost,
+            [
+                "arguments.path: minLength",
+                "arguments.dry-run: default",
+                "arguments.sort: default",
+                "arguments.limit: minimum",
+                "arguments.who: oneOf"
+            ]
+        );
+        let args = json::parse(r#"{"path":"a","dry_run":true,"x_meta":{"k":1},"limit":null,"edits":[]}"#).unwrap();
+        let sent = arguments(&tool(input, None), &args.to_value());
+        let sent = serde_json::to_string(&sent).unwrap();
+        let mut names: Vec<&str> = ["_meta", "dry-run", "edits", "path"].into();
+        names.retain(|name| sent.contains(&format!("\"{name}\"")));
+        assert_eq!((names.len(), sent.contains("limit")), (4, false), "{sent}");
+    }
+
+    #[test]
+    fn any_schema_gives_some_signature() {
+        for input in [
+            "{}",
+            r#"{"type":"object"}"#,
+            r#"{"type":"object","properties":{"a":{"type":["string","integer"]},"b":{"not":{}},"c":true,"d":{"const":1}}}"#,
+            r##"{"type":"object","properties":{"x":{"$ref":"#/properties/x"}}}"##,
+            r#"{"type":"array"}"#,
+            r#"{"type":"object","properties":{"ä b":{},"1":{}},"required":["zz"]}"#,
+        ] {
+            let listing = Listing::of(&tool(input, Some(r#"{"type":"object","properties":{"n":{"type":"number"}}}"#)));
+            assert!(parse(&listing.signature).is_ok(), "{input}: {}", listing.signature);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A JSON Schema of a server reduced to what a signature says: references followed, unions and narrowing keywords given up.
+//!
+//! In: any schema. Out: a schema of the subset that types are read from, and the places where something was lost. Bounded in depth:
+//! a schema may refer to itself.
+
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
+
+/// Levels of a schema that are read; what lies deeper may be anything.
+const DEPTH: usize = 12;
+/// Losses that are told.
+const LOSSES: usize = 50;
+
+/// Keywords that say nothing about values.
+const SILENT: &[&str] =
+    &["$schema", "$id", "$defs", "definitions", "title", "examples", "$comment", "deprecated", "readOnly"];
+/// Keywords that types are read from.
+const KEPT: &[&str] = &["type", "enum", "items", "properties", "required", "description"];
+
+/// The schema within the subset. `place` names it in what is lost.
+pub(super) fn reduced(schema: &Json, place: &str, lost: &mut Vec<String>) -> Json {
+    let mut reducer = Reducer { root: schema, lost };
+    reducer.schema(schema, place, 0)
+}
+
+/// A name that signatures can have: letters, digits and `_`, a letter first.
+pub(super) fn field_name(name: &str) -> String {
+    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        plain
+    } else {
+        format!("x{}{plain}", if plain.starts_with('_') { "" } else { "_" })
+    }
+}
+
+struct Reducer<'a> {
+    root: &'a Json,
+    lost: &'a mut Vec<String>,
+}
+
+impl Reducer<'_> {
+    fn lose(&mut self, place: &str, what: &str) {
+        let text = format!("{place}: {what}");
+        if self.lost.len() < LOSSES && !self.lost.contains(&text) {
+            self.lost.push(text);
+        }
+    }
+
+    fn anything(&mut self, schema: &Json, place: &str, what: &str) -> Json {
+        self.lose(place, what);
+        Json::object(
+            schema.get("description").filter(|text| text.as_str().is_some()).map(|text| ("description", text.clone())),
+        )
+    }
+
+    fn schema(&mut self, schema: &Json, place: &str, depth: usize) -> Json {
+        let Some(members) = schema.members() else { return Json::object::<String>([]) };
+        if depth > DEPTH {
+            return self.anything(schema, place, "too deep");
+        }
+        if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
+            let path = reference.strip_prefix("#/").map(|path| path.replace('/', "."));
+            let root = self.root;
+            return match path.and_then(|path| root.at(&path)) {
+                Some(meant) => self.schema(meant, place, depth + 1),
+                None => self.anything(schema, place, "$ref"),
+            };
+        }
+        for union in ["anyOf", "oneOf", "allOf"] {
+            let Some(choices) = schema.get(union).and_then(Json::items) else { continue };
+            let is_null = |choice: &&Json| choice.get("type").and_then(Json::as_str) == Some("null");
+            let others: Vec<&Json> = choices.iter().filter(|choice| !is_null(choice)).collect();
+            return match others.as_slice() {
+                [only] => {
+                    let inner = self.schema(only, place, depth + 1);
+                    described(&inner, schema, others.len() < choices.len())
+                }
+                _ => self.anything(schema, place, union),
+            };
+        }
+        let mut kept: Vec<(String, Json)> = Vec::new();
+        for member in members {
+            let key = member.key.as_str();
+            match key {
+                "type" | "description" => kept.push((key.to_owned(), member.value.clone())),
+                "enum" if is_texts(&member.value) => kept.push((key.to_owned(), member.value.clone())),
+                "items" if member.value.members().is_some() => {
+                    kept.push((key.to_owned(), self.schema(&member.value, &format!("{place}[]"), depth + 1)));
+                }
+                "properties" if member.value.members().is_some() => {
+                    let inner = member.value.members().unwrap_or_default();
+                    let nested = depth > 0;
+                    if nested && inner.iter().any(|member| field_name(&member.key) != member.key) {
+                        return self.anything_of(schema, place);
+                    }
+                    let properties = inner.iter().map(|member| {
+                        let place = format!("{place}.{}", member.key);
+                        (member.key.clone(), self.schema(&member.value, &place, depth + 1))
+                    });
+                    let properties: Vec<_> = properties.collect();
+                    kept.push((key.to_owned(), Json::object(properties)));
+                }
+                "required" => kept.push((key.to_owned(), known(&member.value, schema.get("properties")))),
+                "additionalProperties" if matches!(member.value.node, Node::Bool(_)) => {}
+                _ if SILENT.contains(&key) => {}
+                _ => self.lose(place, key),
+            }
+        }
+        kept.retain(|(key, _)| KEPT.contains(&key.as_str()));
+        match schema.get("type").map(|ty| &ty.node) {
+            Some(Node::List(names)) => {
+                let others: Vec<&str> = names.iter().filter_map(Json::as_str).filter(|name| *name != "null").collect();
+                if others.len() != 1 {
+                    return self.anything(schema, place, "several types");
+                }
+            }
+            Some(Node::Str(name)) if name == "null" => return self.anything(schema, place, "null"),
+            _ => {}
+        }
+        Json::object(kept)
+    }
+
+    /// A map whose names signatures cannot have.
+    fn anything_of(&mut self, schema: &Json, place: &str) -> Json {
+        self.lose(place, "names of its fields");
+        let text = schema.get("description").filter(|text| text.as_str().is_some());
+        Json::object([("type", Json::str("object"))].into_iter().chain(text.map(|text| ("description", text.clone()))))
+    }
+}
+
+/// The inner schema with the description of the outer one; `nullable`: null is allowed as well.
+fn described(inner: &Json, outer: &Json, nullable: bool) -> Json {
+    let mut members: Vec<(String, Json)> =
+        inner.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
+    if let Some(text) = outer.get("description").filter(|text| text.as_str().is_some()) {
+        members.retain(|(key, _)| key != "description");
+        members.push(("description".to_owned(), text.clone()));
+    }
+    if nullable {
+        for (key, value) in &mut members {
+            if key == "type" && value.as_str().is_some() {
+                *value = Json::list([value.clone(), Json::str("null")]);
+            }
+        }
+    }
+    Json::object(members)
+}
+
+fn is_texts(json: &Json) -> bool {
+    json.items().is_some_and(|items| {
+        let texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+        !texts.is_empty() && texts.len() == items.len() && (1..texts.len()).all(|at| !texts[..at].contains(&texts[at]))
+    })
+}
+
+/// The names that are properties.
+fn known(required: &Json, properties: Option<&Json>) -> Json {
+    let names = required.items().unwrap_or_default().iter();
+    let is_known =
+        |name: &&Json| name.as_str().is_some_and(|name| properties.is_some_and(|all| all.get(name).is_some()));
+    Json::list(names.filter(is_known).cloned())
+}

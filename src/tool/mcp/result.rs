@@ -1,0 +1,44 @@
+//! What a server's tool answered, as a value: structured content where its schema promised some, else the texts.
+//!
+//! In: the result of a call. Out: a value, or the tool's own words for its failure. Pictures, sound and links are named, not carried.
+
+use ptc_core::value::{Value, json};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// What stands for content of a kind that this program does not know.
+const UNKNOWN: &str = "[content of an unknown kind]";
+
+/// The value of a result. `structured`: the signature promises structured content.
+pub(super) fn value(result: &CallToolResult, structured: bool) -> Result<Value, String> {
+    let text = result.content.iter().map(block).collect::<Vec<_>>().join("\n");
+    if result.is_error == Some(true) {
+        return Err(if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text });
+    }
+    match &result.structured_content {
+        Some(content) if structured || text.is_empty() => {
+            json::parse(&content.to_string()).map(|json| json.to_value()).map_err(|error| error.message)
+        }
+        _ if structured => Ok(json::parse(&text).map_or_else(|_| Value::str(text.as_str()), |json| json.to_value())),
+        _ => Ok(Value::str(text)),
+    }
+}
+
+fn block(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => named("image", &image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => named("audio", &audio.mime_type, &audio.data),
+        ContentBlock::ResourceLink(link) => format!("[resource {}]", link.uri),
+        ContentBlock::Resource(resource) => match &resource.resource {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            ResourceContents::BlobResourceContents { uri, blob, .. } => named("resource", uri, blob),
+            _ => UNKNOWN.to_owned(),
+        },
+        _ => UNKNOWN.to_owned(),
+    }
+}
+
+/// What stands for data that is no text.
+fn named(what: &str, about: &str, base64: &str) -> String {
+    format!("[{what} {about}, about {} bytes, not shown to models]", base64.len() / 4 * 3)
+}

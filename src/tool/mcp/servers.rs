@@ -1,0 +1,116 @@
+//! The servers of one run: begun when they are needed, begun again when they ended, gone with the run.
+//!
+//! In: calls. Out: values and messages. A server that keeps ending is not begun for ever.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::time::Duration;
+
+use ptc_core::value::Value;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use super::log::Log;
+use super::session::Session;
+use super::{Connection, Listing, Mcp};
+use crate::tool::{Failure, Invocation};
+
+/// How often a server is begun in one run.
+const STARTS: u32 = 3;
+/// How long a server may take to begin and list its tools, when no call bounds it.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// The servers in use.
+#[derive(Default)]
+pub struct Servers {
+    slots: Lock<HashMap<(String, Connection), Arc<Slot>>>,
+}
+
+/// The place of one server.
+#[derive(Default)]
+struct Slot {
+    session: Mutex<(u32, Option<Arc<Session>>)>,
+    log: Arc<Log>,
+}
+
+/// What a server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerState {
+    /// Its tools.
+    pub tools: Vec<Listing>,
+    /// The last lines that it said beside its answers.
+    pub log: Vec<String>,
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Servers")
+    }
+}
+
+impl Servers {
+    fn slot(&self, server: &str, connection: &Connection) -> Arc<Slot> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry((server.to_owned(), connection.clone())).or_default())
+    }
+
+    /// Calls a tool of a server.
+    pub(in crate::tool) async fn call(&self, mcp: &Mcp, call: &Invocation<'_>) -> Result<Value, Failure> {
+        let Some(connection) = &mcp.connection else {
+            let message = format!("the server `{0}` is not configured; write a section [mcp.{0}]", mcp.server);
+            return Err(Failure::said(message));
+        };
+        let slot = self.slot(&mcp.server, connection);
+        let name = mcp.tool.as_deref().unwrap_or(&call.tool.name);
+        let work = async {
+            let session = slot.session(&mcp.server, connection, |note| _ = call.notes.send(note)).await?;
+            session.call(name, call.args, call.notes).await
+        };
+        tokio::select! {
+            biased;
+            () = call.cancel.cancelled() => Err(Failure::Cancelled),
+            given = work => given.map_err(Failure::said),
+        }
+    }
+
+    /// Begins a server and looks at what it offers. Errors: what went wrong, with its last words.
+    pub async fn look(&self, server: &str, connection: &Connection) -> Result<ServerState, String> {
+        let slot = self.slot(server, connection);
+        let work = async { slot.session(server, connection, |_| {}).await?.listings().await };
+        match timeout(LOOK, work).await {
+            Ok(tools) => Ok(ServerState { tools: tools?, log: slot.log.lines() }),
+            Err(_) => Err(format!(
+                "the server {server} did not list its tools within {} s{}",
+                LOOK.as_secs(),
+                slot.log.last()
+            )),
+        }
+    }
+}
+
+impl Slot {
+    /// The conversation with the server, begun when there is none.
+    async fn session(
+        &self,
+        server: &str,
+        connection: &Connection,
+        note: impl Fn(String),
+    ) -> Result<Arc<Session>, String> {
+        let mut place = self.session.lock().await;
+        if let Some(session) = place.1.as_ref().filter(|session| !session.is_over()) {
+            return Ok(Arc::clone(session));
+        }
+        let ended = place.1.take().map(|mut old| Arc::get_mut(&mut old).map(Session::end).unwrap_or_default());
+        if place.0 >= STARTS {
+            let last = self.log.last();
+            return Err(format!("the server {server} ended {STARTS} times and is not started again in this run{last}"));
+        }
+        place.0 += 1;
+        if let Some(how) = ended {
+            note(format!("the server {server} had ended{how} and is started again"));
+        }
+        let session = Arc::new(Session::begin(server, connection, &self.log).await?);
+        place.1 = Some(Arc::clone(&session));
+        Ok(session)
+    }
+}

@@ -1,0 +1,54 @@
+//! From what a tool wrote to a value: JSON, or the text itself where the signature wants a text or says nothing.
+//!
+//! In: the text and the tool. Out: a value, or why the text is none. Known secrets are taken out of values here.
+
+use ptc_core::signature::Type;
+use ptc_core::value::json::{Member, Node};
+use ptc_core::value::{Json, Value, json};
+
+use super::Tool;
+use crate::model::Scrub;
+
+/// Bytes of a wrong text that a message shows.
+const SHOWN_BYTES: usize = 200;
+
+/// The value that a text stands for.
+pub(super) fn value_of(text: &str, tool: &Tool) -> Result<Value, String> {
+    let output = tool.signature.as_ref().and_then(|signature| signature.output.as_ref()).map(Type::base);
+    let read = json::parse(text);
+    match (output, read) {
+        (Some(Type::String), Ok(Json { node: Node::Str(said), .. })) => Ok(Value::str(said)),
+        (Some(Type::String), _) | (None | Some(Type::Any), Err(_)) => Ok(Value::str(text)),
+        (_, Ok(json)) => Ok(json.to_value()),
+        (Some(_), Err(error)) => {
+            let start: String = text.chars().take(SHOWN_BYTES).collect();
+            Err(format!("is no JSON ({}): {start:?}", error.message))
+        }
+    }
+}
+
+/// The value without known secrets, in its keys and texts.
+pub(super) fn scrubbed(value: Value, scrub: &Scrub) -> Value {
+    let json = Json::from(&value);
+    if has_secret(&json, scrub) { clean(&json, scrub).to_value() } else { value }
+}
+
+fn has_secret(json: &Json, scrub: &Scrub) -> bool {
+    match &json.node {
+        Node::Str(text) => !scrub.find(text).is_empty(),
+        Node::List(items) => items.iter().any(|item| has_secret(item, scrub)),
+        Node::Object(members) => {
+            members.iter().any(|Member { key, value, .. }| !scrub.find(key).is_empty() || has_secret(value, scrub))
+        }
+        _ => false,
+    }
+}
+
+fn clean(json: &Json, scrub: &Scrub) -> Json {
+    match &json.node {
+        Node::Str(text) => Json::str(scrub.text(text)),
+        Node::List(items) => Json::list(items.iter().map(|item| clean(item, scrub))),
+        Node::Object(members) => Json::object(members.iter().map(|m| (scrub.text(&m.key), clean(&m.value, scrub)))),
+        _ => json.clone(),
+    }
+}

@@ -1,0 +1,56 @@
+//! `${NAME}` in headers: the value of a variable of the environment, known as a secret from then on.
+//!
+//! In: a text as it stands in a file. Out: the text to send and the secrets in it. A value never stands in a file or a message.
+
+use crate::model::{Secret, speaks_of_a_secret};
+
+/// The text with its variables filled in. Errors name the variable and say what to do.
+pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
+    let (mut out, mut secrets, mut rest) = (String::new(), Vec::new(), text);
+    while let Some((before, behind)) = rest.split_once("${") {
+        out.push_str(before);
+        let Some((name, after)) = behind.split_once('}') else { return Err(format!("`${{` has no `}}` in {text:?}")) };
+        let value = std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let value =
+            value.ok_or_else(|| format!("the environment variable {name} is not set; set it with: export {name}=…"))?;
+        secrets.push(Secret::new(value.as_str()));
+        out.push_str(&value);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok((out, secrets))
+}
+
+/// Names and values.
+pub(super) type Headers = Vec<(String, String)>;
+
+/// The headers with their variables filled in, and the secrets in them.
+pub(super) fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secret>), String> {
+    let (mut headers, mut secrets) = (Vec::new(), Vec::new());
+    for (name, text) in written {
+        let (value, found) = filled(text).map_err(|problem| format!("header {name}: {problem}"))?;
+        headers.push((name.clone(), value));
+        secrets.extend(found);
+    }
+    Ok((headers, secrets))
+}
+
+/// Does a header hold a key in plain letters?
+pub(super) fn is_plain_key((name, value): &(String, String)) -> bool {
+    speaks_of_a_secret(name) && !value.contains("${")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_filled_in_and_missing_ones_named() {
+        let (text, secrets) = filled("in ${PATH}!").unwrap();
+        assert_eq!((text, secrets.len()), (format!("in {}!", std::env::var("PATH").unwrap().trim()), 1));
+        assert_eq!(filled("plain").unwrap(), ("plain".to_owned(), Vec::new()));
+        let missing = filled("Bearer ${NO_SUCH_VARIABLE_HERE}").unwrap_err();
+        assert!(missing.contains("NO_SUCH_VARIABLE_HERE is not set; set it with"), "{missing}");
+        assert!(filled("${OPEN").unwrap_err().contains("has no `}`"));
+    }
+}

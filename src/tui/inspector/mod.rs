@@ -1,0 +1,395 @@
+//! The inspector: a turn taken apart, tab by tab, and what a person tries on it. Plain data; rows are made for the part that is seen.
+//!
+//! In: an inspection from the backend, steps of the reader. Out: rows for the view. It must never read a file or run a program.
+
+mod frames;
+mod program;
+mod rows;
+mod tree;
+
+use std::collections::HashSet;
+
+use ratatui::layout::Rect;
+
+use super::draft::Draft;
+use super::row::Row;
+use crate::event::Address;
+use crate::tui::backend::SessionKey;
+use crate::workbench::inspect::{Body, Inspection, Line, Part, Probe};
+
+pub(super) use rows::role;
+
+/// The session that a turn lies in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A saved session.
+    Saved(SessionKey),
+    /// The session of this name, which may still be written.
+    Named(String),
+}
+
+/// The parts of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Tab {
+    /// What was sent.
+    #[default]
+    Request,
+    /// What came back.
+    Reply,
+    /// What was found in it.
+    Extract,
+    /// The program.
+    Program,
+    /// Tool calls.
+    Calls,
+    /// Definitions and the REPL.
+    Memory,
+    /// The wire.
+    Wire,
+}
+
+impl Tab {
+    /// Every tab, from left to right.
+    pub const ALL: [Self; 7] =
+        [Self::Request, Self::Reply, Self::Extract, Self::Program, Self::Calls, Self::Memory, Self::Wire];
+
+    /// Its name on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Request => "Request",
+            Self::Reply => "Reply",
+            Self::Extract => "Extract",
+            Self::Program => "Program",
+            Self::Calls => "Calls",
+            Self::Memory => "Memory",
+            Self::Wire => "Wire",
+        }
+    }
+
+    /// What is said when it holds nothing.
+    pub fn empty(self) -> &'static str {
+        match self {
+            Self::Request => "no request was made in this turn",
+            Self::Reply => "nothing has come back",
+            Self::Extract => "nothing was looked for in the reply",
+            Self::Program => "this turn ran no program",
+            Self::Calls => "this turn called no tool",
+            Self::Memory => "this turn defined nothing",
+            Self::Wire => "nothing went over a wire: this model answers inside the program",
+        }
+    }
+}
+
+/// A move in the inspector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum Step {
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Enter,
+    Difference,
+    Copy,
+    NextTurn,
+    PreviousTurn,
+    Reload,
+    Evaluate,
+    Older,
+    Newer,
+}
+
+/// What has the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Focus {
+    /// The list of parts.
+    #[default]
+    List,
+    /// The part.
+    Part,
+    /// The input of the REPL.
+    Input,
+}
+
+/// What is known of the turn.
+#[derive(Debug, Clone)]
+pub enum Taken {
+    /// It is being read.
+    Reading,
+    /// It could not be read: why, and what to do.
+    Failed(String),
+    /// It.
+    Done(Box<Inspection>),
+}
+
+/// The value under the cursor.
+#[derive(Debug, Clone, Default)]
+pub struct Probing {
+    /// The byte whose value was asked for last and has not come.
+    pub asked: Option<usize>,
+    /// The byte that was answered last, with the answer or why there is none.
+    pub told: Option<(usize, Result<Option<Probe>, String>)>,
+}
+
+/// Inputs of a person on the memory of the turn, and what they gave.
+#[derive(Debug, Clone, Default)]
+pub struct Repl {
+    /// What is typed.
+    pub input: Draft,
+    /// Inputs and outputs so far.
+    pub lines: Vec<Line>,
+    /// An input runs.
+    pub running: bool,
+    /// Earlier inputs, oldest first, and which of them is shown.
+    pub earlier: (Vec<String>, usize),
+}
+
+/// The inspector.
+#[derive(Debug, Clone)]
+pub struct Inspector {
+    /// The session.
+    pub subject: Subject,
+    /// The turn.
+    pub turn: Address,
+    /// What is known of it.
+    pub taken: Taken,
+    /// The tab.
+    pub tab: Tab,
+    /// The chosen part of each tab.
+    chosen: [usize; 7],
+    /// What has the focus.
+    pub focus: Focus,
+    /// Requests are shown against the one before.
+    pub difference: bool,
+    /// The selected line of a tree, or the byte of a program under the cursor.
+    at: usize,
+    /// First visible row of the part.
+    top: usize,
+    /// The frame that is shown.
+    frame: usize,
+    /// Branches of a tree that a person folded or unfolded.
+    toggled: HashSet<String>,
+    /// The value under the cursor.
+    pub probe: Probing,
+    /// The REPL.
+    pub repl: Repl,
+    /// Where the parts and the part were drawn.
+    pub list_area: Rect,
+    /// Where the part was drawn.
+    pub part_area: Rect,
+    /// First visible row of the list.
+    pub list_top: usize,
+    laid: Laid,
+}
+
+/// The rows of the part that is seen.
+#[derive(Debug, Clone, Default)]
+struct Laid {
+    key: Option<Key>,
+    rows: Vec<Row>,
+    /// For each row what it shows: the number of its line in a tree, the first byte in a program.
+    places: Vec<usize>,
+}
+
+/// What rows depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    tab: Tab,
+    part: usize,
+    columns: usize,
+    difference: bool,
+    frame: usize,
+    toggled: usize,
+    lines: usize,
+    /// The program's cursor and the form that was told.
+    at: usize,
+    told: Option<(usize, usize)>,
+}
+
+impl Inspector {
+    /// An inspector whose turn is being read.
+    pub fn new(subject: Subject, turn: Address) -> Self {
+        Self {
+            subject,
+            turn,
+            taken: Taken::Reading,
+            tab: Tab::Request,
+            chosen: [0; 7],
+            focus: Focus::List,
+            difference: false,
+            at: 0,
+            top: 0,
+            frame: 0,
+            toggled: HashSet::new(),
+            probe: Probing::default(),
+            repl: Repl::default(),
+            list_area: Rect::default(),
+            part_area: Rect::default(),
+            list_top: 0,
+            laid: Laid::default(),
+        }
+    }
+
+    /// The turn was read, or read again.
+    pub fn take(&mut self, result: Result<Inspection, String>) {
+        self.taken = match result {
+            Ok(inspection) => Taken::Done(Box::new(inspection)),
+            Err(error) => Taken::Failed(error),
+        };
+        self.laid = Laid::default();
+    }
+
+    /// Another turn of the same session, in the same tab.
+    pub fn turn_to(&mut self, turn: Address) {
+        self.turn = turn;
+        self.chosen = [0; 7];
+        self.probe = Probing::default();
+        self.repl = Repl::default();
+        self.focus = Focus::List;
+        self.forget_place();
+    }
+
+    /// What is known of the turn, once it was read.
+    pub fn inspection(&self) -> Option<&Inspection> {
+        match &self.taken {
+            Taken::Done(inspection) => Some(inspection),
+            Taken::Reading | Taken::Failed(_) => None,
+        }
+    }
+
+    /// The parts of a tab.
+    pub fn parts(&self, tab: Tab) -> &[Part] {
+        let Some(found) = self.inspection() else { return &[] };
+        match tab {
+            Tab::Request => &found.request,
+            Tab::Reply => &found.reply,
+            Tab::Extract => &found.extract,
+            Tab::Program => &found.program,
+            Tab::Calls => &found.calls,
+            Tab::Memory => &found.memory,
+            Tab::Wire => &found.wire,
+        }
+    }
+
+    /// Entries of the list: the parts, and the REPL behind those of the memory.
+    pub fn entries(&self) -> usize {
+        let repl = self.tab == Tab::Memory && self.inspection().is_some();
+        self.parts(self.tab).len() + usize::from(repl)
+    }
+
+    /// The chosen entry of the list.
+    pub fn chosen(&self) -> usize {
+        self.chosen[self.tab as usize].min(self.entries().saturating_sub(1))
+    }
+
+    /// The chosen part; `None` for the REPL and where there is nothing.
+    pub fn part(&self) -> Option<&Part> {
+        self.parts(self.tab).get(self.chosen())
+    }
+
+    /// Is the REPL chosen?
+    pub fn at_repl(&self) -> bool {
+        self.tab == Tab::Memory && self.inspection().is_some() && self.part().is_none()
+    }
+
+    /// The program that is seen, when its forms have values: the first part of its tab.
+    pub fn program(&self) -> Option<&str> {
+        match (self.tab, self.chosen(), self.part().map(|part| &part.body)) {
+            (Tab::Program, 0, Some(Body::Program(text, _))) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Where the program's cursor is: the byte whose value is wanted.
+    pub fn cursor(&self) -> Option<usize> {
+        let program = self.program()?;
+        Some(self.at.min(program.len()))
+    }
+
+    /// Chooses another tab.
+    pub fn go_tab(&mut self, tab: Tab) {
+        self.tab = tab;
+        self.focus = Focus::List;
+        self.forget_place();
+    }
+
+    /// Chooses another entry of the list.
+    pub fn choose(&mut self, entry: usize) {
+        let entry = entry.min(self.entries().saturating_sub(1));
+        if entry != self.chosen() {
+            self.chosen[self.tab as usize] = entry;
+            self.forget_place();
+        }
+    }
+
+    fn forget_place(&mut self) {
+        (self.at, self.top, self.frame) = (0, 0, 0);
+        self.toggled.clear();
+        self.laid = Laid::default();
+    }
+
+    /// Lays out the part for this area, and scrolls so that the cursor is seen.
+    pub fn prepare(&mut self, list: Rect, part: Rect) {
+        (self.list_area, self.part_area) = (list, part);
+        let rows = usize::from(list.height).max(1);
+        self.list_top = self.list_top.clamp((self.chosen() + 1).saturating_sub(rows), self.chosen());
+        let columns = usize::from(part.width);
+        let key = Key {
+            tab: self.tab,
+            part: self.chosen(),
+            columns,
+            difference: self.difference,
+            frame: self.frame,
+            toggled: self.toggled.len(),
+            lines: self.repl.lines.len(),
+            at: if self.program().is_some() { self.at } else { 0 },
+            told: self.told_span(),
+        };
+        if self.laid.key.as_ref() != Some(&key) {
+            let (rows, places) = self.lay(columns.max(1));
+            self.laid = Laid { key: Some(key), rows, places };
+        }
+        let height = usize::from(part.height);
+        if self.focus == Focus::Part
+            && let Some(row) = self.cursor_row()
+        {
+            self.top = self.top.clamp((row + 1).saturating_sub(height.max(1)), row);
+        }
+        self.top = self.top.min(self.laid.rows.len().saturating_sub(height));
+    }
+
+    /// The form whose value is shown.
+    pub fn told_span(&self) -> Option<(usize, usize)> {
+        match (&self.probe.told, self.cursor()) {
+            (Some((at, Ok(Some(probe)))), Some(cursor)) if *at == cursor => Some(probe.span),
+            _ => None,
+        }
+    }
+
+    /// The row of the cursor, where there is one.
+    pub fn cursor_row(&self) -> Option<usize> {
+        match self.part().map(|part| &part.body) {
+            Some(Body::Tree(..)) if !self.difference || self.tab != Tab::Request => {
+                self.laid.places.iter().position(|place| *place == self.at)
+            }
+            Some(Body::Program(..)) => self.laid.places.iter().rposition(|place| *place <= self.at),
+            _ => None,
+        }
+    }
+
+    /// The visible rows of the part with their numbers.
+    pub fn visible(&self) -> impl Iterator<Item = (usize, &Row)> {
+        let height = usize::from(self.part_area.height);
+        self.laid.rows.iter().enumerate().skip(self.top).take(height)
+    }
+
+    /// Rows above and below the visible ones.
+    pub fn hidden_rows(&self) -> (usize, usize) {
+        let seen = self.top + usize::from(self.part_area.height);
+        (self.top, self.laid.rows.len().saturating_sub(seen))
+    }
+}

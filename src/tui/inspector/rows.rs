@@ -1,0 +1,290 @@
+//! The rows of the chosen part, and moves in it.
+
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{pad, truncate, wrap};
+use ratatui::layout::Position;
+
+use super::{Focus, Inspector, Tab, frames, program, tree};
+use crate::tui::colours::Language;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::workbench::inspect::{Body, Change, Line, Mark, Part};
+
+/// Bytes of a text that are laid out; the rest can be copied.
+const MOST_BYTES: usize = 2 << 20;
+
+/// The look of a mark.
+pub(in crate::tui) fn role(mark: Mark) -> Role {
+    match mark {
+        Mark::Plain => Role::Text,
+        Mark::Dim => Role::Dim,
+        Mark::Title => Role::Title,
+        Mark::Added | Mark::Good => Role::Good,
+        Mark::Removed | Mark::Bad => Role::Bad,
+        Mark::Warn => Role::Warn,
+    }
+}
+
+impl Inspector {
+    /// The rows of the chosen part, with what each shows.
+    pub(super) fn lay(&self, columns: usize) -> (Vec<Row>, Vec<usize>) {
+        if self.at_repl() {
+            return (lines(&self.repl.lines, columns), Vec::new());
+        }
+        let Some(part) = self.part() else { return (Vec::new(), Vec::new()) };
+        if self.difference && self.tab == Tab::Request && part.change != Change::None {
+            return (lines(&difference(part), columns), Vec::new());
+        }
+        match &part.body {
+            Body::Text(text) => (text_rows(text, columns, Look::Rich(Language::Plain)), Vec::new()),
+            Body::Exact(text) => (text_rows(text, columns, Look::Raw), Vec::new()),
+            Body::Lines(all) => (lines(all, columns), Vec::new()),
+            Body::Sides(heads, rows) => (sides(heads, rows, columns), Vec::new()),
+            Body::Frames(all) => (frames::rows(all, self.frame, columns), Vec::new()),
+            Body::Tree(json, findings) => {
+                let rows: Vec<Row> =
+                    tree::lines(json, findings, &self.toggled).into_iter().map(|line| line.row).collect();
+                let places = (0..rows.len()).collect();
+                (rows, places)
+            }
+            Body::Program(text, error) => {
+                let live = self.program().is_some() && self.focus == Focus::Part;
+                let at = live.then_some(self.at);
+                let marks = program::Marks { at, told: self.told_span().filter(|_| live), error: error.as_ref() };
+                program::rows(text, &marks, columns)
+            }
+        }
+    }
+
+    /// The reader goes into the part, or out of it.
+    pub fn enter(&mut self, focus: Focus) {
+        self.focus = focus;
+        self.laid.key = None;
+        if focus == Focus::Part
+            && self.at == 0
+            && let Some(program) = self.program()
+        {
+            self.at = program::first(program);
+        }
+    }
+
+    /// What going into the chosen entry is called.
+    pub fn entering(&self) -> &'static str {
+        match self.focus {
+            Focus::List if self.at_repl() => "type",
+            Focus::List => "into the part",
+            Focus::Part if self.is_tree() => "fold",
+            Focus::Part | Focus::Input => "–",
+        }
+    }
+
+    /// Moves by lines in the part.
+    pub fn go_lines(&mut self, by: isize) {
+        if let Some(program) = self.program().filter(|_| self.focus == Focus::Part) {
+            self.at = program::step(program, self.at, program::Step::Lines(by));
+        } else if self.cursor_row().is_some() && self.focus == Focus::Part && self.is_tree() {
+            let last = self.laid.rows.len().saturating_sub(1);
+            self.at = self.at.saturating_add_signed(by).min(last);
+        } else {
+            self.top = self.top.saturating_add_signed(by);
+        }
+    }
+
+    /// Moves by pages.
+    pub fn go_pages(&mut self, by: isize) {
+        let page = isize::try_from(self.part_area.height).unwrap_or(1).saturating_sub(1).max(1);
+        if self.is_tree() && self.focus == Focus::Part {
+            self.go_lines(by * page);
+        } else {
+            self.top = self.top.saturating_add_signed(by * page);
+        }
+    }
+
+    /// Goes to the start or the end of the part.
+    pub fn go_end(&mut self, end: bool) {
+        self.top = if end { self.laid.rows.len() } else { 0 };
+        if self.is_tree() {
+            self.at = if end { self.laid.rows.len().saturating_sub(1) } else { 0 };
+        } else if let Some(program) = self.program() {
+            self.at = if end { program::nearest(program, program.len()) } else { program::first(program) };
+        } else if let Some(frames) = self.frames() {
+            self.frame = if end { frames.saturating_sub(1) } else { 0 };
+        }
+    }
+
+    /// Left and right: through frames, through forms, folding and unfolding a branch.
+    pub fn go_beside(&mut self, by: isize) {
+        if let Some(frames) = self.frames() {
+            self.frame = self.frame.saturating_add_signed(by).min(frames.saturating_sub(1));
+        } else if let Some(program) = self.program().filter(|_| self.focus == Focus::Part) {
+            self.at = program::step(program, self.at, program::Step::Forms(by));
+        } else if self.is_tree() && self.focus == Focus::Part {
+            self.fold(by < 0);
+        }
+    }
+
+    /// Folds or unfolds the branch under the cursor, whichever it is not.
+    pub fn toggle(&mut self) {
+        let path = self.branch().map(|line| line.0);
+        if let Some(path) = path {
+            if !self.toggled.remove(&path) {
+                self.toggled.insert(path);
+            }
+            self.laid.key = None;
+        }
+    }
+
+    /// Folds (or unfolds) the branch under the cursor; a folded one, or a leaf, goes to the branch above.
+    fn fold(&mut self, close: bool) {
+        match self.branch() {
+            Some((_, folded)) if folded != close => self.toggle(),
+            _ if close => {
+                let above = self.path_at(self.at).and_then(|path| path.rfind('.').map(|end| path[..end].to_owned()));
+                let above = above.unwrap_or_default();
+                self.at = self.tree_lines().iter().position(|line| line.path == above).unwrap_or(0);
+            }
+            _ => self.go_lines(1),
+        }
+    }
+
+    fn tree_lines(&self) -> Vec<tree::TreeLine> {
+        match self.part().map(|part| &part.body) {
+            Some(Body::Tree(json, findings)) => tree::lines(json, findings, &self.toggled),
+            _ => Vec::new(),
+        }
+    }
+
+    fn path_at(&self, line: usize) -> Option<String> {
+        self.tree_lines().into_iter().nth(line).map(|line| line.path)
+    }
+
+    /// The branch under the cursor, and whether it is folded.
+    fn branch(&self) -> Option<(String, bool)> {
+        let line = self.tree_lines().into_iter().nth(self.at)?;
+        Some((line.path, line.folded?))
+    }
+
+    /// Is the chosen part a tree that is seen as one?
+    pub fn is_tree(&self) -> bool {
+        let compared = self.difference && self.tab == Tab::Request;
+        !compared && matches!(self.part().map(|part| &part.body), Some(Body::Tree(..)))
+    }
+
+    /// How many frames the chosen part has, when it is made of frames.
+    pub fn frames(&self) -> Option<usize> {
+        match self.part().map(|part| &part.body) {
+            Some(Body::Frames(frames)) => Some(frames.len()),
+            _ => None,
+        }
+    }
+
+    /// The wheel: through the list over the list, else through the part.
+    pub fn wheel(&mut self, at: Position, lines: isize) {
+        if self.list_area.contains(at) {
+            self.choose(self.chosen().saturating_add_signed(lines.signum()));
+        } else if self.is_tree() && self.focus == Focus::Part {
+            self.go_lines(lines);
+        } else {
+            self.top = self.top.saturating_add_signed(lines);
+        }
+    }
+
+    /// A click: chooses an entry of the list, or puts the cursor on a row of the part.
+    pub fn click(&mut self, at: Position) {
+        if self.list_area.contains(at) {
+            let entry = self.list_top + usize::from(at.y - self.list_area.y);
+            if entry < self.entries() {
+                self.enter(Focus::List);
+                self.choose(entry);
+            }
+        } else if self.part_area.contains(at) {
+            self.click_row(self.top + usize::from(at.y - self.part_area.y));
+        }
+    }
+
+    fn click_row(&mut self, row: usize) {
+        self.enter(if self.at_repl() { Focus::Input } else { Focus::Part });
+        if self.is_tree() {
+            let again = self.at == row;
+            self.at = row.min(self.laid.rows.len().saturating_sub(1));
+            if again {
+                self.toggle();
+            }
+        } else if let (Some(program), Some(byte)) = (self.program(), self.laid.places.get(row)) {
+            let end = program[*byte..].find('\n').map_or(program.len(), |end| byte + end);
+            let first = program[*byte..end].find(|c: char| !c.is_whitespace()).map_or(*byte, |at| byte + at);
+            self.at = program::nearest(program, first);
+        }
+    }
+
+    /// The text to copy: the part, or its difference.
+    pub fn copied(&self) -> Option<String> {
+        if self.at_repl() {
+            return Some(self.repl.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"));
+        }
+        let part = self.part()?;
+        if self.difference && self.tab == Tab::Request && part.change != Change::None {
+            return Some(difference(part).iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"));
+        }
+        Some(part.text())
+    }
+}
+
+/// A part against the request before.
+fn difference(part: &Part) -> Vec<Line> {
+    let all =
+        |mark: Mark, sign: &str| part.text().lines().map(|line| Line::new(mark, format!("{sign} {line}"))).collect();
+    match &part.change {
+        Change::None => Vec::new(),
+        Change::Same => vec![Line::new(Mark::Dim, "= as in the request before")],
+        Change::New => all(Mark::Added, "+"),
+        Change::Gone => all(Mark::Removed, "-"),
+        Change::Changed(lines) => lines.clone(),
+    }
+}
+
+fn text_rows(text: &str, columns: usize, look: Look) -> Vec<Row> {
+    if text.is_empty() {
+        return vec![Row::new([Piece::literal(Role::Dim, "(empty)")])];
+    }
+    let end = (0..=MOST_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let mut rows = Wrapped::of(&text[..end], columns, look);
+    if end < text.len() {
+        rows.push(Row::new([Piece::literal(Role::Dim, "… more: copy it to see all")]));
+    }
+    rows
+}
+
+fn lines(lines: &[Line], columns: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for line in lines {
+        let safe = SafeText::escape_controls(&line.text);
+        let ranges = wrap(&safe, columns.max(1));
+        rows.extend(ranges.into_iter().map(|range| Row::new([Piece::safe(role(line.mark), safe.slice(range))])));
+    }
+    rows
+}
+
+/// Two texts side by side; lines that differ have a mark and a look.
+fn sides(heads: &[String; 2], all: &[[Option<String>; 2]], columns: usize) -> Vec<Row> {
+    let half = columns.saturating_sub(3) / 2;
+    let cell = |text: &str| {
+        let safe = SafeText::escape_controls(text);
+        pad(&truncate(&safe, half), half)
+    };
+    let [left, right] = heads;
+    let head = |text: &str| Piece::new(Role::Title, &cell(text));
+    let mut rows = vec![Row::new([head(left), Piece::literal(Role::Border, " │ "), head(right)])];
+    for [left, right] in all {
+        let same = left == right;
+        let (old, new) = if same { (Role::Text, Role::Text) } else { (Role::Bad, Role::Good) };
+        let mark = if same { " │ " } else { " ~ " };
+        rows.push(Row::new([
+            Piece::new(old, &cell(left.as_deref().unwrap_or_default())),
+            Piece::literal(if same { Role::Border } else { Role::Warn }, mark),
+            Piece::new(new, &cell(right.as_deref().unwrap_or_default())),
+        ]));
+    }
+    rows
+}

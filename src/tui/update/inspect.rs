@@ -1,0 +1,194 @@
+//! The inspector: opening a turn, moving in it, trying things on it.
+
+use crate::event::{Address, ErrorRecord, Event};
+use crate::tui::backend::Happening;
+use crate::tui::draft::Draft;
+use crate::tui::inspector::{Focus, Inspector, Step, Subject, Tab};
+use crate::tui::message::{Effect, Slot};
+use crate::tui::model::{Model, RunView, Screen, Tone};
+use crate::tui::transcript::Transcript;
+use crate::workbench::inspect::{Inspection, Line, Mark, Probe, Said};
+
+/// Lines of results that the REPL keeps.
+const MOST_LINES: usize = 5_000;
+
+/// Opens the selected turn.
+pub(super) fn open(model: &mut Model) -> Vec<Effect> {
+    let Some(turn) = model.active_transcript().and_then(Transcript::selected_turn) else { return Vec::new() };
+    let view = match model.screen {
+        Screen::Workbench => model.workbench.run.as_ref(),
+        Screen::Sessions => model.sessions.viewer.as_ref(),
+    };
+    let Some(subject) = view.and_then(subject) else {
+        model.say(Tone::Info, "this run is not saved, so its turns cannot be taken apart");
+        return Vec::new();
+    };
+    model.inspector = Some(Box::new(Inspector::new(subject.clone(), turn.clone())));
+    vec![Effect::Inspect(subject, turn)]
+}
+
+fn subject(view: &RunView) -> Option<Subject> {
+    match (&view.key, &view.session) {
+        (Some(key), _) => Some(Subject::Saved(key.clone())),
+        (None, Some(name)) => Some(Subject::Named(name.clone())),
+        (None, None) => None,
+    }
+}
+
+pub(super) fn inspected(
+    model: &mut Model,
+    subject: &Subject,
+    turn: &Address,
+    result: Result<Box<Inspection>, ErrorRecord>,
+) -> Vec<Effect> {
+    let open = model.inspector.as_mut().filter(|open| open.subject == *subject && open.turn == *turn);
+    let Some(inspector) = open else { return Vec::new() };
+    inspector.take(result.map(|found| *found).map_err(|error| match error.hint {
+        Some(hint) => format!("{} — {hint}", error.message),
+        None => error.message,
+    }));
+    wanted_value(model)
+}
+
+/// A turn that is open while it is going on is read again when it has ended.
+pub(super) fn read_again(model: &Model, slot: Slot, told: &[Happening]) -> Vec<Effect> {
+    let Some(open) = model.inspector.as_ref().filter(|_| slot == Slot::Workbench) else { return Vec::new() };
+    let ended = told.iter().any(|told| match told {
+        Happening::Event(envelope) => envelope.address == open.turn && matches!(envelope.event, Event::TurnEnd(_)),
+        _ => false,
+    });
+    let read = || Effect::Inspect(open.subject.clone(), open.turn.clone());
+    ended.then(read).into_iter().collect()
+}
+
+pub(super) fn probed(
+    model: &mut Model,
+    turn: &Address,
+    at: usize,
+    result: Result<Option<Probe>, String>,
+) -> Vec<Effect> {
+    if let Some(inspector) = model.inspector.as_mut().filter(|open| open.turn == *turn) {
+        inspector.probe.asked = None;
+        inspector.probe.told = Some((at, result));
+    }
+    wanted_value(model)
+}
+
+/// Asks for the value under the cursor, one at a time.
+fn wanted_value(model: &mut Model) -> Vec<Effect> {
+    let Some(inspector) = model.inspector.as_mut().filter(|open| open.focus == Focus::Part) else { return Vec::new() };
+    let Some(at) = inspector.cursor() else { return Vec::new() };
+    let told = inspector.probe.told.as_ref().is_some_and(|(told, _)| *told == at);
+    if told || inspector.probe.asked.is_some() {
+        return Vec::new();
+    }
+    inspector.probe.asked = Some(at);
+    vec![Effect::Probe(inspector.turn.clone(), at)]
+}
+
+pub(super) fn evaluated(model: &mut Model, turn: &Address, result: Result<Said, String>) -> Vec<Effect> {
+    if let Some(inspector) = model.inspector.as_mut().filter(|open| open.turn == *turn) {
+        inspector.repl.running = false;
+        match result {
+            Ok(said) => inspector.repl.lines.extend(said.lines),
+            Err(error) => inspector.repl.lines.push(Line::new(Mark::Bad, format!("✗ {error}"))),
+        }
+        let old = inspector.repl.lines.len().saturating_sub(MOST_LINES);
+        inspector.repl.lines.drain(..old);
+        inspector.go_end(true);
+    }
+    Vec::new()
+}
+
+/// Chooses the next tab (1) or the one before.
+pub(super) fn next_tab(model: &mut Model, by: usize) -> Vec<Effect> {
+    if let Some(inspector) = &mut model.inspector {
+        let step = if by == 1 { 1 } else { Tab::ALL.len() - 1 };
+        inspector.go_tab(Tab::ALL[(inspector.tab as usize + step) % Tab::ALL.len()]);
+    }
+    Vec::new()
+}
+
+/// Leaves the part, then the turn.
+pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    match &mut model.inspector {
+        Some(open) if open.focus != Focus::List => open.enter(Focus::List),
+        _ => model.inspector = None,
+    }
+    Vec::new()
+}
+
+pub(super) fn go(model: &mut Model, step: Step) -> Vec<Effect> {
+    let Some(inspector) = &mut model.inspector else { return Vec::new() };
+    let in_list = inspector.focus == Focus::List;
+    match step {
+        Step::Up if in_list => inspector.choose(inspector.chosen().saturating_sub(1)),
+        Step::Down if in_list => inspector.choose(inspector.chosen() + 1),
+        Step::Up => inspector.go_lines(-1),
+        Step::Down => inspector.go_lines(1),
+        Step::Left => inspector.go_beside(-1),
+        Step::Right => inspector.go_beside(1),
+        Step::PageUp => inspector.go_pages(-1),
+        Step::PageDown => inspector.go_pages(1),
+        Step::Top => inspector.go_end(false),
+        Step::Bottom => inspector.go_end(true),
+        Step::Enter if inspector.at_repl() => inspector.enter(Focus::Input),
+        Step::Enter if in_list => inspector.enter(Focus::Part),
+        Step::Enter => inspector.toggle(),
+        Step::Difference => {
+            inspector.difference = !inspector.difference;
+            inspector.go_end(false);
+        }
+        Step::Copy => return copy(model),
+        Step::NextTurn => return turn(model, 1),
+        Step::PreviousTurn => return turn(model, -1),
+        Step::Reload => return vec![Effect::Inspect(inspector.subject.clone(), inspector.turn.clone())],
+        Step::Evaluate => return evaluate(model),
+        Step::Older => recall(inspector, -1),
+        Step::Newer => recall(inspector, 1),
+    }
+    wanted_value(model)
+}
+
+/// Another turn of the run.
+fn turn(model: &mut Model, by: i32) -> Vec<Effect> {
+    let Some(inspector) = &mut model.inspector else { return Vec::new() };
+    let Some(number) = inspector.turn.turn_number().and_then(|number| number.checked_add_signed(by)) else {
+        return Vec::new();
+    };
+    let turn = inspector.turn.run_part().turn(number);
+    inspector.turn_to(turn.clone());
+    vec![Effect::Inspect(inspector.subject.clone(), turn)]
+}
+
+fn copy(model: &mut Model) -> Vec<Effect> {
+    let Some(text) = model.inspector.as_ref().and_then(|open| open.copied()) else { return Vec::new() };
+    model.clipboard.clone_from(&text);
+    model.say(Tone::Good, "copied");
+    vec![Effect::Clip(text)]
+}
+
+fn evaluate(model: &mut Model) -> Vec<Effect> {
+    let Some(inspector) = &mut model.inspector else { return Vec::new() };
+    let input = inspector.repl.input.text().trim().to_owned();
+    if input.is_empty() {
+        return Vec::new();
+    }
+    let repl = &mut inspector.repl;
+    repl.input = Draft::default();
+    repl.lines.push(Line::new(Mark::Title, format!("> {input}")));
+    repl.earlier.0.push(input.clone());
+    repl.earlier.1 = repl.earlier.0.len();
+    repl.running = true;
+    inspector.go_end(true);
+    vec![Effect::Evaluate(inspector.turn.clone(), input)]
+}
+
+/// Brings another input back.
+fn recall(inspector: &mut Inspector, by: isize) {
+    let (all, at) = &mut inspector.repl.earlier;
+    *at = at.saturating_add_signed(by).min(all.len());
+    inspector.repl.input = all.get(*at).map(|input| Draft::new(input)).unwrap_or_default();
+    let columns = usize::MAX >> 1;
+    inspector.repl.input.go(crate::tui::draft::Motion::End, crate::tui::draft::Reach::Move, columns);
+}

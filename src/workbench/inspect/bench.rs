@@ -1,0 +1,146 @@
+//! Trying things on a turn: values of its forms, and programs on its definitions and data, all in a copy.
+//!
+//! In: a session and a turn. Out: values and texts. The session's replay gives what the turn worked on; tools answer from the recording or not
+//! at all; limits are on. It must never write to the session.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ptc_core::lisp::machine::Limits;
+use ptc_core::lisp::{Dialect, Memory, Outcome, Signal, format};
+use ptc_core::value::{Bounds, Value};
+
+use super::probe::{Probe, probe};
+use super::{Line, Mark};
+use crate::event::Address;
+use crate::program::Job;
+use crate::replay::{Recording, Workplace, workplace};
+use crate::session::Session;
+
+/// Milliseconds a program may compute here.
+const TIMEOUT_MS: u64 = 1_000;
+/// Characters that one print shows here.
+const PRINT_CHARS: u64 = 4_000;
+/// Results that programs can name: `*1`, `*2`, `*3`.
+const HISTORY: usize = 3;
+/// Columns that results are laid out for, and items of a collection that are shown.
+const COLUMNS: usize = 76;
+const ITEMS: usize = 200;
+
+/// What a turn worked on and left, in a copy.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// With the program; `None` when the turn ran none.
+    before: Option<(Workplace, Outcome)>,
+    after: Workplace,
+    memory: Memory,
+    history: Vec<Value>,
+}
+
+/// What an input of a person gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Prints, then the value or what was wrong.
+    pub lines: Vec<Line>,
+}
+
+impl Bench {
+    /// The bench of a turn. Replays the session up to it.
+    ///
+    /// Errors: why the session cannot be replayed that far.
+    pub async fn of(session: &Session, turn: &Address) -> Result<Self, String> {
+        let recording = Arc::new(Recording::of(session)?);
+        let found = workplace(&recording, turn).await.map_err(|error| error.to_string())?;
+        let mut place = match found {
+            Some(place) => place,
+            None => data_only(&recording, turn)?,
+        };
+        place.job.timeout_ms = TIMEOUT_MS;
+        place.job.compile_timeout_ms = TIMEOUT_MS;
+        place.job.limits.print_chars = PRINT_CHARS;
+        let turn = turn.clone();
+        let run = move || {
+            let stop = AtomicBool::new(false);
+            let after = place.after(&stop);
+            let own = place.turn == turn && !place.job.source.is_empty();
+            let before = own.then(|| {
+                let outcome = place.run_instead(place.job.source.clone(), &stop);
+                (place, outcome)
+            });
+            let (memory, history) = (after.job.memory.clone(), after.job.history.clone());
+            Self { before, after, memory, history }
+        };
+        tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string())
+    }
+
+    /// What the form at this byte of the turn's program gives; `None` where there is no form, or the turn ran no program. Blocks.
+    pub fn probe(&self, at: usize) -> Option<Probe> {
+        let (place, outcome) = self.before.as_ref()?;
+        let stop = AtomicBool::new(false);
+        probe(&place.job.source, at, outcome, |source| place.run_instead(source, &stop))
+    }
+
+    /// Names that an input can use: definitions, then data.
+    pub fn names(&self) -> (Vec<String>, Vec<String>) {
+        let defined = self.memory.keys().map(|name| name.name().to_owned()).collect();
+        let data = match &self.after.job.context {
+            Value::Map(map) => {
+                map.iter().filter_map(|(key, _)| key.as_str().map(|key| format!("data/{key}"))).collect()
+            }
+            _ => Vec::new(),
+        };
+        (defined, data)
+    }
+
+    /// Runs an input on what the turn left; definitions and results stay for the next one. Blocks.
+    pub fn say(&mut self, input: &str) -> Said {
+        let stop = AtomicBool::new(false);
+        let outcome = self.after.run_after(input.to_owned(), self.memory.clone(), self.history.clone(), &stop);
+        let mut lines: Vec<Line> = outcome.prints.iter().map(|line| Line::new(Mark::Dim, line.clone())).collect();
+        lines.extend(outcome.warnings.iter().map(|warning| Line::new(Mark::Warn, format!("! {warning}"))));
+        match outcome.result {
+            Ok((signal, value)) => {
+                let bounds = Bounds { items: Some(ITEMS), chars: None };
+                let text = format::value(&value, COLUMNS, bounds);
+                let word = match signal {
+                    Signal::Value => "",
+                    Signal::Return => "return ",
+                    Signal::Fail => "fail ",
+                };
+                let mark = if signal == Signal::Fail { Mark::Bad } else { Mark::Plain };
+                lines.extend(format!("{word}{text}").lines().map(|line| Line::new(mark, line)));
+                self.memory = outcome.memory;
+                self.history.push(value);
+                let old = self.history.len().saturating_sub(HISTORY);
+                self.history.drain(..old);
+            }
+            Err(error) => {
+                lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason.name(), error.message())));
+                lines.extend(error.hint.map(|hint| Line::new(Mark::Dim, format!("  {hint}"))));
+            }
+        }
+        Said { lines }
+    }
+}
+
+/// The workplace of a turn whose run has run no program by then: its data.
+fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<Workplace, String> {
+    let run = turn.run_part();
+    let start = recording.run_start(&run).ok_or_else(|| format!("how the run {run} started is not recorded"))?;
+    let job = Job {
+        source: String::new(),
+        context: start.context.value(),
+        memory: Memory::new(),
+        history: Vec::new(),
+        journal: None,
+        budget: Value::Nil,
+        tools: Vec::new(),
+        dialect: Dialect::Auto,
+        firewall: false,
+        limits: Limits::default(),
+        timeout_ms: TIMEOUT_MS,
+        compile_timeout_ms: TIMEOUT_MS,
+        now_ms: recording.now_ms(turn).unwrap_or_default(),
+    };
+    Ok(Workplace::of_data(recording, turn, job))
+}

@@ -1,0 +1,150 @@
+//! The value of the form under a cursor, by running the program again with that form wrapped in a print.
+//!
+//! In: a program, a place, a way to run programs. Out: what the form gave, each time. A wrapped program counts only when it ends as the
+//! program itself did; else the form around is tried, because not everything in brackets has a value (bindings, patterns, words of macros).
+
+use ptc_core::lisp::{Budget, Form, Outcome, Shape, Signal, read};
+use ptc_core::reasons::Reason;
+
+/// What the wrapped form prints before its value.
+const SIGN: &str = "⟦value of the form⟧";
+/// Forms that are tried, from the inside out.
+const TRIES: usize = 6;
+
+/// What a form gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// First and one-past-last byte of the form in the program.
+    pub span: (usize, usize),
+    /// How often it was evaluated.
+    pub times: usize,
+    /// What it gave first and last, as PTC-Lisp text; one when it was evaluated once, none when never.
+    pub values: Vec<String>,
+}
+
+/// What the form at this byte of the program gives. `whole`: how the program itself ends.
+pub(super) fn probe(program: &str, at: usize, whole: &Outcome, run: impl Fn(String) -> Outcome) -> Option<Probe> {
+    let forms = read(program, Budget::default()).ok()?;
+    let top = forms.iter().find(|form| holds(form, at))?;
+    let mut around = vec![top];
+    descend(top, at, &mut around);
+    for form in around.iter().rev().take(TRIES) {
+        let (start, end) = (form.span.start, form.span.end);
+        let wrapped = format!(
+            "{}(let [probed__ {}] (println \"{SIGN}\" (pr-str probed__)) probed__){}",
+            &program[..start],
+            &program[start..end],
+            &program[end..]
+        );
+        let outcome = run(wrapped);
+        if ends_alike(&outcome, whole) {
+            let values =
+                outcome.prints.iter().filter_map(|line| line.strip_prefix(SIGN)).map(|text| text.trim().to_owned());
+            let mut values: Vec<String> = values.collect();
+            let times = values.len();
+            if times > 2 {
+                values = [values.swap_remove(0), values.pop().unwrap_or_default()].into();
+            }
+            return Some(Probe { span: (start, end), times, values });
+        }
+    }
+    top_level(program, top, run)
+}
+
+/// The value of a whole top-level form: the program is run up to it.
+fn top_level(program: &str, form: &Form, run: impl Fn(String) -> Outcome) -> Option<Probe> {
+    let outcome = run(program.get(..form.span.end)?.to_owned());
+    let (Signal::Value, value) = outcome.result.ok()? else { return None };
+    let text = value.print(ptc_core::value::Bounds { items: Some(200), chars: None }).text;
+    Some(Probe { span: (form.span.start, form.span.end), times: 1, values: vec![text] })
+}
+
+fn holds(form: &Form, at: usize) -> bool {
+    (form.span.start..form.span.end).contains(&at)
+}
+
+/// The forms inside of this one that hold the place and may have a value, outermost first.
+fn descend<'f>(form: &'f Form, at: usize, around: &mut Vec<&'f Form>) {
+    let (Shape::List(parts) | Shape::Vector(parts) | Shape::Map(parts) | Shape::Set(parts) | Shape::Short(parts)) =
+        &form.shape
+    else {
+        return;
+    };
+    let is_call = matches!(form.shape, Shape::List(_) | Shape::Short(_));
+    let threads = is_call && parts.first().and_then(Form::symbol).is_some_and(|name| name.contains("->"));
+    let Some((place, inner)) = parts.iter().enumerate().find(|(_, part)| holds(part, at)) else { return };
+    // The word that is called says nothing, and what is threaded is no form of its own.
+    if is_call && place == 0 && inner.symbol().is_some() || threads && place > 1 {
+        return;
+    }
+    around.push(inner);
+    descend(inner, at, around);
+}
+
+/// Did both end with the same value, or break for the same reason?
+fn ends_alike(one: &Outcome, other: &Outcome) -> bool {
+    match (&one.result, &other.result) {
+        (Ok((signal, value)), Ok((same, other))) => signal == same && value == other,
+        (Err(error), Err(other)) => error.reason == other.reason && !is_of_text(error.reason),
+        _ => false,
+    }
+}
+
+/// Is it an error of the text itself? Then the wrap may have made it.
+fn is_of_text(reason: Reason) -> bool {
+    matches!(reason, Reason::ParseError | Reason::InvalidForm)
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::lisp::machine::Limits;
+    use ptc_core::lisp::{Input, Outcome};
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::program::{NoTools, Setting};
+
+    fn run(source: &str) -> Outcome {
+        let limits = Limits { print_chars: 10_000, ..Limits::default() };
+        let stop = AtomicBool::new(false);
+        let setting = Setting { tools: &NoTools, timeout_ms: 5_000, compile_timeout_ms: 5_000, now_ms: 0, stop: &stop };
+        crate::program::run(&Input::new(source, &limits), &setting)
+    }
+
+    /// The form under the `|` of a program, and what it gave.
+    fn probed(marked: &str) -> (String, usize, Vec<String>) {
+        let at = marked.find('|').expect("a mark");
+        let program = marked.replacen('|', "", 1);
+        let probe = probe(&program, at, &run(&program), |source| run(&source)).expect("a form");
+        (program[probe.span.0..probe.span.1].to_owned(), probe.times, probe.values)
+    }
+
+    fn told(form: &str, times: usize, values: &[&str]) -> (String, usize, Vec<String>) {
+        (form.to_owned(), times, values.iter().map(|value| (*value).to_owned()).collect())
+    }
+
+    #[test]
+    fn the_innermost_form_with_a_value_is_told() {
+        assert_eq!(probed("(def a [1 2])\n(+ 1 |(count a))"), told("(count a)", 1, &["2"]));
+        assert_eq!(probed("(+ 1 (|count [1 2]))"), told("(count [1 2])", 1, &["2"]));
+        assert_eq!(probed("(let [x {:a \"b\"}] (get |x :a))"), told("x", 1, &["{:a \"b\"}"]));
+    }
+
+    #[test]
+    fn a_form_in_a_function_is_told_first_and_last() {
+        assert_eq!(probed("(map (fn [x] |(* x 2)) [1 2 3])"), told("(* x 2)", 3, &["2", "6"]));
+        assert_eq!(probed("(if true 1 |(inc 5))"), told("(inc 5)", 0, &[]));
+    }
+
+    #[test]
+    fn what_has_no_value_gives_that_of_the_form_around_it() {
+        assert_eq!(probed("(let [|x 1] (inc x))"), told("(let [x 1] (inc x))", 1, &["2"]));
+        assert_eq!(probed("(->> [1 2] (map |inc))"), told("(->> [1 2] (map inc))", 1, &["(2 3)"]));
+        assert_eq!(probed("(def |a 7)\n(inc a)").0, "(def a 7)");
+    }
+
+    #[test]
+    fn a_program_that_breaks_tells_what_came_before() {
+        assert_eq!(probed("(let [x |(str 1)] (+ x 1))"), told("(str 1)", 1, &["\"1\""]));
+    }
+}

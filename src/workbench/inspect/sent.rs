@@ -1,0 +1,117 @@
+//! The sections of a request with where each comes from, rebuilt from the messages that it names.
+//!
+//! In: a session and a turn. Out: sections in the order in which they were sent, and those that were left out.
+
+use std::collections::HashMap;
+
+use crate::event::{Address, Event, Message, MessagePart, PartKind, ReplyStatus, RequestMade, Role, RunText, Source};
+use crate::session::Session;
+
+/// A request of more bytes is not read whole.
+const MOST_BYTES: u64 = 16_000_000;
+
+/// One section of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    /// Number of its message, and its place there.
+    pub(super) key: (u32, usize),
+    pub(super) role: Role,
+    pub(super) name: String,
+    pub(super) text: String,
+    /// Where it comes from, in words.
+    pub(super) origin: String,
+    /// Text from outside: models, tools, data.
+    pub(super) untrusted: bool,
+}
+
+/// A request as it was sent.
+pub(super) struct Sent {
+    pub(super) made: RequestMade,
+    pub(super) sections: Vec<Section>,
+    /// Said before in this run and not sent.
+    pub(super) left_out: Vec<Section>,
+    /// It is too large to be read: its bytes.
+    pub(super) too_large: Option<u64>,
+}
+
+/// The request of a turn; `None` when none was made there.
+pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
+    let run = session.skeleton().run(&turn.run_part())?;
+    let (place, places) = session.places_of_request(turn)?;
+    let Event::RequestMade(made) = session.event(place)?.event else { return None };
+    let bytes = session.bytes_of(places.iter().copied());
+    if bytes > MOST_BYTES {
+        return Some(Sent { made, sections: Vec::new(), left_out: Vec::new(), too_large: Some(bytes) });
+    }
+    let replies = replies(session, &places);
+    let mut by_number: HashMap<u32, Vec<Section>> = HashMap::new();
+    let mut said = Vec::new();
+    for at in run.messages.iter().filter(|at| **at < place) {
+        let Some(envelope) = session.event(*at) else { continue };
+        let Event::Message(message) = envelope.event else { continue };
+        said.push(message.m);
+        by_number.insert(message.m, sections(&message, &envelope.address, &replies));
+    }
+    let is_sent = |m: &u32| made.messages.iter().any(|(first, last)| (first..=last).contains(&m));
+    let left_out = said.iter().filter(|m| !is_sent(m)).filter_map(|m| by_number.get(m)).flatten().cloned().collect();
+    let in_order =
+        made.messages.iter().flat_map(|(first, last)| said.iter().filter(move |m| (first..=last).contains(m)));
+    let sections = in_order.filter_map(|m| by_number.get(m)).flatten().cloned().collect();
+    Some(Sent { made, sections, left_out, too_large: None })
+}
+
+/// What the model said in the turns that the request repeats.
+fn replies(session: &Session, places: &[usize]) -> RunText {
+    let mut replies = RunText::new();
+    let mut attempts: HashMap<Address, u32> = HashMap::new();
+    for envelope in places.iter().filter_map(|place| session.event(*place)) {
+        let said = replies.entry(envelope.address.clone()).or_default();
+        match envelope.event {
+            Event::ReplyPart(part) if part.kind == PartKind::Text => {
+                let known = attempts.entry(envelope.address).or_default();
+                if std::mem::replace(known, part.attempt) != part.attempt {
+                    said.text.clear();
+                }
+                said.text.push_str(&part.text);
+            }
+            Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded => said.calls = end.calls,
+            _ => {}
+        }
+    }
+    replies
+}
+
+/// The sections of a message that was said at this address.
+fn sections(message: &Message, at: &Address, replies: &RunText) -> Vec<Section> {
+    let turn = |address: &Address| address.turn_number().map_or_else(String::new, |number| format!(" of t{number}"));
+    let origin = match message.source {
+        Source::Prompt => "agent".to_owned(),
+        Source::Reply => format!("reply{}", turn(at)),
+        Source::Feedback => format!("feedback{}", turn(at)),
+        Source::Tool => format!("tool{}", turn(at)),
+        Source::Person => "person".to_owned(),
+    };
+    let mut found = Vec::new();
+    let mut push = |name: &str, text: String, origin: String, untrusted: bool| {
+        let key = (message.m, found.len());
+        found.push(Section { key, role: message.role, name: name.to_owned(), text, origin, untrusted });
+    };
+    for part in &message.parts {
+        match part {
+            MessagePart::Text { section, text, untrusted } => push(section, text.clone(), origin.clone(), *untrusted),
+            MessagePart::Call { call } => push("call", call.to_string(), origin.clone(), true),
+            MessagePart::Result { name, result, .. } => {
+                push("result", result.clone(), format!("{name}{}", turn(at)), true);
+            }
+            MessagePart::Reply { reply } => {
+                let Some(said) = replies.get(reply) else { continue };
+                let origin = format!("reply{}", turn(reply));
+                push("reply", said.text.clone(), origin.clone(), true);
+                for call in &said.calls {
+                    push("call", call.to_string(), origin.clone(), true);
+                }
+            }
+        }
+    }
+    found
+}

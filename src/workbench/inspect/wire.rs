@@ -1,0 +1,104 @@
+//! What went over the wire in a turn, with times; where there was no wire, the pieces of the reply as they came.
+
+use std::io::Read as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Body, Mark, Part, Turn};
+use crate::event::{Event, ReplyPart, Wire};
+use crate::workbench::format::{plural, size};
+
+/// Decoded bytes of one attempt that are shown; a compressed note may claim to hold more.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Something that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Milliseconds from sending.
+    pub ms: u64,
+    /// Its bytes as text.
+    pub text: String,
+}
+
+pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for envelope in &turn.events {
+        match &envelope.event {
+            Event::Sent(sent) => {
+                let by = sent.structured_by.map(|by| format!(" · schema as {}", by.name())).unwrap_or_default();
+                let note = format!("{} {}{by}", sent.provider, sent.url);
+                let part = Part::new(format!("→ sent {}", sent.attempt), Body::Tree(sent.frame.json(), Vec::new()));
+                parts.push(Part { bytes: sent.bytes, ..part.noted(note) });
+            }
+            Event::Wire(wire) => {
+                let frames = frames(wire);
+                let status = wire.status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
+                let mark = if wire.status.is_some_and(|status| status < 400) { Mark::Plain } else { Mark::Bad };
+                let note = format!("{status} · {}", plural(frames.len() as u64, "read"));
+                let part = Part::new(format!("← received {}", wire.attempt), Body::Frames(frames));
+                parts.push(Part { bytes: wire.bytes, ..part.noted(note).marked(mark) });
+            }
+            Event::RetryWait(wait) => {
+                let text = format!("{}: {}", wait.class, wait.message);
+                let note = format!("waits {} ms", wait.wait_ms);
+                parts.push(Part::new("retry", Body::Text(text)).noted(note).marked(Mark::Warn));
+            }
+            _ => {}
+        }
+    }
+    parts.extend(deltas(turn));
+    parts
+}
+
+/// The pieces of the reply, as the program was handed them.
+fn deltas(turn: &Turn<'_>) -> Vec<Part> {
+    let mut attempts: Vec<(u32, Vec<Frame>)> = Vec::new();
+    for envelope in &turn.events {
+        let Event::ReplyPart(part) = &envelope.event else { continue };
+        match attempts.last_mut() {
+            Some((attempt, frames)) if *attempt == part.attempt => frames.extend(pieces(part)),
+            _ => attempts.push((part.attempt, pieces(part))),
+        }
+    }
+    let part = |(attempt, frames): (u32, Vec<Frame>)| {
+        let note = plural(frames.len() as u64, "piece");
+        Part::new(format!("deltas {attempt}"), Body::Frames(frames)).noted(note)
+    };
+    attempts.into_iter().map(part).collect()
+}
+
+/// The deltas that a recorded part joined; lengths that do not fit its text are left out.
+fn pieces(part: &ReplyPart) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    let mut at = 0;
+    for (length, ms) in part.lens.iter().zip(&part.ms) {
+        let end = at + *length as usize;
+        let Some(text) = part.text.get(at..end) else { break };
+        frames.push(Frame { ms: u64::from(*ms), text: text.to_owned() });
+        at = end;
+    }
+    if let Some(rest) = part.text.get(at..).filter(|rest| !rest.is_empty()) {
+        let ms = part.ms.last().copied().unwrap_or_default();
+        frames.push(Frame { ms: u64::from(ms), text: rest.to_owned() });
+    }
+    frames
+}
+
+/// The network reads. Damaged notes give what can be read.
+fn frames(wire: &Wire) -> Vec<Frame> {
+    let Ok(packed) = STANDARD.decode(&wire.frames) else { return Vec::new() };
+    let mut lines = Vec::new();
+    let unpacked = flate2::read::DeflateDecoder::new(packed.as_slice()).take(MOST_BYTES).read_to_end(&mut lines);
+    if let Err(error) = unpacked {
+        tracing::debug!(%error, kept = size(lines.len() as u64), "a wire note is damaged");
+    }
+    String::from_utf8_lossy(&lines)
+        .lines()
+        .filter_map(|line| {
+            let (ms, packed): (u64, String) = serde_json::from_str(line).ok()?;
+            let bytes = STANDARD.decode(packed).ok()?;
+            Some(Frame { ms, text: String::from_utf8_lossy(&bytes).into_owned() })
+        })
+        .collect()
+}

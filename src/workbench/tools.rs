@@ -1,0 +1,274 @@
+//! Tools that leave the program: who decides about them, the servers behind them, and what is known of these servers.
+//!
+//! In: an agent whose tools name servers. Out: the agent with everything that a run and its replay need to know of them: how a server is
+//! reached, and each tool's signature. A server is only begun with consent.
+
+use std::path::PathBuf;
+
+use ptc_core::reasons::Reason;
+use ptc_core::text::nearest;
+use ptc_core::value::Json;
+use tokio_util::sync::CancellationToken;
+
+use super::{StartError, Workbench};
+use crate::agent::{Agent, Diagnostic, Place, Plan, Tool as Declared};
+use crate::event::Address;
+use crate::model::known_secrets;
+use crate::port::{Human, Question};
+use crate::tool::{Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, ServerState, Tool, digest};
+
+/// Agents within agents that are looked into.
+const DEPTH: usize = 16;
+
+/// A tool and what is known about it before a run.
+#[derive(Debug)]
+pub struct ToolState {
+    /// The tool, as a run would have it.
+    pub tool: Tool,
+    /// What a call starts or where it goes; `None` for tools that stay within the program.
+    pub definition: Option<String>,
+    /// It may be called without a question, always.
+    pub allowed: bool,
+    /// What its server lists it as, when that is known.
+    pub listing: Option<Listing>,
+}
+
+impl Workbench {
+    /// The same workbench, where this decides about tools that start a process or leave the machine.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The same workbench, where nobody is asked: what was not allowed before is refused.
+    #[must_use]
+    pub fn unattended(&self) -> Self {
+        let policy = if self.policy == Policy::Ask { Policy::Refuse } else { self.policy };
+        self.clone().with_policy(policy)
+    }
+
+    /// The tools of one run.
+    pub(super) fn outside(&self) -> Outside {
+        Outside::new(self.policy, self.grants(), known_secrets(&self.config.providers))
+    }
+
+    fn grants(&self) -> Grants {
+        Grants::at(self.folders.tools_dir.join("allowed"))
+    }
+
+    /// The agent with what the configuration and earlier looks know of the servers of its tools.
+    pub fn connected(&self, agent: Agent) -> Result<Agent, StartError> {
+        let mut unknown = Vec::new();
+        let agent = with_servers(agent, &mut |name, definition| {
+            let server = definition.get("server").and_then(Json::as_str);
+            let is_reached = definition.get("command").or_else(|| definition.get("url")).is_some();
+            let definition = if let Some(server) = server.filter(|_| !is_reached) {
+                let Some(entry) = self.config.servers.iter().find(|entry| entry.name == server) else {
+                    unknown.push((name.to_owned(), server.to_owned()));
+                    return definition.clone();
+                };
+                with_keys(definition, entry.keys())
+            } else {
+                definition.clone()
+            };
+            match reached(name, &definition).and_then(|(mcp, connection)| self.known_listing(&mcp, &connection, name)) {
+                Some(listing) => with_listing(&definition, &listing),
+                None => definition,
+            }
+        });
+        let Some((tool, server)) = unknown.first() else { return Ok(agent) };
+        let names = || self.config.servers.iter().map(|entry| entry.name.as_str());
+        let near = nearest(server, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let message = format!(
+            "the tool `{tool}` names the server `{server}`, and the configuration has no section [mcp.{server}]{near}"
+        );
+        let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
+        Err(StartError::Agent(vec![found.key(format!("tools.{tool}.server"))]))
+    }
+
+    /// The agent with the lists of servers that were not known yet: each is begun, if that is allowed or a person allows it now.
+    pub(super) async fn listed(
+        &self,
+        agent: Agent,
+        run: &Address,
+        outside: &Outside,
+        person: &dyn Human,
+        cancel: &CancellationToken,
+    ) -> Agent {
+        for (server, connection) in unlisted(&agent) {
+            let definition = connection.definition(&server);
+            let decision = if let Some(ruling) = outside.decided(&definition) {
+                ruling.decision
+            } else {
+                let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
+                let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+                let question = Question { address: run.question(0), text, options };
+                let answer = person.ask(&question, cancel).await.unwrap_or_default();
+                Decision::read(&answer).unwrap_or(Decision::Deny)
+            };
+            if decision == Decision::Deny {
+                continue;
+            }
+            if decision == Decision::Always
+                && let Err(error) = self.grants().keep(&definition)
+            {
+                tracing::warn!(%error, "the decision could not be kept");
+            }
+            let looked = tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
+                looked = self.look(outside, &server, &connection) => looked,
+            };
+            if let Err(error) = looked {
+                tracing::warn!(server, error, "the tools of a server are not known");
+            }
+        }
+        self.connected(agent.clone()).unwrap_or(agent)
+    }
+
+    /// Begins a server, reads its list of tools and keeps it.
+    pub(super) async fn look(
+        &self,
+        outside: &Outside,
+        server: &str,
+        connection: &Connection,
+    ) -> Result<ServerState, String> {
+        let state = outside.servers().look(server, connection).await?;
+        let file = self.listing_file(server, connection);
+        let kept = serde_json::to_string_pretty(&state.tools).map_err(std::io::Error::other).and_then(|text| {
+            std::fs::create_dir_all(file.parent().unwrap_or(&file))?;
+            std::fs::write(&file, text)
+        });
+        if let Err(error) = kept {
+            tracing::warn!(%error, "the list of a server could not be kept");
+        }
+        Ok(state)
+    }
+
+    /// Begins every server that the agent's tools name, whoever asked for it has consented, and says what each offers.
+    pub async fn look_at_servers(&self, agent: &Agent) -> Vec<(String, Result<ServerState, String>)> {
+        let outside = self.outside();
+        let mut states = Vec::new();
+        for (server, connection) in servers(agent) {
+            let state = self.look(&outside, &server, &connection).await;
+            states.push((server, state));
+        }
+        states
+    }
+
+    /// The tools of an agent as a run would have them, and what was decided about them.
+    pub fn tool_states(&self, plan: &Plan) -> Vec<ToolState> {
+        let grants = self.grants();
+        let state = |tool: &Tool| {
+            let definition = tool.definition();
+            let listing = match &tool.kind {
+                Kind::Mcp(mcp) => {
+                    mcp.connection.as_ref().and_then(|connection| self.known_listing(mcp, connection, &tool.name))
+                }
+                _ => None,
+            };
+            let allowed = definition.as_ref().is_some_and(|definition| grants.holds(definition));
+            ToolState { tool: tool.clone(), definition, allowed, listing }
+        };
+        plan.tools.iter().map(state).collect()
+    }
+
+    fn listing_file(&self, server: &str, connection: &Connection) -> PathBuf {
+        let name = digest(&connection.definition(server));
+        self.folders.tools_dir.join("servers").join(format!("{}.json", &name[..16]))
+    }
+
+    fn known_listing(&self, mcp: &Mcp, connection: &Connection, own: &str) -> Option<Listing> {
+        let text = std::fs::read_to_string(self.listing_file(&mcp.server, connection)).ok()?;
+        let all: Vec<Listing> = serde_json::from_str(&text).ok()?;
+        let name = mcp.tool.as_deref().unwrap_or(own);
+        let exact = all.iter().find(|listing| listing.name == name);
+        exact.or_else(|| all.iter().find(|listing| listing.is_named(name))).cloned()
+    }
+}
+
+/// The tool of a server behind this definition and the way to the server, when both are known.
+fn reached(name: &str, definition: &Json) -> Option<(Mcp, Connection)> {
+    match Tool::declared(name, definition).ok()?.kind {
+        Kind::Mcp(mcp) => {
+            let connection = mcp.connection.clone()?;
+            Some((mcp, connection))
+        }
+        _ => None,
+    }
+}
+
+/// The servers that an agent's tools need, each once.
+fn servers(agent: &Agent) -> Vec<(String, Connection)> {
+    found(agent, &|_| true)
+}
+
+/// The same for tools whose signature is not known.
+fn unlisted(agent: &Agent) -> Vec<(String, Connection)> {
+    found(agent, &|definition| definition.get("signature").is_none())
+}
+
+fn found(agent: &Agent, wanted: &dyn Fn(&Json) -> bool) -> Vec<(String, Connection)> {
+    let mut found: Vec<(String, Connection)> = Vec::new();
+    with_servers(agent.clone(), &mut |name, definition| {
+        if wanted(definition)
+            && let Some((mcp, connection)) = reached(name, definition)
+            && !found.iter().any(|known| known.0 == mcp.server && known.1 == connection)
+        {
+            found.push((mcp.server, connection));
+        }
+        definition.clone()
+    });
+    found
+}
+
+/// Makes the definitions of tools of kind `mcp` anew, in agents below as well.
+fn with_servers(agent: Agent, make: &mut dyn FnMut(&str, &Json) -> Json) -> Agent {
+    let tools = agent
+        .tools
+        .iter()
+        .map(|tool| Declared { name: tool.name.clone(), definition: made(&tool.name, &tool.definition, make, 0) });
+    Agent { tools: tools.collect(), ..agent }
+}
+
+fn made(name: &str, definition: &Json, make: &mut dyn FnMut(&str, &Json) -> Json, depth: usize) -> Json {
+    match definition.get("kind").and_then(Json::as_str) {
+        Some("mcp") => make(name, definition),
+        Some("agent") if depth < DEPTH => {
+            let Some(agent) = definition.get("agent").filter(|agent| agent.members().is_some()) else {
+                return definition.clone();
+            };
+            let Some(tools) = agent.get("tools").and_then(Json::members) else { return definition.clone() };
+            let tools: Vec<(String, Json)> =
+                tools.iter().map(|tool| (tool.key.clone(), made(&tool.key, &tool.value, make, depth + 1))).collect();
+            let agent = with_keys(agent, vec![("tools", Json::object(tools))]);
+            with_keys(definition, vec![("agent", agent)])
+        }
+        _ => definition.clone(),
+    }
+}
+
+/// A table with these keys, in place of those of the same names.
+fn with_keys(table: &Json, keys: Vec<(&'static str, Json)>) -> Json {
+    let mut members: Vec<(String, Json)> =
+        table.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
+    for (key, value) in keys {
+        match members.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => *old = value,
+            None => members.push((key.to_owned(), value)),
+        }
+    }
+    Json::object(members)
+}
+
+/// A definition with what its server says, where it says nothing itself.
+fn with_listing(definition: &Json, listing: &Listing) -> Json {
+    let mut keys = Vec::new();
+    if definition.get("signature").is_none() {
+        keys.push(("signature", Json::str(&listing.signature)));
+    }
+    if let (None, Some(text)) = (definition.get("description"), &listing.description) {
+        keys.push(("description", Json::str(text)));
+    }
+    with_keys(definition, keys)
+}

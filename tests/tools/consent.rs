@@ -1,0 +1,70 @@
+//! Consent: who decides, what is recorded, what is kept for good, and that a replay starts nothing.
+
+use super::{agent, script};
+use crate::cli::program::Program;
+use ptc_workbench::event::{AnswerGiven, Event, QuestionAsked};
+
+const CALL: &str = "(return (tool/t {:n 1}))";
+
+/// A tool that adds a line to the file `calls`.
+fn counting(program: &Program) -> String {
+    let argv = script(program, "count.sh", "echo x >> calls\necho '\"done\"'\n");
+    format!("[tools.t]\nkind = \"command\"\ncommand = {argv}\n")
+}
+
+fn calls(program: &Program) -> usize {
+    std::fs::read_to_string(program.dir().join("calls")).unwrap_or_default().lines().count()
+}
+
+fn decisions(program: &Program) -> Vec<(QuestionAsked, Option<AnswerGiven>)> {
+    let session = program.session();
+    let events: Vec<_> = session.events().collect();
+    let questions = events.iter().filter_map(|envelope| match &envelope.event {
+        Event::QuestionAsked(question) => Some((envelope.address.clone(), question.clone())),
+        _ => None,
+    });
+    let answer = |address| {
+        events.iter().find_map(|envelope| match &envelope.event {
+            Event::AnswerGiven(answer) if envelope.address == address => Some(answer.clone()),
+            _ => None,
+        })
+    };
+    questions.map(|(address, question)| (question, answer(address))).collect()
+}
+
+#[test]
+fn nobody_there_means_no_call() {
+    let program = Program::new();
+    program.file("a.toml", agent(CALL, &counting(&program)));
+    program.run(["run", "a.toml"]).exits(1).tells("tool_denied").tells("--allow-tools");
+    assert_eq!(calls(&program), 0);
+    let [(question, Some(answer))] = &decisions(&program)[..] else { panic!("one question") };
+    assert_eq!((question.kind.as_str(), answer.by.as_str(), answer.value.as_str()), ("consent", "nobody", "\"deny\""));
+    assert!(question.text.contains("count.sh") && question.text.contains("{\"n\":1}"), "{}", question.text);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn the_flag_allows_and_a_replay_starts_nothing() {
+    let program = Program::new();
+    program.file("a.toml", agent("(return [(tool/t {:n 1}) (tool/t {:n 2})])", &counting(&program)));
+    program.run(["run", "a.toml", "--allow-tools"]).exits(0);
+    assert_eq!(calls(&program), 2);
+    let told = decisions(&program);
+    assert_eq!(told.len(), 1, "one question for the run");
+    assert_eq!(told[0].1.as_ref().map(|answer| answer.by.as_str()), Some("--allow-tools"));
+    program.run(["replay", "last", "--check", "--allow-tools"]).exits(0);
+    assert_eq!(calls(&program), 2);
+}
+
+#[test]
+fn calls_of_branches_ask_once_and_replay() {
+    let program = Program::new();
+    let code = "(return (count (pmap (fn [n] (tool/t {:n n})) (range 8))))";
+    program.file("a.toml", agent(code, &counting(&program)));
+    program.run(["run", "a.toml", "--allow-tools"]).exits(0);
+    assert_eq!((calls(&program), decisions(&program).len()), (8, 1));
+    for _ in 0..5 {
+        program.run(["replay", "last", "--check"]).exits(0);
+    }
+}

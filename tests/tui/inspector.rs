@@ -1,0 +1,252 @@
+//! The inspector: a turn of an example session taken apart by the real backend, looked at and tried on.
+
+use std::sync::Arc;
+
+use ptc_workbench::agent::Bundled;
+use ptc_workbench::config::{Config, Folders};
+use ptc_workbench::tui::backend::{Backend, SessionKey, Trial};
+use ptc_workbench::tui::inspector::{Focus, Subject, Tab};
+use ptc_workbench::tui::live::Live;
+use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::model::{Model, RunView, Screen};
+use ptc_workbench::tui::picture;
+use ptc_workbench::tui::theme::Theme;
+use ptc_workbench::workbench::Workbench;
+use tokio::runtime::Runtime;
+
+use super::pictures::{rows, screens};
+use super::story::{fresh, tell};
+use super::{press, write};
+
+/// A session of sales in `ptc_lisp`: tools, definitions, two turns.
+const SALES: &str = "2026-11-22T00-00-32Z-365950d7";
+/// A session of `extract` in JSON: a repaired reply over HTTP.
+const EXTRACT: &str = "2026-11-22T00-00-17Z-88ff48b4";
+
+/// A backend with a runtime, and the model on an example session.
+struct Desk {
+    runtime: Runtime,
+    live: Live,
+    model: Model,
+    trial: Option<Arc<dyn Trial>>,
+    dir: tempfile::TempDir,
+}
+
+impl Desk {
+    fn on(session: &str, size: (u16, u16)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::at(dir.path().to_owned(), dir.path(), None);
+        let agent = Bundled::find("sentiment").unwrap().agent().unwrap();
+        let live = Live::new(Workbench::new(Config::built_in().unwrap(), folders), &agent, None);
+        let opened = live.open(&SessionKey::Example(session.to_owned())).unwrap();
+        let mut model = fresh(size);
+        model.screen = Screen::Sessions;
+        model.sessions.viewer = Some(RunView::of_session(&opened));
+        picture(&mut model, size);
+        Self { runtime: Runtime::new().unwrap(), live, model, trial: None, dir }
+    }
+
+    /// Opens the turn of this number.
+    fn open(session: &str, turn: u32, size: (u16, u16)) -> Self {
+        let mut desk = Self::on(session, size);
+        desk.press("home");
+        for _ in 0..20 {
+            let selected = desk.model.active_transcript().unwrap().selected_turn();
+            if selected.and_then(|at| at.turn_number()) == Some(turn) {
+                break;
+            }
+            desk.press("down");
+            picture(&mut desk.model, size);
+        }
+        desk.press("enter");
+        assert!(desk.model.inspector.is_some(), "the turn is open");
+        desk
+    }
+
+    fn press(&mut self, chord: &str) {
+        let effects = press(&mut self.model, chord);
+        self.perform(effects);
+    }
+
+    fn keys(&mut self, chords: &[&str]) {
+        let size = self.model.size;
+        for chord in chords {
+            self.press(chord);
+            picture(&mut self.model, size);
+        }
+    }
+
+    /// Does what the interface asks for, as its loop would.
+    fn perform(&mut self, effects: Vec<Effect>) {
+        let inside = self.runtime.enter();
+        let mut told = Vec::new();
+        for effect in effects {
+            let trial = || self.trial.clone().expect("the turn was read");
+            told.push(match effect {
+                Effect::Inspect(subject, turn) => {
+                    assert!(matches!(&subject, Subject::Saved(_)));
+                    let (found, trial) = self.live.inspect(&subject, &turn).unwrap();
+                    self.trial = Some(trial);
+                    Msg::Inspected(subject, turn, Ok(Box::new(found)))
+                }
+                Effect::Probe(turn, at) => Msg::Probed(turn, at, trial().probe(at)),
+                Effect::Evaluate(turn, input) => Msg::Evaluated(turn, trial().say(&input)),
+                Effect::Clip(_) => continue,
+                other => panic!("not asked for: {other:?}"),
+            });
+        }
+        drop(inside);
+        for msg in told {
+            let next = tell(&mut self.model, msg);
+            self.perform(next);
+        }
+    }
+
+    fn tab(mut self, tab: Tab) -> Self {
+        while self.model.inspector.as_ref().unwrap().tab != tab {
+            self.keys(&["tab"]);
+        }
+        self
+    }
+
+    fn screen(&mut self) -> String {
+        assert!(self.dir.path().exists());
+        rows(&mut self.model)
+    }
+}
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (40, 12)];
+
+#[test]
+fn every_tab_of_a_program_turn() {
+    let tabs = [
+        (Tab::Request, "request"),
+        (Tab::Reply, "reply"),
+        (Tab::Extract, "extract"),
+        (Tab::Program, "program"),
+        (Tab::Calls, "calls"),
+        (Tab::Memory, "memory"),
+        (Tab::Wire, "wire"),
+    ];
+    for (tab, name) in tabs {
+        screens(&format!("inspect_{name}"), &SIZES[..2], |size| Desk::open(SALES, 1, size).tab(tab).model);
+    }
+}
+
+#[test]
+fn the_request_against_the_one_before() {
+    screens("inspect_difference", &SIZES, |size| {
+        let mut desk = Desk::open(SALES, 2, size);
+        desk.keys(&["d"]);
+        desk.model
+    });
+}
+
+#[test]
+fn a_repaired_reply_side_by_side_and_its_value() {
+    screens("inspect_repairs", &SIZES, |size| {
+        let mut desk = Desk::open(EXTRACT, 1, size).tab(Tab::Extract);
+        desk.keys(&["down"]);
+        desk.model
+    });
+    screens("inspect_value", &SIZES[..2], |size| {
+        let mut desk = Desk::open(EXTRACT, 1, size).tab(Tab::Extract);
+        desk.keys(&["down", "down", "enter"]);
+        desk.model
+    });
+}
+
+#[test]
+fn the_frames_of_the_wire_are_gone_through() {
+    let mut desk = Desk::open(EXTRACT, 1, (120, 40)).tab(Tab::Wire);
+    desk.keys(&["down"]);
+    let first = desk.screen();
+    assert!(first.contains("1 of "), "{first}");
+    desk.keys(&["right"]);
+    let second = desk.screen();
+    assert!(second.contains("2 of ") && second.contains("before it"), "{second}");
+    desk.keys(&["left"]);
+    assert_eq!(desk.screen(), first);
+}
+
+#[test]
+fn without_colours_nothing_is_told_by_colour_alone() {
+    let mut desk = Desk::open(EXTRACT, 1, (80, 24)).tab(Tab::Extract);
+    desk.keys(&["down"]);
+    desk.model.theme = Theme::Plain;
+    let text = ptc_workbench::tui::ansi(&picture(&mut desk.model, (80, 24)));
+    assert!(!text.contains(";3"), "no colour is used: {text}");
+    assert!(desk.screen().contains('~'), "lines that differ have a mark:\n{}", desk.screen());
+}
+
+#[test]
+fn the_value_of_the_form_under_the_cursor_is_shown() {
+    let mut desk = Desk::open(SALES, 1, (120, 40)).tab(Tab::Program);
+    desk.keys(&["enter"]);
+    let screen = desk.screen();
+    assert!(screen.contains("value of "), "{screen}");
+    let mut seen = Vec::new();
+    for _ in 0..12 {
+        desk.keys(&["right"]);
+        let inspector = desk.model.inspector.as_ref().unwrap();
+        let (_, told) = inspector.probe.told.clone().unwrap();
+        seen.extend(told.unwrap().map(|probe| probe.values.join(" ")));
+    }
+    assert!(seen.len() > 6 && seen.iter().any(|value| value.len() > 2), "{seen:?}");
+}
+
+#[test]
+fn the_repl_runs_on_what_the_turn_left_in_a_copy() {
+    let mut desk = Desk::open(SALES, 1, (120, 40)).tab(Tab::Memory);
+    desk.keys(&["end", "down", "down", "down", "down", "down", "down", "enter"]);
+    assert_eq!(desk.model.inspector.as_ref().unwrap().focus, Focus::Input);
+    let say = |desk: &mut Desk, text: &str| {
+        write(&mut desk.model, text);
+        desk.keys(&["enter"]);
+        desk.screen()
+    };
+    assert!(say(&mut desk, "(def mine 20)").contains("> (def mine 20)"));
+    assert!(say(&mut desk, "(+ mine 22)").contains("42"));
+    let refused = say(&mut desk, "(tool/orders {:region \"nowhere\"})");
+    assert!(refused.contains("tools answer from the recording") || refused.contains('✗'), "{refused}");
+    desk.keys(&["up"]);
+    assert!(desk.screen().contains("> (tool/orders"));
+    desk.keys(&["esc"]);
+    assert_eq!(desk.model.inspector.as_ref().unwrap().focus, Focus::List);
+    desk.keys(&["esc"]);
+    assert!(desk.model.inspector.is_none(), "the second Escape closes the turn");
+}
+
+#[test]
+fn turns_follow_each_other_and_what_cannot_be_done_says_why() {
+    let mut desk = Desk::open(SALES, 1, (80, 24));
+    desk.keys(&["p"]);
+    assert!(desk.screen().contains("it is the first turn of its run"));
+    desk.keys(&["n"]);
+    assert!(desk.screen().contains("Turn 2 of 2"), "{}", desk.screen());
+    desk.keys(&["n"]);
+    assert!(desk.screen().contains("it is the last turn of its run"));
+    desk.keys(&["y"]);
+    assert!(!desk.model.clipboard.is_empty());
+    desk.keys(&["f3"]);
+    assert!(desk.model.inspector.is_none(), "what leads elsewhere leaves the turn");
+}
+
+#[test]
+fn a_tree_folds_under_its_cursor() {
+    let mut desk = Desk::open(EXTRACT, 1, (120, 40)).tab(Tab::Extract);
+    desk.keys(&["down", "down", "enter"]);
+    let open = desk.screen();
+    desk.keys(&["left"]);
+    let folded = desk.screen();
+    assert!(open.contains('▾') && !folded.contains('▾'), "{open}\n{folded}");
+    desk.keys(&["right"]);
+    assert_eq!(desk.screen(), open);
+}
+
+/// A model in the inspector, for drawing it at any size.
+pub(super) fn scene(tab: usize, inside: bool) -> Model {
+    let mut desk = Desk::open(if tab == 2 { EXTRACT } else { SALES }, 1, (120, 40)).tab(Tab::ALL[tab % 7]);
+    desk.keys(if inside { &["down", "enter"] } else { &["down"] });
+    desk.model
+}
