@@ -8,7 +8,7 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
-use super::compare::Step;
+use super::compare::Step as Comparison;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
 use crate::agent::{Mode, Place};
@@ -23,7 +23,7 @@ pub enum Action {
     Sessions,
     Compare,
     BothModes,
-    Comparing(Step),
+    Comparing(Comparison),
     Run,
     Preview,
     FocusNext,
