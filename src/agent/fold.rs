@@ -4,8 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, ReplyStatus, Role, RunEnd,
-    RunStart, RunText, SentMessage, Source, elapsed_ms,
+    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, ReplyStatus, Role,
+    RunEnd, RunStart, RunText, SentMessage, Source, elapsed_ms,
 };
 
 /// Folds the events of one run and of the runs below it.
@@ -20,12 +20,28 @@ pub struct StepFold {
     log: MessageLog,
     turn: Option<Turn>,
     turn_started_ms: i64,
+    gaps: Gaps,
     ended: bool,
 }
 
 impl StepFold {
     /// Takes the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
+        let gap_ms = self.gaps.before(envelope);
+        if gap_ms > 0 {
+            self.leave_out(gap_ms);
+        }
+        self.take(envelope);
+    }
+
+    /// Time in which nobody ran does not count.
+    fn leave_out(&mut self, gap_ms: i64) {
+        self.started_ms = self.started_ms.saturating_add(gap_ms);
+        self.turn_started_ms = self.turn_started_ms.saturating_add(gap_ms);
+        self.below.iter_mut().for_each(|(_, fold)| fold.leave_out(gap_ms));
+    }
+
+    fn take(&mut self, envelope: &Envelope) {
         let run = self.run.get_or_insert_with(|| envelope.run());
         if envelope.run() != *run {
             let Some(child) = envelope.run().child_of(run) else { return };
@@ -81,7 +97,7 @@ impl StepFold {
             self.below.len() - 1
         });
         let (_, fold) = &mut self.below[place];
-        fold.apply(envelope);
+        fold.take(envelope);
         if fold.is_complete()
             && fold.run == Some(envelope.address.clone())
             && matches!(envelope.event, Event::RunEnd(_))

@@ -10,12 +10,12 @@ use super::json::printable;
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
 use super::{UsageError, columns, exit, out, safe, safe_line, tell};
-use crate::model::Sample;
 use crate::port::Stop;
 use crate::workbench::Workbench;
 use crate::workbench::format::plural;
 use crate::workbench::matrix::{
-    Baseline, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, compare_with, totals,
+    Baseline, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, compare_with, split_models,
+    totals,
 };
 use progress::Progress;
 
@@ -29,7 +29,7 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
         modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
-        models: models(&of_matrix.models),
+        models: split_models(&of_matrix.models),
         trials: of_matrix.trials.unwrap_or(1),
         seed: of_matrix.seed.unwrap_or(0),
     };
@@ -66,20 +66,6 @@ pub(super) async fn resume(
         )));
     }
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
-}
-
-/// The models that words between commas name. The options of `sample` have commas of their own: `sample:slow,seed=7,demo` is two models.
-fn models(words: &[String]) -> Vec<String> {
-    let mut models: Vec<String> = Vec::new();
-    for word in words.iter().map(|word| word.trim()) {
-        match models.last_mut() {
-            Some(last) if last.starts_with("sample:") && Sample::parse(word).is_ok() => {
-                *last = format!("{last},{word}");
-            }
-            _ => models.push(word.to_owned()),
-        }
-    }
-    models
 }
 
 fn check(jobs: Option<usize>) -> Result<(), UsageError> {

@@ -9,7 +9,7 @@ use ptc_core::text::SafeText;
 
 use crate::agent::Step;
 use crate::event::{
-    Address, Envelope, Event, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
+    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
     TurnEnd, elapsed_ms,
 };
 
@@ -50,6 +50,7 @@ pub(super) struct Printer<W: Write> {
     marks: &'static Marks,
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
+    gaps: Gaps,
     /// The reply text of each turn that has not ended, and its attempt.
     replies: HashMap<Address, (u32, String)>,
     /// The program of each turn that has not ended.
@@ -84,6 +85,7 @@ impl<W: Write> Printer<W> {
             out,
             marks,
             started_ms: HashMap::new(),
+            gaps: Gaps::default(),
             replies: HashMap::new(),
             programs: HashMap::new(),
             definitions: Definitions::default(),
@@ -126,6 +128,9 @@ impl<W: Write> Printer<W> {
 
     /// Prints one event.
     pub(super) fn print(&mut self, envelope: &Envelope) {
+        // Time in which nobody ran does not count.
+        let gap_ms = self.gaps.before(envelope);
+        self.started_ms.values_mut().for_each(|started_ms| *started_ms = started_ms.saturating_add(gap_ms));
         if !matches!(envelope.event, Event::ReplyPart(_)) {
             self.end_reply();
         }

@@ -4,6 +4,7 @@
 //! It must never hold a time, a price or a file offset inside a derived event: replay compares those byte for byte.
 
 mod address;
+mod gaps;
 mod kinds;
 mod messages;
 mod raw;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use address::Address;
+pub use gaps::Gaps;
 pub use kinds::*;
 pub(crate) use messages::{MessageLog, in_order};
 pub use messages::{RunText, Said, SentMessage};

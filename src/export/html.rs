@@ -16,7 +16,7 @@ use super::iso;
 use super::story::{Content, Run, Told, below, roots, runs};
 use super::text::visible;
 use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, Source, elapsed_ms};
+use crate::event::{CallStatus, Source};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -199,7 +199,7 @@ impl Page {
             ("mode", run.start.mode.clone()),
             ("model", run.start.model.alias.clone()),
             ("started", iso(run.started_ms)),
-            ("took", format!("{} ms", elapsed_ms(run.started_ms, run.ended_ms))),
+            ("took", format!("{} ms", run.took_ms())),
             ("turns", step.turns.len().to_string()),
         ];
         facts.extend(step.usage.tokens.map(|tokens| ("tokens", format!("{} in, {} out", tokens.input, tokens.output))));

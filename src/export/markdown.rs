@@ -10,7 +10,7 @@ use super::iso;
 use super::story::{Content, Run, Told, below, roots, runs};
 use super::text::{one_line, visible};
 use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, Source, elapsed_ms};
+use crate::event::{CallStatus, Source};
 
 /// Columns that programs are laid out within.
 const COLUMNS: usize = 96;
@@ -194,7 +194,7 @@ fn facts(run: &Run) -> Vec<String> {
     let mut facts = vec![
         format!("- mode {}", span(&run.start.mode)),
         format!("- model {}", span(&run.start.model.alias)),
-        format!("- started {}, {} ms", iso(run.started_ms), elapsed_ms(run.started_ms, run.ended_ms)),
+        format!("- started {}, {} ms", iso(run.started_ms), run.took_ms()),
         format!("- turns {}", step.turns.len()),
     ];
     facts.extend(step.usage.tokens.map(|tokens| format!("- tokens {} in, {} out", tokens.input, tokens.output)));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::agent::{CallEntry, Step, StepFold, Turn};
 use crate::event::{
     Address, AnswerGiven, Envelope, Event, NativeCall, Options, PartKind, QuestionAsked, ReplyStatus, RunStart,
-    StructuredBy, Tokens, ToolSchema,
+    StructuredBy, Tokens, ToolSchema, elapsed_ms,
 };
 
 /// What an export is made of: a session's events after redaction, and where they come from.
@@ -93,6 +93,12 @@ impl Run {
     pub(super) fn calls_of(&self, turn: &Turn) -> impl Iterator<Item = &CallEntry> {
         let at = turn.address.clone();
         self.step.calls.iter().filter(move |call| call.address.as_ref().map(Address::turn_part) == at)
+    }
+
+    /// From its start to its end without the time in which nobody ran, in ms; without an end, to its last event.
+    pub(super) fn took_ms(&self) -> u64 {
+        let until_last = elapsed_ms(self.started_ms, self.ended_ms);
+        if self.fold.is_complete() { self.step.usage.duration_ms } else { until_last }
     }
 
     /// Tokens and cost of a turn.

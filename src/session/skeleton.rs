@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Envelope, Event, Line, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
+use crate::event::{Address, Envelope, Event, Gaps, Line, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
 
 /// Kinds whose data the skeleton never looks at: their lines are placed unread, and they are most of a file.
 const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", "tool.end", "program.end", "memory"];
@@ -46,6 +46,7 @@ pub enum TurnState {
 pub struct Skeleton {
     /// The runs in the order they started, agents below others among them.
     pub runs: Vec<RunEntry>,
+    gaps: Gaps,
 }
 
 /// One run.
@@ -71,6 +72,8 @@ pub struct RunEntry {
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
+    /// Time of it in which nobody ran, in ms: between what was recorded and who went on from there.
+    pub gap_ms: i64,
     /// How far it is.
     pub state: RunState,
     /// The answer as JSON text, when it returned.
@@ -102,6 +105,8 @@ pub struct TurnEntry {
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
+    /// Time of it in which nobody ran, in ms.
+    pub gap_ms: i64,
     /// Errors found by checks.
     pub errors: usize,
     /// Repairs applied.
@@ -130,6 +135,8 @@ impl Skeleton {
 
     /// Takes the event at this place of the session.
     pub fn apply(&mut self, place: usize, envelope: &Envelope) {
+        let gap_ms = self.gaps.before(envelope);
+        self.leave_out(gap_ms);
         if let Event::RunStart(start) = &envelope.event {
             self.runs.push(RunEntry {
                 address: envelope.address.clone(),
@@ -142,6 +149,7 @@ impl Skeleton {
                 max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
                 started_ms: envelope.at_ms,
                 last_ms: envelope.at_ms,
+                gap_ms: 0,
                 state: RunState::Open,
                 answer: None,
                 fail: None,
@@ -168,6 +176,8 @@ impl Skeleton {
             }
             return;
         }
+        let gap_ms = self.gaps.before_kind(kind, line.t);
+        self.leave_out(gap_ms);
         let Some(entry) = self.entry_mut(line.run()) else { return };
         entry.reach(place, line.t);
         if told {
@@ -181,6 +191,17 @@ impl Skeleton {
             turn.reach(place, line.t);
             if kind == "reply.part" {
                 turn.hear(place);
+            }
+        }
+    }
+
+    /// Time in which nobody ran belongs to no run and no turn that was open.
+    fn leave_out(&mut self, gap_ms: i64) {
+        for run in self.runs.iter_mut().filter(|run| gap_ms > 0 && run.state == RunState::Open) {
+            run.gap_ms = run.gap_ms.saturating_add(gap_ms);
+            let open = |turn: &&mut TurnEntry| !matches!(turn.state, TurnState::Succeeded | TurnState::Failed);
+            if let Some(turn) = run.turns.last_mut().filter(open) {
+                turn.gap_ms = turn.gap_ms.saturating_add(gap_ms);
             }
         }
     }
@@ -228,6 +249,7 @@ impl RunEntry {
                 state: TurnState::Waiting,
                 started_ms: envelope.at_ms,
                 last_ms: envelope.at_ms,
+                gap_ms: 0,
                 errors: 0,
                 fixes: 0,
                 attempts: 0,
@@ -262,7 +284,7 @@ impl RunEntry {
 
     /// From its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
-        elapsed_ms(self.started_ms, self.last_ms)
+        elapsed_ms(self.started_ms.saturating_add(self.gap_ms), self.last_ms)
     }
 }
 
@@ -305,6 +327,6 @@ impl TurnEntry {
 
     /// From its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
-        elapsed_ms(self.started_ms, self.last_ms)
+        elapsed_ms(self.started_ms.saturating_add(self.gap_ms), self.last_ms)
     }
 }

@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::archive::Archive;
+use super::compare::backend::Comparing;
 use super::draft::Draft;
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts};
@@ -228,6 +229,8 @@ pub struct RunOutline {
     pub tail: Vec<Envelope>,
     /// Unix time in ms of its last event.
     pub last_ms: i64,
+    /// Time of it in which nobody ran, in ms.
+    pub gap_ms: i64,
 }
 
 /// A turn of a saved session.
@@ -378,7 +381,7 @@ pub struct Recovery {
 }
 
 /// What a person can have done.
-pub trait Backend: Archive + Send + Sync {
+pub trait Backend: Archive + Comparing + Send + Sync {
     /// The agent to start with.
     fn opening(&self) -> Opening;
 

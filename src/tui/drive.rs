@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{Event, MouseEventKind};
+use futures::future::select_all;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::backend::{Backend, Bodies, Run, Trial};
+use super::compare::backend::{MatrixRun, MatrixTold, Told};
 use super::effects;
 use super::limiter::Limiter;
 use super::message::{Effect, Msg, Slot};
@@ -70,7 +72,8 @@ impl Clock {
 /// What the loop holds besides the model.
 pub struct Driver {
     pub(super) backend: Arc<dyn Backend>,
-    pub(super) runs: [Option<Arc<dyn Run>>; 2],
+    pub(super) runs: [Option<Arc<dyn Run>>; Slot::ALL.len()],
+    pub(super) matrix: Option<Arc<dyn MatrixRun>>,
     pub(super) bodies: Option<Arc<dyn Bodies>>,
     /// What is tried on the inspected turn.
     pub(super) trial: Option<(crate::event::Address, Arc<dyn Trial>)>,
@@ -96,6 +99,10 @@ pub(super) enum Done {
     Msg(Msg),
     /// A run was started.
     Run(Slot, Arc<dyn Run>, Msg),
+    /// Runs were started side by side.
+    Runs(Vec<(Slot, Arc<dyn Run>)>, Msg),
+    /// A matrix was begun.
+    Matrix(Arc<dyn MatrixRun>, Msg),
     /// A session was opened.
     Bodies(Arc<dyn Bodies>, Msg),
     /// A turn was taken apart.
@@ -108,7 +115,8 @@ impl Driver {
         let (done, answers) = mpsc::unbounded_channel();
         Self {
             backend,
-            runs: [None, None],
+            runs: [const { None }; Slot::ALL.len()],
+            matrix: None,
             bodies: None,
             trial: None,
             done,
@@ -157,8 +165,8 @@ impl Driver {
                 }
             }
             next = self.answers.recv() => answer = next,
-            () = changed(self.runs[0].as_ref()) => {}
-            () = changed(self.runs[1].as_ref()) => {}
+            () = changed(&self.runs) => {}
+            () = matrix_changed(self.matrix.as_ref()) => {}
             () = until(deadline) => {}
             () = until(frame) => {}
         }
@@ -174,7 +182,7 @@ impl Driver {
         while let Ok(done) = self.answers.try_recv() {
             self.finish(model, stage, done).await?;
         }
-        for slot in [Slot::Workbench, Slot::Viewer] {
+        for slot in Slot::ALL {
             let told = self.runs[slot as usize].as_ref().map(|run| run.drain()).unwrap_or_default();
             if !told.is_empty() {
                 let over = told.iter().any(|told| matches!(told, super::backend::Happening::Ended(_)));
@@ -182,6 +190,14 @@ impl Driver {
                 if over {
                     self.runs[slot as usize] = None;
                 }
+            }
+        }
+        let told = self.matrix.as_ref().map(|matrix| matrix.drain()).unwrap_or_default();
+        if !told.is_empty() {
+            let over = told.iter().any(|told| matches!(told, MatrixTold::Ended(_)));
+            self.tell(model, stage, Msg::Comparing(Told::Matrix(told))).await?;
+            if over {
+                self.matrix = None;
             }
         }
         if model.dirty && self.limiter.due(Instant::now()) <= Instant::now() {
@@ -229,6 +245,16 @@ impl Driver {
                 self.runs[slot as usize] = Some(run);
                 msg
             }
+            Done::Runs(runs, msg) => {
+                for (slot, run) in runs {
+                    self.runs[slot as usize] = Some(run);
+                }
+                msg
+            }
+            Done::Matrix(matrix, msg) => {
+                self.matrix = Some(matrix);
+                msg
+            }
             Done::Bodies(bodies, msg) => {
                 self.bodies = Some(bodies);
                 self.reading.clear();
@@ -256,7 +282,13 @@ impl Driver {
     /// Lets stopped runs write their ends.
     async fn last_words(&mut self, model: &mut Model) {
         let until = Instant::now() + LAST_WORDS;
-        for slot in [Slot::Workbench, Slot::Viewer] {
+        while let Some(matrix) = self.matrix.clone() {
+            let over = matrix.drain().iter().any(|told| matches!(told, MatrixTold::Ended(_)));
+            if over || tokio::time::timeout_at(until, matrix.changed()).await.is_err() {
+                self.matrix = None;
+            }
+        }
+        for slot in Slot::ALL {
             while let Some(run) = self.runs[slot as usize].clone() {
                 let told = run.drain();
                 if told.iter().any(|told| matches!(told, super::backend::Happening::Ended(_))) {
@@ -272,9 +304,18 @@ impl Driver {
     }
 }
 
-async fn changed(run: Option<&Arc<dyn Run>>) {
-    match run {
-        Some(run) => run.changed().await,
+/// Resolves when one of the runs has something to tell.
+async fn changed(runs: &[Option<Arc<dyn Run>>]) {
+    let open: Vec<_> = runs.iter().flatten().map(|run| run.changed()).collect();
+    if open.is_empty() {
+        return std::future::pending().await;
+    }
+    select_all(open).await;
+}
+
+async fn matrix_changed(matrix: Option<&Arc<dyn MatrixRun>>) {
+    match matrix {
+        Some(matrix) => matrix.changed().await,
         None => std::future::pending().await,
     }
 }

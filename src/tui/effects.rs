@@ -66,6 +66,7 @@ pub(super) async fn perform(
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
             Err(error) => Done::Msg(Msg::Opened(Err(error))),
         }),
+        Effect::Comparing(ask) => super::compare::perform::perform(driver, ask),
         Effect::ReadTurns(session, turns) => read_turns(driver, &session, turns),
         Effect::FindUnread(session, needle, turns) => find_unread(driver, session, needle, turns),
         Effect::Inspect(subject, turn) => {
@@ -183,7 +184,7 @@ pub(super) async fn suspend(model: &mut Model, stage: &mut dyn Stage) {
 }
 
 /// Runs something slow on a blocking thread.
-fn work(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
+pub(super) fn work(driver: &mut Driver, job: impl FnOnce() -> Done + Send + 'static) {
     driver.working += 1;
     let done = driver.done.clone();
     tokio::task::spawn_blocking(move || {

@@ -10,19 +10,29 @@ use super::backend::{
     AgentFile, Happening, OpenSession, Overwrite, Policy, Preview, Recovery, SaveError, SentMessage, SessionKey,
     SessionSummary,
 };
+use super::compare::backend as comparing;
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::Gate;
 use crate::workbench::inspect::{Inspection, Probe, Said};
 
-/// Which of the two runs on screen.
+/// Which of the runs on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// The workbench's run.
     Workbench,
     /// The replay in the sessions screen.
     Viewer,
+    /// The first of two runs side by side.
+    Left,
+    /// The second.
+    Right,
+}
+
+impl Slot {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Workbench, Self::Viewer, Self::Left, Self::Right];
 }
 
 /// The body of a turn as read from a file.
@@ -61,6 +71,8 @@ pub enum Msg {
     Happened(Slot, Vec<Happening>),
     /// The list of sessions was read.
     Listed(Result<Vec<SessionSummary>, ErrorRecord>),
+    /// Something that the compare screen asked for was done.
+    Comparing(comparing::Told),
     /// A session was opened.
     Opened(Result<OpenSession, ErrorRecord>),
     /// The turn of a saved session was read.
@@ -108,6 +120,8 @@ pub enum Effect {
     Resume(SessionKey),
     /// Read the list of sessions; answers [`Msg::Listed`].
     List,
+    /// Do something for the compare screen; answers [`Msg::Comparing`].
+    Comparing(comparing::Ask),
     /// Open a session; answers [`Msg::Opened`].
     Open(SessionKey),
     /// Replay a session; answers [`Msg::ReplayStarted`].

@@ -7,6 +7,7 @@ pub mod actions;
 pub mod archive;
 pub mod backend;
 pub mod colours;
+pub mod compare;
 pub mod draft;
 pub mod drive;
 mod effects;

@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 use super::actions::Context;
 use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
 use super::colours::Language;
+use super::compare::Compare;
 use super::draft::Draft;
 use super::form::Form;
 use super::inspector::Inspector;
@@ -68,6 +69,8 @@ pub struct Model {
     pub workbench: Workbench,
     /// Saved sessions.
     pub sessions: Sessions,
+    /// Runs side by side, and the matrix.
+    pub compare: Compare,
     /// A turn taken apart, on top of the screen and below the popups.
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
@@ -100,6 +103,8 @@ pub enum Screen {
     Workbench,
     /// Saved sessions.
     Sessions,
+    /// Runs side by side, and the matrix.
+    Compare,
 }
 
 /// What has the focus in the workbench.
@@ -361,6 +366,7 @@ impl Model {
                 gates: Vec::new(),
             },
             sessions: Sessions::default(),
+            compare: Compare::default(),
             inspector: None,
             popups: opening.first_time.then_some(Popup::Tour(0)).into_iter().collect(),
             toast: None,

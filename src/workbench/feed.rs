@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 
-use crate::event::{Address, Envelope, Event, Notice};
+use crate::event::{Address, Envelope, Event, Notice, Resume};
 use crate::port::{Sink, SinkError, Unsaved};
 use crate::session::{Keeping, Recorder};
 
@@ -79,6 +79,37 @@ impl Sink for Tee {
                 self.tell_trouble(run).await?;
             }
             Ok(envelope)
+        })
+    }
+}
+
+/// Writes behind what a session holds already. Before the first new event it notes that the run goes on, so that the time since the last
+/// one counts for nobody.
+pub(super) struct Onward {
+    recorder: Recorder,
+    feed: Feed,
+    run: Address,
+    after: u64,
+    noted: OnceCell<()>,
+}
+
+impl Onward {
+    /// For this run of a session whose last event has the number `after`.
+    pub(super) fn new(recorder: Recorder, feed: Feed, run: Address, after: u64) -> Self {
+        Self { recorder, feed, run, after, noted: OnceCell::new() }
+    }
+}
+
+impl Sink for Onward {
+    fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
+        Box::pin(async move {
+            let note = || async {
+                let going_on = Resume { after: self.after };
+                self.feed.push(self.recorder.emit(self.run.clone(), going_on.into()).await?);
+                Ok::<(), SinkError>(())
+            };
+            self.noted.get_or_try_init(note).await?;
+            self.recorder.emit(address, event).await
         })
     }
 }

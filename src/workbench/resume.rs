@@ -10,7 +10,7 @@ use ptc_core::value::json::Node;
 
 use super::below::LiveModels;
 use super::desk::Prepared;
-use super::feed::{Feed, Tee};
+use super::feed::{Feed, Onward, Tee};
 use super::run::{chance, refuse_closures};
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
@@ -67,7 +67,9 @@ impl Workbench {
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, asked);
         let saving = self.saving(&recorder);
-        let appending = Appending::new(Arc::clone(&recording), Box::new(recorder));
+        let after = session.events().map(|envelope| envelope.seq).last().unwrap_or_default();
+        let onward = Onward::new(recorder, feed.clone(), run.clone(), after);
+        let appending = Appending::new(Arc::clone(&recording), Box::new(onward));
         let tee = Tee::over(Box::new(appending), saving.keeping.clone(), feed.clone());
         let id = recording.id.clone();
         let (task_stop, task_id, file) = (stop.clone(), id.clone(), session.path.clone());

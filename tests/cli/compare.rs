@@ -25,7 +25,10 @@ fn two_sessions_are_compared_as_text_and_as_json() {
     let found = program.run(["compare", &one, &other, "--json"]).exits(0).json();
     assert_eq!(keys(&found), ["columns", "rows", "differences"]);
     assert_eq!(found["columns"][1]["session"], json!(other));
-    assert_eq!(keys(&found["columns"][0]["totals"]), ["own", "below", "all", "duration_ms", "first_ms"]);
+    assert_eq!(
+        keys(&found["columns"][0]["totals"]),
+        ["own", "below", "all", "duration_ms", "first_ms", "data_bytes", "kept_out_bytes"]
+    );
     assert_eq!(found["columns"][1]["totals"]["all"]["validation_errors"], json!(1));
     assert_eq!(
         found["rows"],

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod compare;
 mod panics;
 mod repl;
 mod sessions;

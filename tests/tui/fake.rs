@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use ptc_workbench::agent::{Diagnostic, DraftTexts, Place};
+use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
 use ptc_workbench::tui::archive::{
     self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning, Spot,
@@ -17,11 +17,13 @@ use ptc_workbench::tui::backend::{
     AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run,
     RunOutline, SaveError, SentMessage, SessionKey, SessionSummary, Trial, TurnOutline, Written,
 };
+use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::stage::{Input, Stage};
 use ptc_workbench::workbench::inspect::Inspection;
+use ptc_workbench::workbench::matrix::MatrixState;
 use tokio::sync::{Notify, mpsc};
 
 use super::story::sentiment;
@@ -86,6 +88,37 @@ pub(crate) struct Fake {
     pub(crate) long_session: Option<usize>,
     /// Started instead of the scripted run.
     pub(crate) fatal: Option<Arc<dyn Run>>,
+}
+
+impl Comparing for Fake {
+    fn compare(&self, _: &[String]) -> Result<Compared, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
+
+    fn key_of(&self, name: &str) -> Result<SessionKey, ErrorRecord> {
+        Ok(SessionKey::Example(name.to_owned()))
+    }
+
+    fn start_modes(&self, _: &DraftTexts, modes: &[Mode]) -> Result<Vec<Arc<dyn Run>>, Vec<Diagnostic>> {
+        self.starts.fetch_add(modes.len(), Ordering::SeqCst);
+        Ok(modes.iter().map(|_| self.run.clone() as Arc<dyn Run>).collect())
+    }
+
+    fn begin_matrix(&self, _: &DraftTexts, _: &MatrixWish) -> Result<BegunMatrix, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
+
+    fn go_on_matrix(&self, _: &str, _: usize) -> Result<BegunMatrix, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
+
+    fn matrices(&self) -> Result<Vec<MatrixLine>, ErrorRecord> {
+        Ok(Vec::new())
+    }
+
+    fn open_matrix(&self, _: &str) -> Result<MatrixState, ErrorRecord> {
+        Err(ErrorRecord::default())
+    }
 }
 
 impl Backend for Fake {
@@ -225,6 +258,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
             turns: (1..=turns).map(outline).collect(),
             tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),
             last_ms: super::story::NOW_MS,
+            gap_ms: 0,
         }],
         bodies: Arc::new(Made),
     }

@@ -2,9 +2,11 @@
 
 mod actions;
 mod archive;
+mod compare;
 mod drive;
 mod editing;
 pub(crate) mod fake;
+mod gaps;
 mod growing;
 mod inspector;
 mod live;

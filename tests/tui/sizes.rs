@@ -65,6 +65,7 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
             press(&mut model, "f8");
         }
         15..21 => return Model { size, ..super::sessions::scene(number - 15, (120, 40)) },
+        21..26 => return Model { size, ..super::compare::scene(number - 21) },
         _ => {
             let recovery = model.workbench.recovery(NOW_MS);
             tell(&mut model, Msg::Recoveries(vec![recovery]));
@@ -76,7 +77,7 @@ fn scene(number: usize, size: (u16, u16)) -> Model {
 
 proptest! {
     #[test]
-    fn every_screen_is_drawn_at_every_size(number in 0_usize..22, columns in 0_u16..250, rows in 0_u16..100) {
+    fn every_screen_is_drawn_at_every_size(number in 0_usize..27, columns in 0_u16..250, rows in 0_u16..100) {
         let mut model = scene(number, (columns, rows));
         picture(&mut model, (columns, rows));
         // Again with the scroll positions of the first frame, at another size.
@@ -101,7 +102,7 @@ fn the_inspector_is_drawn_at_every_size() {
 
 #[test]
 fn every_screen_is_drawn_at_the_smallest_size() {
-    for number in 0..22 {
+    for number in 0..27 {
         picture(&mut scene(number, (40, 10)), (40, 10));
     }
 }

@@ -69,7 +69,8 @@ fn a_pipeline_is_run_and_read_but_not_written() {
     assert_eq!(model.workbench.focus, Pane::Run, "the run page opens by itself");
     ptc_workbench::tui::update(&mut model, Msg::Started(Err(Vec::new())));
     assert_eq!(model.workbench.run.as_ref().map(|run| run.phase), None::<Phase>);
-    assert_eq!(press(&mut model, "ctrl-q").len(), 3, "nothing is unsaved");
+    press(&mut model, "ctrl-q");
+    assert!(model.quitting, "nothing is unsaved");
 }
 
 #[test]

@@ -46,6 +46,8 @@ fn totals(totals: &ColumnTotals) -> Json {
         ("all", share(&totals.all)),
         ("duration_ms", number(totals.duration_ms)),
         ("first_ms", totals.first_ms.map(number).unwrap_or_default()),
+        ("data_bytes", number(totals.data_bytes)),
+        ("kept_out_bytes", number(totals.kept_out_bytes)),
     ])
 }
 

@@ -248,6 +248,21 @@ impl Comparison {
         self.columns.get(column)?.side.runs.get(place.run)?.turns.get(place.turn)
     }
 
+    /// The row of the first turn at which a column parts from the first one.
+    pub fn first_row(&self) -> Option<usize> {
+        let rows = self.pairs.iter().filter_map(|pair| {
+            let first = pair.first.as_ref()?;
+            let is_there = |row: &Row, column: usize| {
+                let turn = row.cells.get(column).copied().flatten().and_then(|place| self.turn(column, place));
+                turn.is_some_and(|turn| turn.address.is_within(&first.at))
+            };
+            // A turn of both is named by its address in the first column; only one side has the others.
+            let of_first = self.rows.iter().position(|row| is_there(row, 0));
+            of_first.or_else(|| self.rows.iter().position(|row| is_there(row, pair.column)))
+        });
+        rows.min()
+    }
+
     /// Are all columns the same?
     pub fn is_same(&self) -> bool {
         self.pairs.iter().all(Pair::is_same)

@@ -10,6 +10,7 @@ use ptc_core::value::Json;
 use super::object;
 use crate::agent::{CallEntry, Step, StepFold, Turn};
 use crate::event::{Address, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart, SentMessage};
+use crate::session::Ledger;
 
 /// Columns that programs are laid out in before they are compared.
 const PROGRAM_COLUMNS: usize = 80;
@@ -21,6 +22,8 @@ pub struct Side {
     pub name: String,
     /// Its runs in order; those of agents below are in the Steps of those above them.
     pub runs: Vec<SideRun>,
+    /// Bytes of the data that the runs had, and bytes of it that no request carried.
+    pub data: (u64, u64),
 }
 
 /// A run.
@@ -77,6 +80,7 @@ impl Side {
     /// The root runs of a session. With `only`, that run alone, root or below.
     pub fn of(name: &str, events: impl IntoIterator<Item = Envelope>, only: Option<&Address>) -> Self {
         let mut runs: Vec<Folding> = Vec::new();
+        let mut ledger = Ledger::default();
         for envelope in events {
             let starts = matches!(envelope.event, Event::RunStart(_));
             let wanted = match only {
@@ -98,9 +102,11 @@ impl Side {
                 }
                 None => continue,
             };
+            ledger.apply(&envelope);
             runs[place].apply(&envelope);
         }
-        Self { name: name.to_owned(), runs: runs.into_iter().map(Folding::done).collect() }
+        let data = (ledger.data_bytes(), ledger.kept_out_bytes());
+        Self { name: name.to_owned(), runs: runs.into_iter().map(Folding::done).collect(), data }
     }
 }
 

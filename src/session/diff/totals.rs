@@ -79,6 +79,10 @@ pub struct ColumnTotals {
     pub duration_ms: u64,
     /// From sending the first request to its first delta.
     pub first_ms: Option<u64>,
+    /// Bytes of the data that the runs had: contexts and what tools answered.
+    pub data_bytes: u64,
+    /// Bytes of it that no request carried.
+    pub kept_out_bytes: u64,
 }
 
 impl ColumnTotals {
@@ -95,6 +99,8 @@ impl ColumnTotals {
             duration_ms: steps()
                 .map(|step| if step.usage.turns > 0 { step.usage.duration_ms } else { latency(step) })
                 .sum(),
+            data_bytes: side.data.0,
+            kept_out_bytes: side.data.1,
             first_ms: steps().flat_map(|step| &step.turns).find_map(|turn| turn.first_ms),
         }
     }

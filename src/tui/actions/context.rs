@@ -25,6 +25,18 @@ pub enum Context {
     Filter,
     /// In an opened session.
     Viewer,
+    /// Among the turns of runs side by side.
+    Turns,
+    /// In the transcripts of runs side by side.
+    BothRuns,
+    /// In a matrix.
+    Matrix,
+    /// In the list of matrices.
+    Matrices,
+    /// In the dialog that begins a matrix.
+    Form,
+    /// Among the modes of that dialog.
+    FormModes,
     /// In the inspector of a turn.
     Inspector,
     /// In the input of the inspector's REPL.
@@ -61,7 +73,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 27] = [
+    pub const ALL: [(Self, &'static str); 33] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -73,6 +85,12 @@ impl Context {
         (Self::Sessions, "Sessions"),
         (Self::Filter, "Filter of the sessions"),
         (Self::Viewer, "An opened session"),
+        (Self::Turns, "Runs side by side: turns"),
+        (Self::BothRuns, "Runs side by side: transcripts"),
+        (Self::Matrix, "Matrix"),
+        (Self::Matrices, "Earlier matrices"),
+        (Self::Form, "A new matrix"),
+        (Self::FormModes, "A new matrix: modes"),
         (Self::Inspector, "Inspector of a turn"),
         (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
@@ -99,6 +117,11 @@ impl Context {
                 | Self::Transcript
                 | Self::Sessions
                 | Self::Viewer
+                | Self::Turns
+                | Self::BothRuns
+                | Self::Matrix
+                | Self::Matrices
+                | Self::FormModes
                 | Self::Inspector
                 | Self::Reading
                 | Self::Fixes
@@ -113,13 +136,19 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 23] = [
+        let groups: [&[Self]; 29] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
             &[Self::Sessions, Self::Global, Self::Always],
             &[Self::Filter, Self::Text, Self::Global, Self::Always],
             &[Self::Viewer, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Turns, Self::Global, Self::Always],
+            &[Self::BothRuns, Self::Transcript, Self::Global, Self::Always],
+            &[Self::Matrix, Self::Global, Self::Always],
+            &[Self::Matrices, Self::Global, Self::Always],
+            &[Self::Form, Self::Text, Self::Always],
+            &[Self::FormModes, Self::Form, Self::Always],
             &[Self::Inspector, Self::Global, Self::Always],
             &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],

@@ -8,6 +8,7 @@ mod table;
 pub use context::Context;
 pub use table::ACTIONS;
 
+use super::compare::Step as Comparison;
 use super::draft::{Motion, Reach};
 use super::inspector::Step;
 use crate::agent::{Mode, Place};
@@ -21,6 +22,9 @@ pub enum Action {
     Palette,
     Workbench,
     Sessions,
+    Compare,
+    BothModes,
+    Comparing(Comparison),
     Run,
     Intercept(Gate),
     Preview,

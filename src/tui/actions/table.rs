@@ -3,6 +3,7 @@
 use super::{Action, ActionRow, Context, row};
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
+use crate::tui::compare::Step;
 use crate::tui::draft::{Motion, Reach};
 use crate::tui::inspector::Step as S;
 
@@ -18,9 +19,11 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones say why.", &["ctrl-p"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
+    row(A::Compare, "screen.compare", "compare", "Goes to the runs side by side; there, to the matrix and back.", &["f4"], C::Global, 42),
+    row(A::BothModes, "run.both_modes", "both modes", "Runs the draft in ptc_lisp and json side by side.", &["f9"], C::Global, 44),
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),
     row(A::Intercept(Gate::Send), "run.intercept_send", "intercept requests", "Runs stop before each request, for you to change it; again lets them pass.", &["f7"], C::Global, 0),
-    row(A::Intercept(Gate::Apply), "run.intercept_apply", "intercept replies", "Runs stop before each reply is applied, for you to change it; again lets them pass.", &["f8"], C::Global, 0),
+    row(A::Intercept(Gate::Apply), "run.intercept_apply", "intercept replies", "Runs stop before each reply is applied, for you to change it; again lets them pass.", &["shift-f7"], C::Global, 0),
     row(A::Preview, "request.preview", "preview", "Shows exactly what would be sent first, and the schema of the answer.", &["f6"], C::Global, 35),
     row(A::FocusNext, "focus.next", "next field", "Moves to the next field.", &["tab"], C::Global, 10),
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),
@@ -161,6 +164,39 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FieldNext, "line.down", "next field", "Moves to the next field.", &["down"], C::OneLine, 0),
     row(A::FieldPrevious, "line.up", "previous field", "Moves to the field before.", &["up"], C::OneLine, 0),
     row(A::SubmitDialog, "line.submit", "do it", "Does what the dialog is for.", &["enter"], C::OneLine, 0),
+
+    row(A::Comparing(Step::Up), "turns.up", "up", "To the line above.", &["up", "k"], C::Turns, 0),
+    row(A::Comparing(Step::Down), "turns.down", "down", "To the line below.", &["down", "j"], C::Turns, 0),
+    row(A::Comparing(Step::Open), "turns.open", "open turn", "Opens the session of the marked run at this turn.", &["enter"], C::Turns, 2),
+    row(A::Comparing(Step::First), "turns.first", "first difference", "To the turn at which the runs part.", &["d", "home"], C::Turns, 3),
+    row(A::Comparing(Step::Next), "turns.next", "next", "To the next difference.", &["n"], C::Turns, 4),
+    row(A::Comparing(Step::Previous), "turns.previous", "previous", "To the difference before.", &["shift-n"], C::Turns, 0),
+    row(A::Comparing(Step::PageDown), "turns.page_down", "scroll", "Scrolls what differs down.", &["pagedown", "space"], C::Turns, 6),
+    row(A::Comparing(Step::PageUp), "turns.page_up", "scroll up", "Scrolls what differs up.", &["pageup"], C::Turns, 0),
+    row(A::Comparing(Step::Transcripts), "turns.transcripts", "transcripts", "Shows the transcripts of the runs, or their turns aligned.", &["t"], C::Turns, 7),
+    row(A::Comparing(Step::NewMatrix), "turns.matrix", "matrix", "Begins a matrix of the draft: modes and models, some times.", &["m"], C::Turns, 8),
+    row(A::Comparing(Step::Matrices), "turns.matrices", "matrices", "Lists earlier matrices.", &["o"], C::Turns, 9),
+    row(A::Comparing(Step::Transcripts), "both.turns", "turns", "Shows the turns of the runs aligned, or their transcripts.", &["t"], C::BothRuns, 2),
+    row(A::Comparing(Step::Up), "matrix.up", "up", "To the cell above.", &["up", "k"], C::Matrix, 0),
+    row(A::Comparing(Step::Down), "matrix.down", "down", "To the cell below.", &["down", "j"], C::Matrix, 0),
+    row(A::Comparing(Step::Left), "matrix.left", "trial before", "To the trial before.", &["left"], C::Matrix, 0),
+    row(A::Comparing(Step::Right), "matrix.right", "trial", "To the next trial.", &["right"], C::Matrix, 3),
+    row(A::Comparing(Step::Open), "matrix.open", "open trial", "Opens the session of the trial.", &["enter"], C::Matrix, 2),
+    row(A::Comparing(Step::Beside), "matrix.beside", "side by side", "Holds one trial of each mode beside each other, a failed one first.", &["c"], C::Matrix, 4),
+    row(A::Comparing(Step::StopMatrix), "matrix.stop", "stop", "Stops the matrix; what is finished stays.", &["s"], C::Matrix, 5),
+    row(A::Comparing(Step::GoOnMatrix), "matrix.go_on", "go on", "Runs the trials that are missing.", &["g"], C::Matrix, 6),
+    row(A::Comparing(Step::NewMatrix), "matrix.new", "new", "Begins another matrix of the draft.", &["m"], C::Matrix, 7),
+    row(A::Comparing(Step::Matrices), "matrix.list", "earlier", "Lists earlier matrices.", &["o"], C::Matrix, 8),
+    row(A::Comparing(Step::Up), "matrices.up", "up", "To the matrix above.", &["up", "k"], C::Matrices, 0),
+    row(A::Comparing(Step::Down), "matrices.down", "down", "To the matrix below.", &["down", "j"], C::Matrices, 0),
+    row(A::Comparing(Step::Open), "matrices.open", "open", "Opens the matrix.", &["enter"], C::Matrices, 2),
+    row(A::Comparing(Step::NewMatrix), "matrices.new", "new", "Begins a matrix of the draft.", &["m"], C::Matrices, 3),
+    row(A::Comparing(Step::NextField), "form.next", "next field", "To the next field.", &["tab", "down"], C::Form, 3),
+    row(A::Comparing(Step::PreviousField), "form.previous", "previous field", "To the field before.", &["backtab", "up"], C::Form, 0),
+    row(A::Comparing(Step::Begin), "form.begin", "begin", "Begins the matrix.", &["enter", "f5"], C::Form, 1),
+    row(A::Comparing(Step::Left), "form.left", "mode before", "To the mode before.", &["left"], C::FormModes, 0),
+    row(A::Comparing(Step::Right), "form.right", "mode", "To the next mode.", &["right"], C::FormModes, 4),
+    row(A::Comparing(Step::Toggle), "form.toggle", "choose", "Chooses the mode, or leaves it out.", &["space"], C::FormModes, 2),
 
     row(A::Inside(S::Up), "inspect.up", "up", "To the part above; in a part, to the line above.", &["up", "k"], C::Inspector, 0),
     row(A::Inside(S::Down), "inspect.down", "down", "To the part below; in a part, to the line below.", &["down", "j"], C::Inspector, 0),

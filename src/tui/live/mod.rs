@@ -4,6 +4,7 @@
 //! otherwise: what a user can do is in `workbench`.
 
 mod archive;
+mod compare;
 mod files;
 mod inspect;
 mod run;

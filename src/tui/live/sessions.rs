@@ -77,6 +77,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             turns: run.turns.iter().map(turn).collect(),
             tail: of_run(last..run.events.end),
             last_ms: run.last_ms,
+            gap_ms: run.gap_ms,
         }
     });
     let runs = runs.collect();

@@ -3,6 +3,7 @@
 use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
+use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
 use crate::tui::sessions::scrub::Scrub;
@@ -50,6 +51,7 @@ impl Model {
             }
             (Screen::Sessions, _) if self.sessions.filtering => vec![C::Filter, C::Text, C::Global, C::Always],
             (Screen::Sessions, _) => vec![C::Sessions, C::Global, C::Always],
+            (Screen::Compare, _) => self.compare.contexts(),
             (Screen::Workbench, Pane::Editor(_)) => vec![C::Editor, C::Lines, C::Text, C::Global, C::Always],
             (Screen::Workbench, Pane::Steps) => vec![C::Steps, C::Global, C::Always],
             (Screen::Workbench, Pane::Run) => vec![C::Transcript, C::Global, C::Always],
@@ -135,15 +137,23 @@ impl Model {
             }
             Action::Inside(step) => self.enabled_inside(step),
             Action::FocusNext | Action::FocusPrevious => {
-                rule(self.inspector.is_some() || self.screen == Screen::Workbench, "there is one field here")
+                let several = self.compare.page == Page::Sides && self.compare.sides.len() > 1;
+                let side = self.screen == Screen::Compare && several;
+                rule(self.inspector.is_some() || self.screen == Screen::Workbench || side, "there is one field here")
             }
             Action::Sessions => {
-                rule(self.screen == Screen::Workbench || self.sessions.viewer.is_some(), "you are there")
+                rule(self.screen != Screen::Sessions || self.sessions.viewer.is_some(), "you are there")
             }
+            Action::Compare => rule(
+                self.screen != Screen::Compare || self.compare.page != Page::Sides || self.compare.matrix.is_some(),
+                "you are there",
+            ),
+            Action::BothModes => self.enabled_both_modes(),
+            Action::Comparing(step) => self.compare.enabled(step),
             Action::Close => rule(
                 !popups.is_empty()
                     || self.inspector.is_some()
-                    || self.screen == Screen::Sessions
+                    || self.screen != Screen::Workbench
                     || self.workbench.running(),
                 "nothing is open",
             ),
@@ -156,6 +166,16 @@ impl Model {
             },
             _ => Ok(()),
         }
+    }
+
+    fn enabled_both_modes(&self) -> Result<(), &'static str> {
+        if self.workbench.pipeline.is_some() {
+            return Err("a pipeline runs in the modes of its steps");
+        }
+        if self.compare.runs() {
+            return Err("two runs are going on side by side");
+        }
+        if self.workbench.preview.model == "human" { Err("a person answers one run at a time") } else { Ok(()) }
     }
 
     fn enabled_inside(&self, step: Step) -> Result<(), &'static str> {
@@ -196,8 +216,8 @@ impl Model {
         match row.action {
             Action::Run if self.workbench.run.as_ref().is_some_and(|run| run.question.is_some()) => "answer",
             Action::Run if self.workbench.running() => "stop",
-            Action::Run if self.screen == Screen::Sessions && self.workbench.pipeline.is_some() => "run pipeline",
-            Action::Run if self.screen == Screen::Sessions => "run draft",
+            Action::Run if self.screen != Screen::Workbench && self.workbench.pipeline.is_some() => "run pipeline",
+            Action::Run if self.screen != Screen::Workbench => "run draft",
             Action::Workbench if self.screen == Screen::Workbench && self.workbench.focus == Pane::Run => {
                 if self.workbench.pipeline.is_some() { "steps" } else { "editors" }
             }
@@ -221,6 +241,12 @@ impl Model {
                 "clear search"
             }
             Action::Close if popup.is_none() && self.screen == Screen::Sessions => "back",
+            Action::Close if popup.is_none() && self.screen == Screen::Compare => {
+                if self.compare.page == Page::Sides && self.compare.runs() { "stop both" } else { "back" }
+            }
+            Action::Compare if self.screen == Screen::Compare && self.compare.page == Page::Sides => "matrix",
+            Action::Compare if self.screen == Screen::Compare => "side by side",
+            Action::FocusNext if self.screen == Screen::Compare => "next run",
             Action::Close if popup.is_none() => "stop",
             Action::FocusNext if self.inspector.is_some() => "next tab",
             Action::FocusPrevious if self.inspector.is_some() => "previous tab",
@@ -233,10 +259,14 @@ impl Model {
     /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         match row.action {
-            Action::Run if self.screen == Screen::Sessions || self.inspector.is_some() => 45,
+            Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
             Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
+            Action::FocusNext if self.screen == Screen::Compare => 3,
+            Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,
+            Action::BothModes if self.screen == Screen::Compare => 11,
+            Action::Close if self.screen == Screen::Compare && self.popups.is_empty() => 12,
             _ => row.footer,
         }
     }
@@ -256,6 +286,9 @@ impl Model {
             None if self.inspector.is_some() => {
                 self.inspector.as_ref().filter(|open| open.focus == Focus::Input).map(|open| &open.repl.input)
             }
+            None if self.screen == Screen::Compare => {
+                self.compare.form.draft().filter(|_| self.compare.page == Page::Form)
+            }
             None if self.screen == Screen::Sessions => self.sessions.filtering.then_some(&self.sessions.filter),
             None => match self.workbench.focus {
                 Pane::Editor(place) => Some(&self.workbench.editor(place).draft),
@@ -269,6 +302,10 @@ impl Model {
         match self.screen {
             Screen::Workbench => self.workbench.run.as_ref().map(|run| &run.transcript),
             Screen::Sessions => self.sessions.viewer.as_ref().map(|run| &run.transcript),
+            Screen::Compare => {
+                let side = self.compare.sides.get(self.compare.column)?;
+                side.run.as_ref().map(|run| &run.transcript).filter(|_| self.compare.shows_transcripts())
+            }
         }
     }
 
@@ -288,6 +325,7 @@ impl Model {
         match self.screen {
             Screen::Workbench => live(&self.workbench.run),
             Screen::Sessions => live(&self.sessions.viewer),
+            Screen::Compare => self.compare.page == Page::Sides && self.compare.runs(),
         }
     }
 

@@ -15,6 +15,10 @@ impl Model {
                 self.sessions.all.iter().flatten().find(|session| session.id == *id)
             }
             Screen::Sessions => self.sessions.subject(),
+            Screen::Compare => {
+                let name = &self.compare.sides.get(self.compare.column)?.name;
+                self.sessions.all.iter().flatten().find(|session| session.id == *name || session.name() == *name)
+            }
         }
     }
 
@@ -32,7 +36,7 @@ impl Model {
                 Screen::Workbench if self.workbench.running() => "the run is going on",
                 Screen::Workbench => "no run was saved here",
                 Screen::Sessions if self.sessions.viewer.is_some() => "the session is not in the list",
-                Screen::Sessions => "no session is selected",
+                Screen::Sessions | Screen::Compare => "no session is selected",
             });
         };
         let starts = matches!(action, Action::Fork | Action::Rerun);

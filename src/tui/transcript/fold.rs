@@ -7,7 +7,9 @@ use std::collections::HashSet;
 
 use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, UnreadCard, turn_cards};
 use super::{Cell, Facts, Transcript};
-use crate::event::{Address, Envelope, Event, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source};
+use crate::event::{
+    Address, Envelope, Event, Gaps, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source,
+};
 use crate::tui::backend::{OpenSession, RunOutline, SentMessage, TurnOutline};
 use crate::workbench::{Budget, Hit};
 
@@ -73,7 +75,7 @@ impl Transcript {
 
     fn place(&mut self, piece: &Piece<'_>) {
         match piece {
-            Piece::Head(run) => run.head.iter().for_each(|envelope| self.apply(envelope)),
+            Piece::Head(run) => run.head.iter().for_each(|envelope| self.take(envelope)),
             Piece::Turn(turn) => {
                 if turn.address.depth() == 0 {
                     self.facts.turn = turn.address.turn_number().unwrap_or_default();
@@ -82,7 +84,9 @@ impl Transcript {
             }
             Piece::After(turn) => self.part_turn(&turn.address),
             Piece::Tail(run) => {
-                run.tail.iter().for_each(|envelope| self.apply(envelope));
+                // Most events are unread: the outline says for how long nobody ran.
+                self.leave_out(&run.address, run.gap_ms);
+                run.tail.iter().for_each(|envelope| self.take(envelope));
                 if !run.address.is_call() {
                     self.facts.last_ms = run.last_ms;
                 }
@@ -100,6 +104,26 @@ impl Transcript {
 
     /// Takes one event.
     pub fn apply(&mut self, envelope: &Envelope) {
+        let gap_ms = self.gaps.before(envelope);
+        if gap_ms > 0 {
+            self.leave_out(&envelope.address.root(), gap_ms);
+            for turn in self.moving.clone() {
+                self.cards_of(&turn).for_each(|card| card.started_ms = card.started_ms.saturating_add(gap_ms));
+            }
+        }
+        self.take(envelope);
+    }
+
+    /// Time in which nobody ran does not count for this run and those below it.
+    fn leave_out(&mut self, run: &Address, gap_ms: i64) {
+        let open = self.started.iter_mut().filter(|(address, _)| address.is_within(run));
+        open.for_each(|(_, started_ms)| *started_ms = started_ms.saturating_add(gap_ms));
+        if self.facts.run.as_ref() == Some(run) {
+            self.facts.started_ms = self.facts.started_ms.saturating_add(gap_ms);
+        }
+    }
+
+    fn take(&mut self, envelope: &Envelope) {
         let at = &envelope.address;
         let turn = at.turn_part();
         self.facts.last_ms = envelope.at_ms;
@@ -174,7 +198,9 @@ impl Transcript {
     /// The events of an unread turn, and what was sent in it.
     pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
         let Some(&TurnCells { base, after }) = self.turns.get(turn) else { return };
-        let started_ms = events.first().map_or(0, |envelope| envelope.at_ms);
+        let mut gaps = Gaps::default();
+        let gap_ms: i64 = events.iter().map(|envelope| gaps.before(envelope)).sum();
+        let started_ms = events.first().map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
         let part = |card: &Card| match card {
             Card::Turn(card) => card.part,
             Card::Unread(card) => card.part,
@@ -196,7 +222,7 @@ impl Transcript {
         let facts = self.facts.clone();
         let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
         for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
-            self.apply(envelope);
+            self.take(envelope);
         }
         self.facts = facts;
         if let Some(Event::TurnStart(start)) = events.first().map(|envelope| &envelope.event) {

@@ -27,7 +27,7 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, RunStart, Tokens};
+use crate::event::{Address, ErrorRecord, Gaps, RunStart, Tokens};
 use crate::tui::backend::TurnOutline;
 use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
@@ -46,6 +46,7 @@ pub struct Transcript {
     started: HashMap<Address, i64>,
     /// How they began.
     starts: HashMap<Address, RunStart>,
+    gaps: Gaps,
     /// Runs below others that are folded.
     folded: Vec<Address>,
     /// Turns of a saved session whose bodies are here, the longest first.

@@ -1,18 +1,300 @@
-//! Comparing sessions: the door from the sessions screen to the compare screen.
+//! The compare screen: runs in two modes, sessions side by side, moving among their turns, opening one.
 
-use crate::tui::backend::SessionKey;
-use crate::tui::colours::Language;
-use crate::tui::message::Effect;
-use crate::tui::model::{Model, Popup};
+use ratatui::layout::Position;
+
+use super::{matrix, run};
+use crate::agent::{Diagnostic, Mode, Place, Severity};
+use crate::event::ErrorRecord;
+use crate::tui::backend::{Ended, Happening, SessionKey};
+use crate::tui::compare::backend::{Ask, Compared, Told};
+use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step};
+use crate::tui::message::{Effect, Slot};
+use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
+use crate::tui::transcript::Scroll;
+
+/// The modes that one key runs side by side.
+const BOTH: [Mode; 2] = [Mode::PtcLisp, Mode::Json];
+
+/// Goes to the screen; there, from a matrix to the runs side by side and back.
+pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
+    let compare = &mut model.compare;
+    compare.opened = false;
+    if model.screen == Screen::Compare {
+        compare.page = match compare.page {
+            Page::Sides if compare.matrix.is_some() => Page::Matrix,
+            _ => Page::Sides,
+        };
+    }
+    model.screen = Screen::Compare;
+    Vec::new()
+}
+
+/// Runs the draft in both modes at the same time.
+pub(super) fn both(model: &mut Model) -> Vec<Effect> {
+    let workbench = &model.workbench;
+    let refuses = |finding: &&Diagnostic| finding.place == Place::Context && finding.severity == Severity::Error;
+    if workbench.checked == Some(workbench.version()) && workbench.diagnostics.iter().any(|finding| refuses(&finding)) {
+        model.screen = Screen::Workbench;
+        let findings = workbench.diagnostics.clone();
+        run::refused(model, findings);
+        return Vec::new();
+    }
+    let texts = workbench.texts();
+    let side = |mode: Mode| Side { name: mode.name().to_owned(), run: Some(RunView::starting()) };
+    show(model, BOTH.map(side).into());
+    vec![Effect::Comparing(Ask::Modes(texts, BOTH.into()))]
+}
 
 /// Shows two to four sessions side by side.
 pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
     let name = |key: &SessionKey| match key {
-        SessionKey::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        SessionKey::File(path) => path.display().to_string(),
         SessionKey::Example(id) => id.clone(),
     };
-    let ids: Vec<String> = keys.iter().map(name).collect();
-    let parts = vec![("these sessions are marked".to_owned(), ids.join("\n"), Language::Plain)];
-    model.popups.push(Popup::Text { title: "Compare".to_owned(), parts, top: 0 });
+    sessions(model, keys.iter().map(name).collect())
+}
+
+/// Shows sessions side by side, by their names.
+pub(super) fn sessions(model: &mut Model, names: Vec<String>) -> Vec<Effect> {
+    if let Err(reason) = refused(&model.compare, names.len()) {
+        model.say(Tone::Info, reason);
+        return Vec::new();
+    }
+    show(model, names.iter().map(|name| Side { name: name.clone(), run: None }).collect());
+    model.compare.reading = true;
+    vec![Effect::Comparing(Ask::Sessions(names))]
+}
+
+/// Why so many sessions cannot be compared now.
+fn refused(compare: &Compare, number: usize) -> Result<(), String> {
+    match number {
+        _ if compare.runs() => Err("two runs are going on side by side: wait for them, or stop them".to_owned()),
+        0 | 1 => Err("mark two sessions or more to compare them".to_owned()),
+        _ if number > MOST_SIDES => {
+            Err(format!("at most {MOST_SIDES} sessions stand side by side; {number} are marked"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn show(model: &mut Model, sides: Vec<Side>) {
+    let compare = &mut model.compare;
+    *compare = Compare {
+        sides,
+        matrix: compare.matrix.take(),
+        form: std::mem::take(&mut compare.form),
+        matrices: compare.matrices.take(),
+        chosen: compare.chosen,
+        ..Compare::default()
+    };
+    model.screen = Screen::Compare;
+}
+
+/// Takes what the backend told.
+pub(super) fn told(model: &mut Model, told: Told) -> Vec<Effect> {
+    match told {
+        Told::Compared(names, result) => compared(model, &names, result),
+        Told::Started(result) => started(model, result),
+        Told::Found(result) => found(model, result),
+        Told::MatrixBegun(result) => matrix::begun(model, result),
+        Told::Matrix(told) => matrix::told(model, &told),
+        Told::Matrices(result) => matrix::listed(model, result),
+        Told::MatrixOpened(id, result) => matrix::opened(model, id, result),
+    }
+}
+
+fn compared(model: &mut Model, names: &[String], result: Result<Compared, ErrorRecord>) -> Vec<Effect> {
+    if model.compare.names() == names {
+        model.compare.reading = false;
+        match result {
+            Ok(Compared { comparison, warnings }) => {
+                model.compare.warnings = warnings;
+                model.compare.take(comparison);
+            }
+            Err(error) => model.compare.error = Some(error.message),
+        }
+    }
     Vec::new()
+}
+
+fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic>>) -> Vec<Effect> {
+    match result {
+        Ok(sessions) => {
+            let mut effects = vec![Effect::List];
+            for ((side, session), slot) in model.compare.sides.iter_mut().zip(sessions).zip([Slot::Left, Slot::Right]) {
+                let Some(run) = &mut side.run else { continue };
+                side.name = session.clone().unwrap_or_default();
+                run.session = session;
+                if run.phase == Phase::Stopping {
+                    effects.push(Effect::Cancel(slot));
+                } else {
+                    run.phase = Phase::Running;
+                }
+            }
+            effects
+        }
+        Err(findings) => {
+            model.compare.sides.clear();
+            model.screen = Screen::Workbench;
+            run::refused(model, findings);
+            Vec::new()
+        }
+    }
+}
+
+/// Takes what one of the runs told.
+pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>) -> Vec<Effect> {
+    let place = usize::from(slot == Slot::Right);
+    let mut effects = Vec::new();
+    for happening in happenings {
+        let Some(run) = model.compare.sides.get_mut(place).and_then(|side| side.run.as_mut()) else { break };
+        match happening {
+            Happening::Event(envelope) => run.transcript.apply(&envelope),
+            Happening::Question(_) => {
+                run.waits = true;
+                model.say(Tone::Info, "a run asks a person: it waits in its session, where it can be gone on with");
+                effects.push(Effect::Comparing(Ask::PutDown(slot)));
+            }
+            Happening::Unwritten { .. } => effects.push(Effect::Comparing(Ask::Settle(slot))),
+            Happening::Ended(ended) => {
+                run.phase = Phase::Done;
+                run.transcript.close();
+                run.ended = Some(ended.clone());
+                match ended {
+                    Ended::Elsewhere(told) => model.say(Tone::Bad, told),
+                    Ended::Broken(error) => model.say(Tone::Bad, format!("a run broke off: {}", error.message)),
+                    _ => {}
+                }
+                effects.push(Effect::List);
+            }
+        }
+    }
+    let compare = &mut model.compare;
+    if !compare.runs() && !compare.reading && compare.compared.is_none() && !effects.is_empty() {
+        compare.reading = true;
+        effects.push(Effect::Comparing(Ask::Sessions(compare.names())));
+    }
+    effects
+}
+
+fn found(model: &mut Model, result: Result<(SessionKey, Option<crate::event::Address>), ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Ok((key, turn)) => {
+            model.compare.wanted = turn;
+            model.compare.opened = true;
+            model.screen = Screen::Sessions;
+            vec![Effect::Open(key)]
+        }
+        Err(error) => {
+            model.say(Tone::Bad, format!("not opened: {}", error.message));
+            Vec::new()
+        }
+    }
+}
+
+/// Does what a key of this screen means.
+pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
+    match (model.compare.page, step) {
+        (_, Step::NewMatrix) => matrix::form(model),
+        (_, Step::Matrices) => matrix::list(model),
+        (Page::Sides, _) => sides(model, step),
+        (Page::Matrix | Page::Matrices | Page::Form, _) => matrix::step(model, step),
+    }
+}
+
+fn sides(model: &mut Model, step: Step) -> Vec<Effect> {
+    let compare = &mut model.compare;
+    let page = compare.detail.height.max(1);
+    match step {
+        Step::Up => select(compare, compare.selected.checked_sub(1)),
+        Step::Down => select(compare, Some(compare.selected + 1)),
+        Step::First => select(compare, compare.items.iter().position(|item| item.first)),
+        Step::Next => select(compare, compare.find(true, |item| item.differs)),
+        Step::Previous => select(compare, compare.find(false, |item| item.differs)),
+        Step::PageUp => compare.detail.top = compare.detail.top.saturating_sub(page),
+        Step::PageDown => compare.detail.top += page,
+        Step::Transcripts => compare.transcripts = !compare.transcripts,
+        Step::Open => {
+            let (name, turn) = (compare.sides.get(compare.column).map(|side| side.name.clone()), compare.turn());
+            return name.map(|name| Effect::Comparing(Ask::Find(name, turn))).into_iter().collect();
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Selects a line, when there is one.
+pub(super) fn select(compare: &mut Compare, place: Option<usize>) {
+    if let Some(place) = place.filter(|place| *place < compare.items.len())
+        && place != compare.selected
+    {
+        compare.selected = place;
+        compare.detail.top = 0;
+    }
+}
+
+/// Gives the focus to the next run, or the one before.
+pub(super) fn next_run(model: &mut Model, by: usize) {
+    let runs = model.compare.sides.len().max(1);
+    let step = if by == 1 { 1 } else { runs - 1 };
+    model.compare.column = (model.compare.column + step) % runs;
+}
+
+/// Closes the topmost thing of the screen, stops what runs here, or leaves it.
+pub(super) fn close(model: &mut Model) -> Vec<Effect> {
+    let compare = &mut model.compare;
+    match compare.page {
+        Page::Form | Page::Matrices => {
+            compare.page = if compare.matrix.is_some() { Page::Matrix } else { Page::Sides };
+        }
+        Page::Matrix => compare.page = Page::Sides,
+        Page::Sides if compare.runs() => return stop(compare),
+        Page::Sides if compare.transcripts && compare.compared.is_some() => compare.transcripts = false,
+        Page::Sides => model.screen = Screen::Workbench,
+    }
+    Vec::new()
+}
+
+fn stop(compare: &mut Compare) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (side, slot) in compare.sides.iter_mut().zip([Slot::Left, Slot::Right]) {
+        if let Some(run) = side.run.as_mut().filter(|run| matches!(run.phase, Phase::Starting | Phase::Running)) {
+            run.phase = Phase::Stopping;
+            effects.push(Effect::Cancel(slot));
+        }
+    }
+    effects
+}
+
+/// The wheel: over the turns it selects, else it scrolls what is below or the transcripts.
+pub(super) fn wheel(model: &mut Model, at: Position, lines: isize) {
+    let now_ms = model.now_ms;
+    let compare = &mut model.compare;
+    let one = if lines < 0 { Step::Up } else { Step::Down };
+    if compare.page != Page::Sides || (compare.area.contains(at) && !compare.shows_transcripts()) {
+        step(model, one);
+    } else if compare.shows_transcripts() {
+        if let Some(run) = compare.sides.get_mut(compare.column).and_then(|side| side.run.as_mut()) {
+            run.transcript.scroll(Scroll::Lines(lines), now_ms);
+        }
+    } else {
+        compare.detail.top = compare.detail.top.saturating_add_signed(lines);
+    }
+}
+
+/// A click selects the line under it; beside each other, the run under it gets the focus.
+pub(super) fn click(model: &mut Model, at: Position) {
+    let (columns, wide) = (model.size.0, model.wide());
+    let compare = &mut model.compare;
+    if compare.page != Page::Sides {
+        return;
+    }
+    let runs = u16::try_from(compare.sides.len()).unwrap_or(1).max(1);
+    if wide {
+        compare.column = usize::from((at.x * runs / columns.max(1)).min(runs - 1));
+    }
+    if !compare.shows_transcripts() && compare.area.contains(at) {
+        let place = compare.top + usize::from(at.y - compare.area.y);
+        select(compare, Some(place));
+    }
 }

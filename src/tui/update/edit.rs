@@ -2,6 +2,7 @@
 
 use crate::agent::{Mode, Place};
 use crate::config::document;
+use crate::tui::compare::Page;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::form::Input;
 use crate::tui::inspector::Focus;
@@ -42,8 +43,9 @@ fn field(model: &mut Model) -> Option<Field<'_>> {
     }
     match (model.screen, model.workbench.focus) {
         (Screen::Sessions, _) => model.sessions.filtering.then_some(Field::Line(&mut model.sessions.filter)),
+        (Screen::Compare, _) if model.compare.page == Page::Form => model.compare.form.draft_mut().map(Field::Line),
         (Screen::Workbench, Pane::Editor(place)) => Some(Field::Lines(model.workbench.editor_mut(place))),
-        (Screen::Workbench, Pane::Run | Pane::Steps) => None,
+        (Screen::Compare, _) | (Screen::Workbench, Pane::Run | Pane::Steps) => None,
     }
 }
 

@@ -98,6 +98,9 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Workbench => workbench(model),
         Action::Sessions => sessions::enter(model),
+        Action::Compare => compare::enter(model),
+        Action::BothModes => compare::both(model),
+        Action::Comparing(step) => compare::step(model, step),
         Action::Run => run::run_or_stop(model),
         Action::Intercept(gate) => run::intercept(model, gate),
         Action::FocusNext => focus(model, 1),
@@ -304,6 +307,9 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
     if model.inspector.is_some() {
         return inspect::next_tab(model, by);
     }
+    if model.screen == Screen::Compare {
+        compare::next_run(model, by);
+    }
     if model.screen == Screen::Workbench {
         let panes = match model.workbench.pipeline {
             Some(_) => vec![Pane::Steps, Pane::Run],
@@ -348,6 +354,7 @@ fn close(model: &mut Model) -> Vec<Effect> {
     }
     match model.screen {
         Screen::Sessions => sessions::close(model),
+        Screen::Compare => compare::close(model),
         Screen::Workbench if waits_for_person(model) && !model.workbench.stop_told => {
             tell_stop(model);
             Vec::new()
@@ -385,6 +392,7 @@ fn read(model: &mut Model, go: impl FnOnce(&mut Transcript, i64)) -> Vec<Effect>
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_mut(),
         Screen::Sessions => model.sessions.viewer.as_mut(),
+        Screen::Compare => model.compare.sides.get_mut(model.compare.column).and_then(|side| side.run.as_mut()),
     };
     if let Some(view) = view {
         go(&mut view.transcript, now_ms);

@@ -8,6 +8,7 @@ mod find;
 mod fix;
 mod inspect;
 mod keys;
+mod matrix;
 mod mouse;
 mod play;
 mod reading;
@@ -21,7 +22,7 @@ pub(super) use reading::AUTOSCROLL_MS;
 
 use super::archive::Told;
 use super::backend::Preview;
-use super::message::{Effect, Msg};
+use super::message::{Effect, Msg, Slot};
 use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
 
 /// Takes one message.
@@ -50,6 +51,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Started(result) => run::started(model, result),
         Msg::WentOn(result) => sessions::went_on(model, result),
         Msg::ReplayStarted(result) => sessions::replay_started(model, result),
+        Msg::Happened(slot @ (Slot::Left | Slot::Right), happenings) => compare::happened(model, slot, happenings),
+        Msg::Comparing(told) => compare::told(model, told),
         Msg::Happened(slot, happenings) => {
             let again = inspect::read_again(model, slot, &happenings);
             let mut effects = run::happened(model, slot, happenings);

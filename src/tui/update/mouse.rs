@@ -11,6 +11,7 @@ use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen};
 use crate::tui::transcript::Scroll;
 use crate::tui::view;
 
+use super::compare;
 use super::edit::text_columns;
 
 /// Two presses at one place within this time are a double click.
@@ -112,6 +113,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             Some(viewer) => viewer.transcript.scroll(Scroll::Lines(lines), now_ms),
             None => _ = super::sessions::select(model, lines.signum()),
         },
+        Screen::Compare => compare::wheel(model, at, lines),
         Screen::Workbench if model.workbench.run_area.contains(at) => {
             if let Some(run) = &mut model.workbench.run {
                 run.transcript.scroll(Scroll::Lines(lines), now_ms);
@@ -161,6 +163,7 @@ fn click(model: &mut Model, at: Position, reach: Reach) {
     }
     match model.screen {
         Screen::Sessions => click_session(model, at),
+        Screen::Compare => compare::click(model, at),
         Screen::Workbench => {
             let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
             if let Some(index) = hit {

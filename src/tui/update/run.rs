@@ -76,7 +76,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
 }
 
 /// The run was refused: the findings stand at their places, the focus goes to the first error.
-fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
+pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
     let first = findings.iter().find(|finding| finding.severity == Severity::Error).or(findings.first());
     let text = match first {
         Some(finding) if model.workbench.pipeline.is_some() => format!("not started: {}", finding.message),
@@ -121,6 +121,8 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
         let view = match slot {
             Slot::Workbench => model.workbench.run.as_mut(),
             Slot::Viewer => model.sessions.viewer.as_mut(),
+            // Those of the compare screen are told there.
+            Slot::Left | Slot::Right => None,
         };
         let Some(view) = view else { return effects };
         match happening {

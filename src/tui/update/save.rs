@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::agent::{DraftTexts, Place};
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
+use crate::tui::compare::backend::Ask;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, KEPT, Model, Popup, SaveWhat, Tone};
@@ -122,7 +123,8 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
     // A run that asks waits in its session; any other one is stopped.
     let asks = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
     let run = if asks { Effect::PutDown } else { Effect::Cancel(Slot::Workbench) };
-    vec![run, Effect::Cancel(Slot::Viewer), Effect::Forget]
+    let sides = [Slot::Viewer, Slot::Left, Slot::Right].map(Effect::Cancel);
+    [run, Effect::Comparing(Ask::Stop), Effect::Forget].into_iter().chain(sides).collect()
 }
 
 /// Offers the newest texts of an earlier start.

@@ -9,6 +9,7 @@ use crate::tui::model::{Model, Pane, Phase, RunView, Screen, Tone};
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
     if model.screen == Screen::Sessions && model.sessions.viewer.is_some() {
         super::play::close(model);
+        model.compare.opened = false;
         return close(model);
     }
     model.screen = Screen::Sessions;
@@ -94,8 +95,9 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
             let mut viewer = RunView::of_session(&session);
             // What was looked for stands where one begins to read.
             let hit = model.sessions.hit(&session.summary.key()).and_then(|hit| hit.matches.first());
-            if let Some(hit) = hit {
-                viewer.transcript.go_to(&hit.at);
+            let wanted = model.compare.wanted.take();
+            if let Some(turn) = wanted.as_ref().or(hit.map(|hit| &hit.at)) {
+                viewer.transcript.go_to(turn);
             }
             model.sessions.viewer = Some(viewer);
             reselect(model);
@@ -179,6 +181,10 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if let Some(viewer) = model.sessions.viewer.take() {
+        // Whoever came from the runs side by side goes back there.
+        if std::mem::take(&mut model.compare.opened) {
+            model.screen = Screen::Compare;
+        }
         return if viewer.phase == Phase::Done { Vec::new() } else { vec![Effect::Cancel(Slot::Viewer)] };
     }
     if model.sessions.filtering || !model.sessions.filter.text().is_empty() {

@@ -6,6 +6,7 @@ mod bars;
 mod budget;
 mod choices;
 mod chords;
+mod compare;
 mod editor;
 mod form;
 mod help;
@@ -35,6 +36,7 @@ pub fn layout(model: &mut Model) {
     match model.screen {
         Screen::Workbench => workbench::layout(model),
         Screen::Sessions => sessions::layout(model),
+        Screen::Compare => compare::layout(model),
     }
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     if let Some(open) = &mut model.inspector {
@@ -57,6 +59,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         (Some(open), _) => inspector::draw(model, open, area, buffer),
         (None, Screen::Workbench) => workbench::draw(model, area, buffer),
         (None, Screen::Sessions) => sessions::draw(model, area, buffer),
+        (None, Screen::Compare) => compare::draw(model, area, buffer),
     };
     let cursor = match model.popups.last() {
         Some(Popup::Seek { input }) => bars::find(model, input, area, buffer),

@@ -347,7 +347,7 @@ fn branch(origin: &Origin) -> String {
 }
 
 /// A time as people say it: today and yesterday by name.
-fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
+pub(super) fn when(at_ms: i64, now_ms: i64, offset_s: i64) -> String {
     let zone =
         i32::try_from(offset_s).ok().and_then(|seconds| Offset::from_seconds(seconds).ok()).unwrap_or(Offset::UTC);
     let local = |ms: i64| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::fixed(zone)));

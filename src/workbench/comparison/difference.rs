@@ -5,7 +5,7 @@ use ptc_core::value::json::Difference;
 
 use super::table::address;
 use super::{Frame, Line, Tone};
-use crate::session::diff::{Comparison, DiffLine, Pair, Part, PartDifference, Place, Shape, TurnPair};
+use crate::session::diff::{Comparison, DiffLine, Pair, Part, PartDifference, Place, Row, Shape, TurnPair};
 use crate::workbench::format::plural;
 use crate::workbench::wording::cut;
 
@@ -20,22 +20,74 @@ const CHARS: usize = 100;
 pub fn against(comparison: &Comparison, pair: &Pair, frame: Frame) -> Vec<Line> {
     let mut told = Told { comparison, pair, frame, lines: Vec::new() };
     told.head();
-    if !pair.definition.is_empty() {
-        told.title("  definition");
-        told.text(&pair.definition);
-    }
-    told.values("  inputs", &pair.inputs);
+    told.definition();
     for turn in pair.turns.iter().filter(|turn| !turn.is_same()) {
         told.turn(turn);
     }
-    for (run, left, right) in &pair.ends {
-        let run = if told.several() { format!(" of {run}") } else { String::new() };
-        told.title(&format!("  end{run}"));
-        told.line(Tone::Removed, &format!("    - {left}"));
-        told.line(Tone::Added, &format!("    + {right}"));
-    }
-    told.values("  answer", &pair.answers);
+    told.end();
     told.lines
+}
+
+/// How the definitions and the inputs of all columns differ from those of the first.
+pub fn of_definitions(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    let tell = |told: &mut Told<'_>| {
+        told.definition();
+    };
+    each(comparison, frame, tell)
+}
+
+/// How the ends and the answers of all columns differ from those of the first.
+pub fn of_ends(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    let tell = |told: &mut Told<'_>| {
+        told.end();
+    };
+    each(comparison, frame, tell)
+}
+
+/// How the turns of a row differ from that of the first column; for turns that are the same, what the model said.
+pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
+    let lines = each(comparison, frame, |told| {
+        let cells = (row.cells.first().copied().flatten(), row.cells.get(told.pair.column).copied().flatten());
+        if let Some(turn) = told.pair.turns.iter().find(|turn| (turn.left, turn.right) == cells) {
+            told.turn(turn);
+        }
+    });
+    let alone = row.cells.iter().flatten().count() == 1;
+    if row.differs && !alone {
+        return lines;
+    }
+    let first = row.cells.iter().enumerate().find_map(|(column, place)| comparison.turn(column, (*place)?));
+    let Some(turn) = first else { return lines };
+    let text = turn.program.as_deref().unwrap_or(&turn.reply);
+    let head = if alone { lines } else { vec![frame.line(Tone::Head, "  the same in all")] };
+    let said = text.lines().map(|line| frame.line(Tone::Dim, &format!("    {line}")));
+    head.into_iter().chain(said).collect()
+}
+
+/// What there is to tell of each column against the first; which one it is, where there are several.
+fn each(comparison: &Comparison, frame: Frame, tell: impl Fn(&mut Told<'_>)) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for pair in &comparison.pairs {
+        let mut told = Told { comparison, pair, frame, lines: Vec::new() };
+        tell(&mut told);
+        if comparison.pairs.len() > 1 && !told.lines.is_empty() {
+            lines.push(frame.line(Tone::Head, &format!("{} against 1", pair.column + 1)));
+        }
+        lines.append(&mut told.lines);
+    }
+    lines
+}
+
+/// Where a column parts from the first one, in words.
+pub fn first_difference(pair: &Pair) -> String {
+    match &pair.first {
+        None if pair.is_same() => "no difference".to_owned(),
+        None => "the turns are the same".to_owned(),
+        Some(found) => match found.part {
+            Some(part) => format!("first difference at {}: {}", found.at, part.name()),
+            None => format!("first difference at {}: only one has this turn", found.at),
+        },
+    }
 }
 
 struct Told<'a> {
@@ -59,16 +111,27 @@ impl Told<'_> {
     }
 
     fn head(&mut self) {
-        let column = self.pair.column + 1;
-        let first = match &self.pair.first {
-            None if self.pair.is_same() => "no difference".to_owned(),
-            None => "the turns are the same".to_owned(),
-            Some(found) => match found.part {
-                Some(part) => format!("first difference at {}: {}", found.at, part.name()),
-                None => format!("first difference at {}: only one has this turn", found.at),
-            },
-        };
-        self.title(&format!("{column} against 1: {first}"));
+        self.title(&format!("{} against 1: {}", self.pair.column + 1, first_difference(self.pair)));
+    }
+
+    fn definition(&mut self) {
+        let pair = self.pair;
+        if !pair.definition.is_empty() {
+            self.title("  definition");
+            self.text(&pair.definition);
+        }
+        self.values("  inputs", &pair.inputs);
+    }
+
+    fn end(&mut self) {
+        let pair = self.pair;
+        for (run, left, right) in &pair.ends {
+            let run = if self.several() { format!(" of {run}") } else { String::new() };
+            self.title(&format!("  end{run}"));
+            self.line(Tone::Removed, &format!("    - {left}"));
+            self.line(Tone::Added, &format!("    + {right}"));
+        }
+        self.values("  answer", &pair.answers);
     }
 
     fn name(&self, column: usize, place: Place) -> String {

@@ -11,8 +11,8 @@ use super::{OpenError, Workbench};
 use crate::event::Address;
 use crate::session::diff::{Comparison, Side, compare};
 
-pub use difference::against;
-pub use table::{totals, turns};
+pub use difference::{against, first_difference, of_definitions, of_ends, of_turns};
+pub use table::{cell_columns, ends, metrics, told, totals, turns};
 
 /// A line of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use ptc_core::text::{SafeText, width};
 
 use super::{Frame, Line, Tone};
 use crate::session::diff::{Column, Comparison, Place, Share, SideTurn};
-use crate::workbench::format::{cost, count, duration};
+use crate::workbench::format::{cost, count, duration, size};
 
 /// Columns of the labels in front.
-const LABEL: usize = 12;
+pub(super) const LABEL: usize = 12;
 /// Columns between two sessions.
 const GAP: usize = 2;
 /// Fewest columns of a session; more of them go into a table of their own.
@@ -17,12 +17,26 @@ const NUMBER: usize = 8;
 
 /// What each session is and what it used. Sessions that do not fit beside each other follow below, each time with the first.
 pub fn totals(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    table(comparison, frame, || facts(frame).into_iter().chain(measures()).collect())
+}
+
+/// What each session used.
+pub fn metrics(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    table(comparison, frame, measures)
+}
+
+/// Columns of the labels in front of a table, columns of each session, and columns between two of them.
+pub fn cell_columns(sessions: usize, frame: Frame) -> (usize, usize, usize) {
+    (LABEL, share(sessions, frame, LABEL), GAP)
+}
+
+fn table(comparison: &Comparison, frame: Frame, rows: impl Fn() -> Vec<Row>) -> Vec<Line> {
     let columns = &comparison.columns;
     blocks(columns.len(), frame, LABEL)
         .iter()
         .flat_map(|block| {
             let gap = Some(frame.line(Tone::Plain, "")).filter(|_| block.contains(&0) && block.len() < columns.len());
-            rows(frame).into_iter().filter_map(|row| row.line(columns, block, frame)).chain(gap)
+            rows().into_iter().filter_map(|row| row.line(columns, block, frame)).chain(gap)
         })
         .collect()
 }
@@ -92,10 +106,32 @@ impl Row {
     }
 }
 
-fn rows(frame: Frame) -> Vec<Row> {
+/// What the sessions are.
+fn facts(frame: Frame) -> Vec<Row> {
     fn fact(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
         Row { label, is_fact: true, read: Box::new(read) }
     }
+    vec![
+        Row { label: "", is_fact: false, read: Box::new(|column| Some(column.side.name.clone())) },
+        fact("agent", |column| Some(each(column, |run| run.step.name.clone()))),
+        fact("mode", |column| Some(each(column, |run| run.mode.clone()))),
+        fact("model", |column| Some(each(column, |run| run.model.clone()))),
+        fact("end", move |column| Some(ends(column, frame))),
+    ]
+}
+
+/// How the runs of a column ended.
+pub fn ends(column: &Column, frame: Frame) -> String {
+    let ends = column.side.runs.iter().map(|run| {
+        let mark = if run.step.fail.is_some() { frame.bad() } else { frame.good() };
+        let end = run.end();
+        if run.is_complete { format!("{mark} {end}") } else { end }
+    });
+    ends.collect::<Vec<_>>().join(", ")
+}
+
+/// What they used.
+fn measures() -> Vec<Row> {
     fn measure(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
         Row { label, is_fact: false, read: Box::new(read) }
     }
@@ -108,22 +144,9 @@ fn rows(frame: Frame) -> Vec<Row> {
             Some(format!("{}{below}", width::pad_left(&count(all), NUMBER)))
         })
     }
-    let end = move |column: &Column| {
-        let ends = column.side.runs.iter().map(|run| {
-            let mark = if run.step.fail.is_some() { frame.bad() } else { frame.good() };
-            let end = run.end();
-            if run.is_complete { format!("{mark} {end}") } else { end }
-        });
-        Some(ends.collect::<Vec<_>>().join(", "))
-    };
     let right = |text: String| Some(width::pad_left(&text, NUMBER));
     let some = |number: u64| (number > 0).then_some(number);
     vec![
-        Row { label: "", is_fact: false, read: Box::new(|column| Some(column.side.name.clone())) },
-        fact("agent", |column| Some(each(column, |run| run.step.name.clone()))),
-        fact("mode", |column| Some(each(column, |run| run.mode.clone()))),
-        fact("model", |column| Some(each(column, |run| run.model.clone()))),
-        fact("end", end),
         number("turns", |share| Some(share.turns)),
         number("requests", |share| Some(share.requests)),
         number("calls", |share| Some(share.calls)),
@@ -133,6 +156,10 @@ fn rows(frame: Frame) -> Vec<Row> {
         measure("cost", move |column| right(cost(Some(column.totals.all.cost?)))),
         measure("time", move |column| right(duration(column.totals.duration_ms))),
         measure("to first", move |column| right(duration(column.totals.first_ms?))),
+        measure("kept out", move |column| {
+            let (all, out) = (some(column.totals.data_bytes)?, column.totals.kept_out_bytes);
+            right(size(out)).map(|out| format!("{out}  of {} of data", size(all)))
+        }),
         measure("invalid", move |column| {
             let errors = some(column.totals.all.validation_errors)?;
             right(count(errors)).map(|number| format!("{number}  validation errors"))
@@ -145,7 +172,7 @@ fn rows(frame: Frame) -> Vec<Row> {
 }
 
 /// What the runs of a column are, each once.
-fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> String {
+pub(super) fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> String {
     let mut all: Vec<String> = column.side.runs.iter().map(read).collect();
     all.dedup();
     all.join(", ")
@@ -177,7 +204,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
 }
 
 /// A turn in short: which, how it went, how long it took, what the model said.
-fn told(comparison: &Comparison, column: usize, place: Place, frame: Frame) -> Option<String> {
+pub fn told(comparison: &Comparison, column: usize, place: Place, frame: Frame) -> Option<String> {
     let turn = comparison.turn(column, place)?;
     let mark = if turn.success { frame.good() } else { frame.bad() };
     let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);

@@ -45,6 +45,42 @@ pub struct MatrixFile {
     file: File,
 }
 
+/// A matrix of the list.
+#[derive(Debug, Clone)]
+pub struct MatrixEntry {
+    /// Its id.
+    pub id: String,
+    /// Unix time in ms.
+    pub created_ms: i64,
+    /// How far it is; why it cannot be read.
+    pub state: Result<MatrixState, MatrixError>,
+}
+
+/// Every matrix beside these sessions, newest first.
+pub(super) fn list(sessions: &Path) -> Vec<MatrixEntry> {
+    let mut all = ids(sessions);
+    all.reverse();
+    let entry = |id: String| match peek(sessions, &id) {
+        Ok((head, state)) => MatrixEntry { id, created_ms: head.created_ms, state: Ok(state) },
+        Err(error) => MatrixEntry { id, created_ms: 0, state: Err(error) },
+    };
+    all.into_iter().map(entry).collect()
+}
+
+/// How far a matrix is, whoever runs it meanwhile.
+pub(super) fn state_of(sessions: &Path, name: &str) -> Result<MatrixState, MatrixError> {
+    peek(sessions, name).map(|(_, state)| state)
+}
+
+fn peek(sessions: &Path, name: &str) -> Result<(Head, MatrixState), MatrixError> {
+    let path = find(sessions, name)?;
+    let bytes = std::fs::read(&path).map_err(|error| MatrixError(format!("{}: {error}", path.display())))?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (head, trials, _) = read(&path, bytes.get(..whole).unwrap_or_default())?;
+    let state = MatrixState::new(head.plan.clone(), trials);
+    Ok((head, state))
+}
+
 impl MatrixFile {
     /// Begins the file of a new matrix. `chance` makes its id the only one of this ms.
     pub(super) fn create(
@@ -142,7 +178,8 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(Head, Vec<Trial>, Vec<usize>), Mat
     Ok((head, trials, unreadable))
 }
 
-fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
+/// The ids of all matrices, oldest first.
+fn ids(sessions: &Path) -> Vec<String> {
     let folder = sessions.join(MATRIX_FOLDER);
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
     let id = |entry: std::fs::DirEntry| {
@@ -152,6 +189,12 @@ fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
     };
     let mut ids: Vec<String> = entries.filter_map(id).collect();
     ids.sort();
+    ids
+}
+
+fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
+    let folder = sessions.join(MATRIX_FOLDER);
+    let ids = ids(sessions);
     let fits: Vec<&String> = match name {
         LAST => ids.last().into_iter().collect(),
         _ => ids.iter().filter(|id| !name.is_empty() && id.starts_with(name)).collect(),

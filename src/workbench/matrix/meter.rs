@@ -2,18 +2,15 @@
 //!
 //! In: the events of one session, in order. Out: [`Measures`], which add up whole trees of agents.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
-use ptc_core::value::json;
 use serde::{Deserialize, Serialize};
 
 use super::interval::Stretches;
-use super::ledger::Ledger;
 use crate::agent::{Step, StepFold};
-use crate::event::{
-    Address, Check, Envelope, Event, Message, MessagePart, ReplyEnd, ReplyStatus, RetryWait, Source, Tokens, elapsed_ms,
-};
+use crate::event::{Address, Check, Envelope, Event, Gaps, ReplyEnd, ReplyStatus, RetryWait, Tokens, elapsed_ms};
 use crate::model::ErrorClass;
+use crate::session::Ledger;
 
 /// What a trial cost. Everything adds up the run and the agents below it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -57,6 +54,7 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
     fold: StepFold,
+    gaps: Gaps,
     started_ms: Option<i64>,
     ended_ms: i64,
     waits: Stretches,
@@ -68,42 +66,24 @@ pub struct Meter {
     retries: u32,
     errors: BTreeMap<String, u32>,
     ledger: Ledger,
-    /// Messages that no request has carried yet.
-    unsent: HashMap<(Address, u32), Message>,
-    /// Calls that are agents: what they answer is a model's, not data.
-    agents: HashSet<Address>,
 }
 
 impl Meter {
     /// Takes the next event.
     pub fn apply(&mut self, envelope: &Envelope) {
         self.fold.apply(envelope);
+        self.ledger.apply(envelope);
+        let gap_ms = self.gaps.before(envelope);
+        self.started_ms = self.started_ms.map(|started_ms| started_ms.saturating_add(gap_ms));
         self.ended_ms = envelope.at_ms;
         let (at, now) = (&envelope.address, envelope.at_ms);
         match &envelope.event {
-            Event::RunStart(start) if self.started_ms.is_none() => {
-                self.started_ms = Some(now);
-                self.ledger.had(&start.context.json());
-            }
-            Event::Message(message) => {
-                self.unsent.insert((envelope.run(), message.m), message.clone());
-            }
-            Event::RequestMade(request) => {
+            Event::RunStart(_) if self.started_ms.is_none() => self.started_ms = Some(now),
+            Event::RequestMade(_) => {
                 self.asked_ms.insert(at.clone(), now);
-                for (first, last) in &request.messages {
-                    (*first..=*last).for_each(|m| self.send(&envelope.run(), m));
-                }
             }
             Event::RetryWait(wait) => self.wait(at, wait, now),
             Event::ReplyEnd(end) => self.reply(at, end, now),
-            Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
-                self.agents.insert(at.clone());
-            }
-            Event::ToolEnd(end) if !self.agents.contains(at) => {
-                if let Some(result) = &end.result {
-                    self.ledger.had(&result.json());
-                }
-            }
             Event::Extract(extract) => self.error(extract.error.as_ref().map(|error| error.reason.clone())),
             Event::ProgramEnd(end) if end.status == "error" => {
                 self.error(end.error.as_ref().map(|error| error.reason.clone()));
@@ -180,25 +160,6 @@ impl Meter {
     fn error(&mut self, kind: Option<String>) {
         if let Some(kind) = kind {
             *self.errors.entry(kind).or_default() += 1;
-        }
-    }
-
-    /// A request carries this message for the first time, or again.
-    fn send(&mut self, run: &Address, m: u32) {
-        let Some(message) = self.unsent.remove(&(run.clone(), m)) else { return };
-        // What the model wrote itself is no data that it was shown.
-        if message.source == Source::Reply {
-            return;
-        }
-        for part in &message.parts {
-            match part {
-                MessagePart::Text { text, untrusted: true, .. } => self.ledger.sent_text(text),
-                MessagePart::Result { result, .. } => match json::parse(result) {
-                    Ok(result) => self.ledger.sent_json(&result),
-                    Err(_) => self.ledger.sent_text(result),
-                },
-                _ => {}
-            }
         }
     }
 }

@@ -10,6 +10,7 @@ use super::run::MatrixError;
 use super::state::TrialKey;
 use crate::agent::{Agent, Case, Diagnostic, Mode, Plan};
 use crate::config::ModelChoice;
+use crate::model::Sample;
 use crate::workbench::Workbench;
 
 /// What is to be compared.
@@ -162,6 +163,20 @@ impl Workbench {
         }
         Ok(models)
     }
+}
+
+/// The models that words between commas name. The options of `sample` have commas of their own: `sample:slow,seed=7,demo` is two models.
+pub fn split_models(words: &[String]) -> Vec<String> {
+    let mut models: Vec<String> = Vec::new();
+    for word in words.iter().map(|word| word.trim()) {
+        match models.last_mut() {
+            Some(last) if last.starts_with("sample:") && Sample::parse(word).is_ok() => {
+                *last = format!("{last},{word}");
+            }
+            _ => models.push(word.to_owned()),
+        }
+    }
+    models
 }
 
 /// The cell once per case. A cell in which the agent cannot run stands for all.

@@ -61,6 +61,16 @@ impl Workbench {
         Ok((file, state))
     }
 
+    /// Every matrix, newest first.
+    pub fn matrices(&self) -> Vec<super::file::MatrixEntry> {
+        super::file::list(&self.folders.sessions_dir)
+    }
+
+    /// How far a matrix is, to be looked at only: by id, by a beginning that only one id has, or `last`.
+    pub fn read_matrix(&self, name: &str) -> Result<MatrixState, MatrixError> {
+        super::file::state_of(&self.folders.sessions_dir, name)
+    }
+
     /// Does the name mean a matrix?
     pub fn is_matrix(name: &str) -> bool {
         super::file::is_matrix_name(name) && !Path::new(name).exists()

@@ -1,22 +1,30 @@
 //! The ledger of a run's data: how much of it the model was shown.
 //!
-//! In: the data a run had, and the data that its requests carried. Out: bytes of data, and bytes that never entered the context.
+//! In: the events of a session, or of one of its runs. Out: bytes of the data it had, and bytes that never entered the context.
 //!
 //! The same value looks different in a template, in a sample of a program's data and in JSON. So the ledger counts *words*: runs of ASCII
 //! letters and digits, and every other letter on its own. Signs, spaces and the keys of objects belong to the form and do not count. A word
 //! that stands n times in the data and m times in what was sent has entered min(n, m) times. A chance hit (a `1` that meant something else)
 //! makes the figure smaller, never larger.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use ptc_core::value::json::{self, Node};
+
+use crate::event::{Address, Envelope, Event, Message, MessagePart, Source};
 
 type Words = HashMap<Box<str>, u32>;
 
 /// What a run had, and what of it was sent.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
+    /// Runs whose context was counted.
+    begun: HashSet<Address>,
+    /// Messages that no request has carried yet.
+    unsent: HashMap<(Address, u32), Message>,
+    /// Calls that are agents: what they answer is a model's, not data.
+    agents: HashSet<Address>,
     had: Words,
     /// Words of what was sent, as it stands.
     sent: Words,
@@ -25,19 +33,66 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Takes the next event.
+    pub fn apply(&mut self, envelope: &Envelope) {
+        let at = &envelope.address;
+        match &envelope.event {
+            // What an agent below starts with was given by the run above it; a run that goes on starts once.
+            Event::RunStart(start) if (self.begun.is_empty() || !at.is_call()) && self.begun.insert(at.clone()) => {
+                self.had(&start.context.json());
+            }
+            Event::Message(message) => {
+                self.unsent.insert((envelope.run(), message.m), message.clone());
+            }
+            Event::RequestMade(request) => {
+                for (first, last) in &request.messages {
+                    (*first..=*last).for_each(|m| self.send(&envelope.run(), m));
+                }
+            }
+            Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
+                self.agents.insert(at.clone());
+            }
+            Event::ToolEnd(end) if !self.agents.contains(at) => {
+                if let Some(result) = &end.result {
+                    self.had(&result.json());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A request carries this message for the first time, or again.
+    fn send(&mut self, run: &Address, m: u32) {
+        let Some(message) = self.unsent.remove(&(run.clone(), m)) else { return };
+        // What the model wrote itself is no data that it was shown.
+        if message.source == Source::Reply {
+            return;
+        }
+        for part in &message.parts {
+            match part {
+                MessagePart::Text { text, untrusted: true, .. } => self.sent_text(text),
+                MessagePart::Result { result, .. } => match json::parse(result) {
+                    Ok(result) => self.sent_json(&result),
+                    Err(_) => self.sent_text(result),
+                },
+                _ => {}
+            }
+        }
+    }
+
     /// Data that the run has: the scalars of a value.
-    pub fn had(&mut self, data: &Json) {
+    fn had(&mut self, data: &Json) {
         scalars(data, &mut |text| count(text, &mut self.had));
     }
 
     /// Data that a request carried as text of any form.
-    pub fn sent_text(&mut self, text: &str) {
+    fn sent_text(&mut self, text: &str) {
         count(text, &mut self.sent);
         count(&unescaped(text), &mut self.sent_unescaped);
     }
 
     /// Data that a request carried as JSON.
-    pub fn sent_json(&mut self, data: &Json) {
+    fn sent_json(&mut self, data: &Json) {
         scalars(data, &mut |text| {
             count(text, &mut self.sent);
             count(text, &mut self.sent_unescaped);

@@ -1,0 +1,115 @@
+//! The dialog that begins a matrix: modes, models, trials, how many at the same time.
+
+use super::backend::MatrixWish;
+use crate::agent::Mode;
+use crate::tui::draft::{Draft, Motion, Reach};
+use crate::workbench::matrix::split_models;
+
+/// Trials of a cell beyond which it is a slip.
+const MOST_TRIALS: u32 = 1_000;
+/// Trials at the same time beyond which it is one.
+const MOST_JOBS: usize = 64;
+
+/// What has the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Field {
+    /// The modes; the mode at this place of [`Mode::ALL`].
+    #[default]
+    Modes,
+    /// The models.
+    Models,
+    /// Trials of each cell.
+    Trials,
+    /// Trials at the same time.
+    Jobs,
+}
+
+impl Field {
+    /// All, from top to bottom.
+    pub const ALL: [Self; 4] = [Self::Modes, Self::Models, Self::Trials, Self::Jobs];
+}
+
+/// What was filled in.
+#[derive(Debug, Clone)]
+pub struct Form {
+    /// What has the focus.
+    pub field: Field,
+    /// The mode that has it.
+    pub mode: usize,
+    /// The modes that are wanted, as in [`Mode::ALL`].
+    pub modes: [bool; Mode::ALL.len()],
+    /// Models between commas; the agent's own when empty.
+    pub models: Draft,
+    /// Trials of each cell.
+    pub trials: Draft,
+    /// Trials at the same time.
+    pub jobs: Draft,
+    /// Why it was not begun.
+    pub error: Option<String>,
+    /// It is being begun.
+    pub beginning: bool,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            field: Field::Modes,
+            mode: 0,
+            modes: Mode::ALL.map(|mode| matches!(mode, Mode::PtcLisp | Mode::Json)),
+            models: Draft::default(),
+            trials: at_end("3"),
+            jobs: at_end("4"),
+            error: None,
+            beginning: false,
+        }
+    }
+}
+
+/// A line with the cursor behind its text.
+pub(in crate::tui) fn at_end(text: &str) -> Draft {
+    let mut draft = Draft::new(text);
+    draft.go(Motion::End, Reach::Move, usize::MAX >> 1);
+    draft
+}
+
+impl Form {
+    /// The text that keys are typed into.
+    pub fn draft(&self) -> Option<&Draft> {
+        match self.field {
+            Field::Modes => None,
+            Field::Models => Some(&self.models),
+            Field::Trials => Some(&self.trials),
+            Field::Jobs => Some(&self.jobs),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn draft_mut(&mut self) -> Option<&mut Draft> {
+        match self.field {
+            Field::Modes => None,
+            Field::Models => Some(&mut self.models),
+            Field::Trials => Some(&mut self.trials),
+            Field::Jobs => Some(&mut self.jobs),
+        }
+    }
+
+    /// What is wanted. Errors: what is missing or no number, with the field to correct.
+    pub fn wish(&self) -> Result<MatrixWish, (Field, String)> {
+        let modes: Vec<Mode> =
+            Mode::ALL.into_iter().zip(self.modes).filter(|(_, on)| *on).map(|(mode, _)| mode).collect();
+        if modes.is_empty() {
+            return Err((Field::Modes, "no mode is chosen: Space chooses one".to_owned()));
+        }
+        let words: Vec<String> = self.models.text().split(',').map(|word| word.trim().to_owned()).collect();
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let trials = self.trials.text().trim().parse().ok().filter(|trials| (1..=MOST_TRIALS).contains(trials));
+        let jobs = self.jobs.text().trim().parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
+        let wrong = |most: usize| format!("write a number from 1 to {most}");
+        Ok(MatrixWish {
+            modes,
+            models: split_models(&words),
+            trials: trials.ok_or_else(|| (Field::Trials, wrong(MOST_TRIALS as usize)))?,
+            jobs: jobs.ok_or_else(|| (Field::Jobs, wrong(MOST_JOBS)))?,
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! The compare screen: two to four runs side by side, watched live or read from their sessions, and the matrix.
+//!
+//! In: names of sessions, what runs and matrices tell. Out: the state that its views read. It must never hold the bodies of a session:
+//! what is compared was read by the backend.
+
+pub mod backend;
+mod form;
+mod matrix;
+mod now;
+pub(super) mod perform;
+
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+pub(super) use form::at_end;
+pub use form::{Field, Form};
+pub use matrix::{MatrixView, TrialMark};
+
+use self::backend::MatrixLine;
+use super::model::{Phase, RunView};
+use crate::session::diff::{Comparison, Place};
+use crate::workbench::comparison::Line;
+
+/// Most runs side by side.
+pub const MOST_SIDES: usize = 4;
+
+/// What is done on this screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is described by its row in the table of actions")]
+pub enum Step {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Next,
+    Previous,
+    Transcripts,
+    Open,
+    Left,
+    Right,
+    Beside,
+    NewMatrix,
+    Matrices,
+    StopMatrix,
+    GoOnMatrix,
+    NextField,
+    PreviousField,
+    Toggle,
+    Begin,
+}
+
+/// What the screen shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Page {
+    /// Runs side by side.
+    #[default]
+    Sides,
+    /// A matrix.
+    Matrix,
+    /// The dialog that begins one.
+    Form,
+    /// Earlier matrices.
+    Matrices,
+}
+
+/// One of the runs.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    /// Its session; what it will be while it has none.
+    pub name: String,
+    /// The run, when it was started from here.
+    pub run: Option<RunView>,
+}
+
+/// Something that can be selected among the turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Definition and inputs.
+    Definition,
+    /// The turns of this row of the comparison.
+    Turns(usize),
+    /// How the runs ended, and their answers.
+    Answers,
+}
+
+/// A line that can be selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Item {
+    /// What it is about.
+    pub target: Target,
+    /// The runs differ there.
+    pub differs: bool,
+    /// It is where they part first.
+    pub first: bool,
+}
+
+/// What differs at the selected line.
+#[derive(Debug, Clone, Default)]
+pub struct Detail {
+    /// Selected line and columns that the rows were made for.
+    pub made_for: Option<(usize, usize)>,
+    /// The rows.
+    pub rows: Vec<Line>,
+    /// The first visible one.
+    pub top: usize,
+    /// Visible ones.
+    pub height: usize,
+}
+
+/// Everything of the screen.
+#[derive(Debug, Clone, Default)]
+pub struct Compare {
+    /// What it shows.
+    pub page: Page,
+    /// The runs.
+    pub sides: Vec<Side>,
+    /// The run that has the focus.
+    pub column: usize,
+    /// The sessions beside each other.
+    pub compared: Option<Arc<Comparison>>,
+    /// What of them could not be read.
+    pub warnings: Vec<String>,
+    /// Why they could not be compared.
+    pub error: Option<String>,
+    /// They are being read.
+    pub reading: bool,
+    /// The transcripts of runs started here are shown in the place of the turns.
+    pub transcripts: bool,
+    /// What can be selected.
+    pub items: Vec<Item>,
+    /// The selected one.
+    pub selected: usize,
+    /// The first visible one.
+    pub top: usize,
+    /// Where they were drawn.
+    pub area: Rect,
+    /// What differs there.
+    pub detail: Detail,
+    /// A session was opened from here, and closing it comes back.
+    pub opened: bool,
+    /// The turn to select in the session that is being opened.
+    pub wanted: Option<crate::event::Address>,
+    /// The matrix.
+    pub matrix: Option<MatrixView>,
+    /// The dialog.
+    pub form: Form,
+    /// Earlier matrices; `None` until they were read.
+    pub matrices: Option<Vec<MatrixLine>>,
+    /// The selected one.
+    pub chosen: usize,
+}
+
+impl Compare {
+    /// Is a run that was started here going on?
+    pub fn runs(&self) -> bool {
+        self.sides.iter().filter_map(|side| side.run.as_ref()).any(|run| run.phase != Phase::Done)
+    }
+
+    /// Are transcripts shown?
+    pub fn shows_transcripts(&self) -> bool {
+        self.sides.iter().any(|side| side.run.is_some()) && (self.transcripts || self.compared.is_none())
+    }
+
+    /// The names of the sessions.
+    pub fn names(&self) -> Vec<String> {
+        self.sides.iter().map(|side| side.name.clone()).collect()
+    }
+
+    /// Takes a comparison: the first difference is selected.
+    pub fn take(&mut self, comparison: Arc<Comparison>) {
+        self.items = items(&comparison);
+        self.compared = Some(comparison);
+        self.selected = self.items.iter().position(|item| item.first).unwrap_or_default();
+        self.top = 0;
+        self.detail = Detail::default();
+        self.transcripts = false;
+    }
+
+    /// The turn of the run that has the focus, on the selected line.
+    pub fn turn(&self) -> Option<crate::event::Address> {
+        let comparison = self.compared.as_ref()?;
+        let Target::Turns(row) = self.items.get(self.selected)?.target else { return None };
+        let place: Place = (*comparison.rows.get(row)?.cells.get(self.column)?)?;
+        comparison.turn(self.column, place).map(|turn| turn.address.clone())
+    }
+
+    /// The next selectable line behind the selected one, or before it, that this holds for.
+    pub fn find(&self, forward: bool, holds: impl Fn(&Item) -> bool) -> Option<usize> {
+        let fits = |place: &usize| self.items.get(*place).is_some_and(&holds);
+        if forward {
+            (self.selected + 1..self.items.len()).find(fits)
+        } else {
+            (0..self.selected.min(self.items.len())).rev().find(fits)
+        }
+    }
+}
+
+/// The lines of a comparison.
+fn items(comparison: &Comparison) -> Vec<Item> {
+    let pairs = &comparison.pairs;
+    let item = |target, differs| Item { target, differs, first: false };
+    let definition = pairs.iter().any(|pair| !pair.definition.is_empty() || !pair.inputs.is_empty());
+    let answers = pairs.iter().any(|pair| !pair.answers.is_empty() || !pair.ends.is_empty());
+    let turns = comparison.rows.iter().enumerate().map(|(row, found)| item(Target::Turns(row), found.differs));
+    let mut items: Vec<Item> = std::iter::once(item(Target::Definition, definition)).chain(turns).collect();
+    items.push(item(Target::Answers, answers));
+    if let Some(row) = comparison.first_row()
+        && let Some(item) = items.iter_mut().find(|item| item.target == Target::Turns(row))
+    {
+        item.first = true;
+    }
+    items
+}

@@ -1,0 +1,177 @@
+//! The matrix on the compare screen: its dialog, running it, moving among its cells, the list of earlier ones.
+
+use super::compare;
+use crate::event::ErrorRecord;
+use crate::tui::compare::backend::{Ask, MatrixLine, MatrixTold};
+use crate::tui::compare::{Field, MatrixView, Page, Step, at_end};
+use crate::tui::message::Effect;
+use crate::tui::model::{Model, Screen, Tone};
+use crate::workbench::format::plural;
+use crate::workbench::matrix::MatrixState;
+
+/// Trials at the same time when the dialog says no number.
+const JOBS: usize = 4;
+
+/// Opens the dialog.
+pub(super) fn form(model: &mut Model) -> Vec<Effect> {
+    if model.workbench.pipeline.is_some() {
+        model.say(Tone::Info, "a matrix tries one agent: open its file in the place of the pipeline");
+        return Vec::new();
+    }
+    model.screen = Screen::Compare;
+    let compare = &mut model.compare;
+    compare.page = Page::Form;
+    compare.form.error = None;
+    compare.form.beginning = false;
+    if compare.form.models.text().is_empty() {
+        compare.form.models = at_end(&model.workbench.preview.model);
+    }
+    Vec::new()
+}
+
+/// Opens the list of earlier matrices.
+pub(super) fn list(model: &mut Model) -> Vec<Effect> {
+    model.screen = Screen::Compare;
+    model.compare.page = Page::Matrices;
+    vec![Effect::Comparing(Ask::Matrices)]
+}
+
+pub(super) fn listed(model: &mut Model, result: Result<Vec<MatrixLine>, ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Ok(all) => {
+            model.compare.chosen = model.compare.chosen.min(all.len().saturating_sub(1));
+            model.compare.matrices = Some(all);
+        }
+        Err(error) => model.say(Tone::Bad, format!("the matrices cannot be read: {}", error.message)),
+    }
+    Vec::new()
+}
+
+pub(super) fn opened(model: &mut Model, id: String, result: Result<MatrixState, ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Ok(state) => {
+            model.compare.matrix = Some(MatrixView::new(id, state, false));
+            model.compare.page = Page::Matrix;
+        }
+        Err(error) => model.say(Tone::Bad, format!("not opened: {}", error.message)),
+    }
+    Vec::new()
+}
+
+pub(super) fn begun(model: &mut Model, result: Result<(String, MatrixState), ErrorRecord>) -> Vec<Effect> {
+    model.compare.form.beginning = false;
+    match result {
+        Ok((id, state)) => {
+            let selected = model.compare.matrix.as_ref().filter(|matrix| matrix.id == id).map(|matrix| matrix.cell);
+            let mut matrix = MatrixView::new(id, state, true);
+            matrix.cell = selected.unwrap_or_default();
+            model.compare.matrix = Some(matrix);
+            model.compare.page = Page::Matrix;
+        }
+        Err(error) if model.compare.page == Page::Form => model.compare.form.error = Some(error.message),
+        Err(error) => model.say(Tone::Bad, format!("not begun: {}", error.message)),
+    }
+    Vec::new()
+}
+
+/// Takes what the matrix told.
+pub(super) fn told(model: &mut Model, told: &[MatrixTold]) -> Vec<Effect> {
+    let Some(matrix) = &mut model.compare.matrix else { return Vec::new() };
+    matrix.take(told);
+    if !told.iter().any(|told| matches!(told, MatrixTold::Ended(_))) {
+        return Vec::new();
+    }
+    let state = &matrix.state;
+    let done = format!("{} of {} have ended", state.done(), plural(state.total() as u64, "trial"));
+    let (tone, text) = match &matrix.error {
+        Some(error) => (Tone::Bad, format!("the matrix broke off: {error}; {done}")),
+        None if state.is_complete() => (Tone::Good, format!("the matrix is complete: {done}")),
+        None => (Tone::Info, format!("{done}; what is finished is kept")),
+    };
+    model.say(tone, text);
+    vec![Effect::List]
+}
+
+/// Does what a key of the matrix' pages means.
+pub(super) fn step(model: &mut Model, step: Step) -> Vec<Effect> {
+    match model.compare.page {
+        Page::Sides => Vec::new(),
+        Page::Form => in_form(model, step),
+        Page::Matrices => in_list(model, step),
+        Page::Matrix => in_matrix(model, step),
+    }
+}
+
+fn in_form(model: &mut Model, step: Step) -> Vec<Effect> {
+    let form = &mut model.compare.form;
+    let modes = form.modes.len();
+    let place = Field::ALL.iter().position(|field| *field == form.field).unwrap_or_default();
+    let fields = Field::ALL.len();
+    match step {
+        Step::NextField => form.field = Field::ALL[(place + 1) % fields],
+        Step::PreviousField => form.field = Field::ALL[(place + fields - 1) % fields],
+        Step::Left => form.mode = (form.mode + modes - 1) % modes,
+        Step::Right => form.mode = (form.mode + 1) % modes,
+        Step::Toggle => form.modes[form.mode] = !form.modes[form.mode],
+        Step::Begin => match form.wish() {
+            Ok(wish) => {
+                form.error = None;
+                form.beginning = true;
+                return vec![Effect::Comparing(Ask::Matrix(model.workbench.texts(), wish))];
+            }
+            Err((field, error)) => {
+                form.field = field;
+                form.error = Some(error);
+            }
+        },
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn in_list(model: &mut Model, step: Step) -> Vec<Effect> {
+    let compare = &mut model.compare;
+    let all = compare.matrices.as_deref().unwrap_or_default();
+    match step {
+        Step::Up => compare.chosen = compare.chosen.saturating_sub(1),
+        Step::Down => compare.chosen = (compare.chosen + 1).min(all.len().saturating_sub(1)),
+        Step::Open => {
+            let Some(line) = all.get(compare.chosen) else { return Vec::new() };
+            let (id, damage) = (line.id.clone(), line.damage.clone());
+            let running = compare.matrix.as_ref().filter(|matrix| matrix.running).map(|matrix| matrix.id.clone());
+            match (running, damage) {
+                (Some(running), _) if running == id => compare.page = Page::Matrix,
+                (Some(_), _) => model.say(Tone::Info, "a matrix is running: stop it before you open another"),
+                (None, Some(damage)) => model.say(Tone::Bad, damage),
+                (None, None) => return vec![Effect::Comparing(Ask::OpenMatrix(id))],
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
+    let jobs = model.compare.form.wish().map_or(JOBS, |wish| wish.jobs);
+    let Some(matrix) = &mut model.compare.matrix else { return Vec::new() };
+    match step {
+        Step::Up => matrix.go(-1),
+        Step::Down => matrix.go(1),
+        Step::Left => matrix.go_trial(-1),
+        Step::Right => matrix.go_trial(1),
+        Step::Open => {
+            return matrix.session().map(|name| Effect::Comparing(Ask::Find(name, None))).into_iter().collect();
+        }
+        Step::Beside => {
+            let names = matrix.beside();
+            return compare::sessions(model, names);
+        }
+        Step::StopMatrix => {
+            matrix.stopping = true;
+            return vec![Effect::Comparing(Ask::Stop)];
+        }
+        Step::GoOnMatrix => return vec![Effect::Comparing(Ask::GoOn(matrix.id.clone(), jobs))],
+        _ => {}
+    }
+    Vec::new()
+}

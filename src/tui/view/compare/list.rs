@@ -1,0 +1,57 @@
+//! The list of matrices.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::explain;
+use crate::tui::actions::Action;
+use crate::tui::compare::Step;
+use crate::tui::compare::backend::MatrixLine;
+use crate::tui::model::Model;
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::view::{line_of, sessions};
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{pad, truncate};
+
+/// Columns of the time.
+const WHEN: usize = 17;
+/// Columns of the counts.
+const COUNTS: usize = 24;
+
+pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
+    let compare = &model.compare;
+    let Some(all) = &compare.matrices else { return explain("reading …", Role::Dim, body, model, buffer) };
+    if all.is_empty() {
+        let key = model.keymap.first_name(Action::Comparing(Step::NewMatrix));
+        let text =
+            format!("No matrix yet. {key} begins one: the draft in several modes and with several models, some times.");
+        return explain(&text, Role::Text, body, model, buffer);
+    }
+    let head = format!("   {}{}what", pad("when", WHEN), pad("trials", COUNTS));
+    Row::new([Piece::new(Role::Dim, &head)]).draw(line_of(body, 0), buffer, model.theme);
+    let rows = usize::from(body.height.saturating_sub(1)).max(1);
+    let top = (compare.chosen + 1).saturating_sub(rows);
+    for (line, (place, matrix)) in all.iter().enumerate().skip(top).take(rows).enumerate() {
+        row(model, matrix, place == compare.chosen).draw(line_of(body, line + 1), buffer, model.theme);
+    }
+}
+
+fn row(model: &Model, line: &MatrixLine, selected: bool) -> Row {
+    let role = if selected { Role::Title } else { Role::Text };
+    let cell = |text: &str, columns: usize| {
+        let text = SafeText::single_line(text);
+        Piece::new(role, &pad(&truncate(&text, columns - 1), columns))
+    };
+    let when = sessions::when(line.created_ms, model.now_ms, model.utc_offset_s);
+    let mark = Piece::literal(Role::Accent, if selected { " ▸ " } else { "   " });
+    if let Some(damage) = &line.damage {
+        return Row::new([mark, cell(&when, WHEN), Piece::new(Role::Bad, &format!("✗ {damage}"))]);
+    }
+    let counts = match (line.done == line.total, line.failed) {
+        (true, 0) => format!("✓ {} passed", line.total),
+        (true, failed) => format!("✗ {failed} of {} failed", line.total),
+        (false, _) => format!("! {} of {}, stopped", line.done, line.total),
+    };
+    Row::new([mark, cell(&when, WHEN), cell(&counts, COUNTS), Piece::new(role, &line.what)])
+}

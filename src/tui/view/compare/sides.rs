@@ -1,0 +1,341 @@
+//! Runs side by side: their transcripts while they go on, then their turns aligned with what differs below.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{explain, told};
+use crate::session::diff::Comparison;
+use crate::tui::actions::Action;
+use crate::tui::compare::{Compare, Item, Step, Target};
+use crate::tui::model::{Model, Phase};
+use crate::tui::row::{Piece, Row};
+use crate::tui::theme::Role;
+use crate::tui::view::{bars, line_of, run};
+use crate::workbench::comparison::{
+    Frame, Line, cell_columns, ends, first_difference, metrics, of_definitions, of_ends, of_turns, told as turn_told,
+};
+use crate::workbench::format::plural;
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{pad, truncate, wrap};
+
+/// Rows of the screen from which on the figures are shown above the turns.
+const ROWS_FOR_FIGURES: u16 = 18;
+/// Rows of differences that are laid out.
+const MOST_ROWS: usize = 5_000;
+/// What stands before the later rows of a wrapped line.
+const HANG: &str = "        ";
+const HANGING: usize = HANG.len();
+/// Characters of a line that are laid out.
+const MOST_CHARS: usize = 4_000;
+
+/// Where things stand on the page.
+struct Areas {
+    heads: Rect,
+    figures: Rect,
+    rule: Rect,
+    turns: Rect,
+    below: Rect,
+    detail: Rect,
+}
+
+fn areas(body: Rect, figures: usize, turns: usize) -> Areas {
+    let row = |y: u16, height: u16| Rect { y, height: height.min(body.bottom().saturating_sub(y)), ..body };
+    let figures =
+        if body.height >= ROWS_FOR_FIGURES { u16::try_from(figures).unwrap_or(0).min(body.height / 2) } else { 0 };
+    let heads = row(body.y, 1);
+    let figures = row(heads.bottom(), figures);
+    let rule = row(figures.bottom(), 1);
+    let left = body.bottom().saturating_sub(rule.bottom());
+    let most = (left / 2).max(3).min(left);
+    let turns = row(rule.bottom(), u16::try_from(turns).unwrap_or(u16::MAX).min(most));
+    let below = row(turns.bottom(), 1);
+    Areas {
+        heads,
+        figures,
+        rule,
+        turns,
+        below,
+        detail: row(below.bottom(), body.bottom().saturating_sub(below.bottom())),
+    }
+}
+
+fn frame(width: u16) -> Frame {
+    Frame { columns: usize::from(width.saturating_sub(2)), whole: true, words: false }
+}
+
+/// The columns that are shown: all, or on narrow screens the one with the focus.
+fn shown(compare: &Compare, wide: bool) -> Vec<usize> {
+    if wide { (0..compare.sides.len()).collect() } else { vec![compare.column] }
+}
+
+/// Where the transcripts stand.
+fn transcripts(compare: &Compare, body: Rect, wide: bool) -> Vec<(usize, Rect, Rect)> {
+    let shown = shown(compare, wide);
+    let number = u16::try_from(shown.len()).unwrap_or(1).max(1);
+    let each = body.width / number;
+    let area = |(place, column): (usize, usize)| {
+        let x = body.x + u16::try_from(place).unwrap_or(0) * each;
+        let rule = Rect { x, width: each, height: 1.min(body.height), ..body };
+        (column, rule, Rect { y: rule.bottom(), height: body.height.saturating_sub(1), ..rule })
+    };
+    shown.into_iter().enumerate().map(area).collect()
+}
+
+pub(super) fn layout(compare: &mut Compare, body: Rect, wide: bool, now_ms: i64) {
+    if compare.shows_transcripts() {
+        for (column, _, rows) in transcripts(compare, body, wide) {
+            if let Some(run) = compare.sides.get_mut(column).and_then(|side| side.run.as_mut()) {
+                run.transcript.prepare(run::card_columns(rows), usize::from(rows.height), now_ms);
+            }
+        }
+        return;
+    }
+    let Some(comparison) = compare.compared.clone() else { return };
+    let areas = areas(body, metrics(&comparison, frame(body.width)).len(), compare.items.len());
+    compare.area = areas.turns;
+    let rows = usize::from(areas.turns.height).max(1);
+    compare.top = compare.top.clamp((compare.selected + 1).saturating_sub(rows), compare.selected);
+    let columns = usize::from(areas.detail.width.saturating_sub(2)).max(1);
+    let made_for = Some((compare.selected, columns));
+    if compare.detail.made_for != made_for {
+        compare.detail.rows = detail(&comparison, compare.items.get(compare.selected), columns);
+        compare.detail.made_for = made_for;
+    }
+    compare.detail.height = usize::from(areas.detail.height);
+    let last = compare.detail.rows.len().saturating_sub(compare.detail.height);
+    compare.detail.top = compare.detail.top.min(last);
+}
+
+/// What differs at a line, wrapped.
+fn detail(comparison: &Comparison, item: Option<&Item>, columns: usize) -> Vec<Line> {
+    let frame = Frame { columns, whole: true, words: false };
+    let lines = match item.map(|item| item.target) {
+        Some(Target::Definition) => of_definitions(comparison, frame),
+        Some(Target::Turns(row)) => {
+            comparison.rows.get(row).map(|row| of_turns(comparison, row, frame)).unwrap_or_default()
+        }
+        Some(Target::Answers) => of_ends(comparison, frame),
+        None => Vec::new(),
+    };
+    let wrapped = |line: Line| {
+        let cut: String = line.text.chars().take(MOST_CHARS).collect();
+        let text = SafeText::single_line(&cut);
+        // What does not fit goes on below its start, behind the signs.
+        let ranges = wrap(&text, columns.saturating_sub(HANGING).max(1));
+        let row = |(place, range): (usize, std::ops::Range<usize>)| {
+            let before = if place == 0 { "" } else { HANG };
+            Line { tone: line.tone, text: format!("{before}{}", text.slice(range)) }
+        };
+        ranges.into_iter().enumerate().map(row).collect::<Vec<_>>()
+    };
+    lines.into_iter().flat_map(wrapped).take(MOST_ROWS).collect()
+}
+
+pub(super) fn title(compare: &Compare) -> String {
+    let agent = compare.compared.as_ref().and_then(|compared| compared.columns.first()?.side.runs.first());
+    let agent = agent.map(|run| format!("{} · ", run.step.name)).unwrap_or_default();
+    if compare.sides.is_empty() {
+        String::new()
+    } else {
+        format!("{agent}{}", plural(compare.sides.len() as u64, "run"))
+    }
+}
+
+/// What is going on.
+pub(super) fn said(model: &Model) -> Row {
+    let compare = &model.compare;
+    if let Some(warning) = compare.warnings.first() {
+        return Row::new([Piece::literal(Role::Warn, " ! "), Piece::new(Role::Text, warning)]);
+    }
+    let running = compare.sides.iter().filter(|side| side.run.as_ref().is_some_and(|run| run.phase != Phase::Done));
+    let running = running.count();
+    let text = match &compare.compared {
+        _ if running > 0 => {
+            format!(" {} going on; they are compared when both have ended", plural(running as u64, "run"))
+        }
+        _ if compare.reading => " comparing …".to_owned(),
+        Some(comparison) => {
+            let parts = comparison
+                .pairs
+                .iter()
+                .map(|pair| format!("{} against 1: {}", pair.column + 1, first_difference(pair)));
+            format!(" {}", parts.collect::<Vec<_>>().join("   "))
+        }
+        None => String::new(),
+    };
+    Row::new([Piece::new(Role::Dim, &text)])
+}
+
+pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
+    let compare = &model.compare;
+    if let Some(error) = &compare.error {
+        return explain(&format!("These sessions cannot be compared: {error}"), Role::Text, body, model, buffer);
+    }
+    if compare.shows_transcripts() {
+        return draw_transcripts(model, body, buffer);
+    }
+    match &compare.compared {
+        Some(comparison) => draw_turns(model, comparison, body, buffer),
+        None if compare.reading => explain("comparing …", Role::Dim, body, model, buffer),
+        None => explain(&empty(model), Role::Text, body, model, buffer),
+    }
+}
+
+/// What can be done where there is nothing yet.
+fn empty(model: &Model) -> String {
+    let key = |action| model.keymap.first_name(action);
+    format!(
+        "Nothing is compared yet. {} runs the draft in ptc_lisp and json side by side. {} lists the sessions, where marked ones are compared. \
+         {} begins a matrix of modes and models, {} lists earlier ones.",
+        key(Action::BothModes),
+        key(Action::Sessions),
+        key(Action::Comparing(Step::NewMatrix)),
+        key(Action::Comparing(Step::Matrices)),
+    )
+}
+
+fn draw_transcripts(model: &Model, body: Rect, buffer: &mut Buffer) {
+    let compare = &model.compare;
+    for (column, rule, rows) in transcripts(compare, body, model.wide()) {
+        let focused = column == compare.column;
+        match compare.sides.get(column).map(|side| (&side.run, &side.name)) {
+            Some((Some(run), name)) if run.phase == Phase::Starting => {
+                bars::rule(rule, name, focused, vec![Piece::literal(Role::Accent, "● starting")], buffer, model.theme);
+            }
+            Some((Some(run), _)) => {
+                run::draw_rule(model, run, rule, focused, buffer);
+                run::draw_rows(model, run, rows, buffer);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn draw_turns(model: &Model, comparison: &Comparison, body: Rect, buffer: &mut Buffer) {
+    let compare = &model.compare;
+    let frame = frame(body.width);
+    let figures = metrics(comparison, frame);
+    let areas = areas(body, figures.len(), compare.items.len());
+    let columns = Columns::of(compare, model.wide(), frame);
+    columns.heads(compare, comparison).draw(areas.heads, buffer, model.theme);
+    for (line, figure) in figures.iter().take(usize::from(areas.figures.height)).enumerate() {
+        told(figure).draw(line_of(areas.figures, line), buffer, model.theme);
+    }
+    let first = compare.items.iter().filter(|item| item.differs).count();
+    let mark = match first {
+        0 => Piece::literal(Role::Good, "✓ no difference"),
+        more => Piece::new(Role::Accent, &plural(more as u64, "difference")),
+    };
+    let hidden = bars::more(
+        compare.top,
+        compare.items.len().saturating_sub(compare.top + usize::from(areas.turns.height)),
+        body.width,
+    );
+    bars::rule(areas.rule, "Turns", true, hidden.into_iter().chain([mark]).collect(), buffer, model.theme);
+    let visible = compare.items.iter().enumerate().skip(compare.top).take(usize::from(areas.turns.height));
+    for (line, (place, item)) in visible.enumerate() {
+        columns.row(comparison, item, place == compare.selected, frame).draw(
+            line_of(areas.turns, line),
+            buffer,
+            model.theme,
+        );
+    }
+    let detail = &compare.detail;
+    let above = detail.top;
+    let below = detail.rows.len().saturating_sub(above + usize::from(areas.detail.height));
+    let heading = match compare.items.get(compare.selected) {
+        Some(item) if item.first => "First difference",
+        Some(item) if item.differs => "Difference",
+        _ => "The same",
+    };
+    bars::rule(areas.below, heading, false, bars::more(above, below, body.width), buffer, model.theme);
+    for (line, row) in detail.rows.iter().skip(above).take(usize::from(areas.detail.height)).enumerate() {
+        told(row).draw(line_of(areas.detail, line), buffer, model.theme);
+    }
+}
+
+/// The columns of the turns: a label in front, a cell for each run that is shown.
+struct Columns {
+    shown: Vec<usize>,
+    focus: usize,
+    label: usize,
+    cell: usize,
+    gap: usize,
+}
+
+impl Columns {
+    fn of(compare: &Compare, wide: bool, frame: Frame) -> Self {
+        let shown = shown(compare, wide);
+        let (label, cell, gap) = cell_columns(shown.len(), frame);
+        Self { shown, focus: compare.column, label, cell, gap }
+    }
+
+    /// Number, mode, model and session of each run.
+    fn heads(&self, compare: &Compare, comparison: &Comparison) -> Row {
+        let mut pieces = vec![Piece::new(Role::Dim, &" ".repeat(self.label + 1))];
+        for column in &self.shown {
+            let side = comparison.columns.get(*column).map(|column| &column.side);
+            let (run, name) = (side.and_then(|side| side.runs.first()), side.map_or("", |side| &side.name));
+            let what = run.map(|run| format!("{} · {}  ", run.mode, run.model)).unwrap_or_default();
+            let focused = *column == self.focus;
+            let mark = if focused && compare.sides.len() > 1 { "▸" } else { " " };
+            let text = format!("{mark}{} {what}{name}", column + 1);
+            pieces.push(self.piece(if focused { Role::Title } else { Role::Text }, &text));
+        }
+        Row::new(pieces)
+    }
+
+    /// A line of the list.
+    fn row(&self, comparison: &Comparison, item: &Item, selected: bool, frame: Frame) -> Row {
+        let marks = match (item.first, item.differs) {
+            (true, _) => ("◆≠", Role::Accent),
+            (false, true) => (" ≠", Role::Accent),
+            (false, false) => ("  ", Role::Dim),
+        };
+        let label = match item.target {
+            Target::Definition => "agent",
+            Target::Turns(_) => "",
+            Target::Answers => "end",
+        };
+        let mut pieces = vec![
+            Piece::literal(Role::Accent, if selected { " ▸" } else { "  " }),
+            Piece::literal(marks.1, marks.0),
+            Piece::new(Role::Dim, &pad(&format!(" {label}"), self.label - 3)),
+        ];
+        let role = match (selected, item.differs) {
+            (true, _) => Role::Title,
+            (false, true) => Role::Text,
+            (false, false) => Role::Dim,
+        };
+        for column in &self.shown {
+            let text = text(comparison, item.target, *column, frame).unwrap_or_else(|| "–".to_owned());
+            pieces.push(self.piece(role, &text));
+        }
+        Row::new(pieces)
+    }
+
+    fn piece(&self, role: Role, text: &str) -> Piece {
+        let text = SafeText::single_line(text);
+        Piece::new(role, &format!("{}{}", pad(&truncate(&text, self.cell), self.cell), " ".repeat(self.gap)))
+    }
+}
+
+/// What a run has on a line.
+fn text(comparison: &Comparison, target: Target, column: usize, frame: Frame) -> Option<String> {
+    let shown = comparison.columns.get(column)?;
+    match target {
+        Target::Turns(row) => {
+            let place = comparison.rows.get(row)?.cells.get(column).copied().flatten()?;
+            turn_told(comparison, column, place, frame)
+        }
+        Target::Definition => shown.side.runs.first().map(|run| {
+            let signature = run.step.signature.as_deref().unwrap_or_default();
+            format!("{}  {signature}", run.step.name)
+        }),
+        Target::Answers => {
+            let answer =
+                shown.side.runs.last().and_then(|run| run.step.answer.as_ref()).map(ptc_core::value::Json::to_text);
+            Some(format!("{}  {}", ends(shown, frame), answer.unwrap_or_default()))
+        }
+    }
+}

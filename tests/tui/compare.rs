@@ -1,0 +1,360 @@
+//! The compare screen: both modes by one key, turns aligned with their first difference, the matrix. No IO.
+
+use std::sync::Arc;
+
+use ptc_workbench::agent::Mode;
+use ptc_workbench::event::{Address, Envelope, Kept, Role, Source, Tokens};
+use ptc_workbench::session::diff::{Side, compare};
+use ptc_workbench::tui::backend::{Ended, Happening, Question, SessionKey};
+use ptc_workbench::tui::compare::backend::{Ask, Compared, MatrixLine, MatrixTold, MatrixWish, Told};
+use ptc_workbench::tui::compare::{Field, Page, Target};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::model::{Model, Screen};
+use ptc_workbench::tui::theme::Theme;
+use ptc_workbench::tui::{ansi, picture};
+use ptc_workbench::workbench::matrix::{
+    Cell, MatrixEvent, MatrixPlan, MatrixState, Measures, Outcome, Trial, TrialKey,
+};
+
+use super::pictures::screens;
+use super::story::{NOW_MS, Story, fresh, missed, tell, two_turns};
+use super::{press, write};
+
+const SIZES: &[(u16, u16)] = &[(80, 24), (120, 40), (200, 60)];
+const NAMES: [&str; 2] = ["2026-11-21T20-52-07Z-3f9a11c2", "2026-11-21T20-52-08Z-77aa0012"];
+
+/// The same task as a program that returns at once.
+fn program() -> Vec<Envelope> {
+    let program = "(return {:sentiment \"positive\" :score 0.93})";
+    Story::new()
+        .run("r0", "sentiment", "ptc_lisp", r#"{"text":"I love this product!"}"#)
+        .turn("r0/t1")
+        .message("r0/t1", 0, Role::System, Source::Prompt, "card", "You write programs.")
+        .message("r0/t1", 1, Role::User, Source::Prompt, "task", "Classify the sentiment.")
+        .request("r0/t1", 1)
+        .wait(640)
+        .program("r0/t1", program)
+        .turn_end("r0/t1", None, (412, 31), (1, 412, 31))
+        .wait(20)
+        .run_end(Some(r#"{"sentiment":"positive","score":0.93}"#), None, (1, 412, 31))
+        .events()
+}
+
+fn compared(names: &[&str], sides: Vec<Vec<Envelope>>) -> Told {
+    let sides = names.iter().zip(sides).map(|(name, events)| Side::of(name, events, None)).collect();
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    Told::Compared(names, Ok(Compared { comparison: Arc::new(compare(sides)), warnings: Vec::new() }))
+}
+
+/// Both modes were asked for.
+fn both(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    press(&mut model, "f9");
+    let sessions = NAMES.map(|name| Some(name.to_owned())).to_vec();
+    tell(&mut model, Msg::Comparing(Told::Started(Ok(sessions))));
+    model
+}
+
+fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<Ended>) -> Vec<Effect> {
+    let last = events.last().map_or(NOW_MS, |envelope| envelope.at_ms);
+    tell(model, Msg::Clock(last.max(model.now_ms)));
+    let events = events.into_iter().map(|envelope| Happening::Event(Box::new(envelope)));
+    tell(model, Msg::Happened(slot, events.chain(ended.map(Happening::Ended)).collect()))
+}
+
+/// Both runs have ended and stand aligned.
+fn aligned(size: (u16, u16)) -> Model {
+    let mut model = both(size);
+    happens(&mut model, Slot::Left, program(), Some(Ended::Run));
+    happens(&mut model, Slot::Right, two_turns(), Some(Ended::Run));
+    tell(&mut model, Msg::Comparing(compared(&NAMES, vec![program(), two_turns()])));
+    model
+}
+
+#[test]
+fn one_key_runs_the_draft_in_both_modes_and_compares_what_came_out() {
+    let mut model = fresh((120, 40));
+    let effects = press(&mut model, "f9");
+    let [Effect::Comparing(Ask::Modes(texts, modes))] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((texts, modes.as_slice()), (&model.workbench.texts(), &[Mode::PtcLisp, Mode::Json][..]));
+    assert_eq!(model.screen, Screen::Compare);
+    let mut model = both((120, 40));
+    assert_eq!(happens(&mut model, Slot::Left, program(), Some(Ended::Run)), [Effect::List]);
+    assert!(model.compare.runs(), "the other one goes on");
+    let effects = happens(&mut model, Slot::Right, two_turns(), Some(Ended::Run));
+    let names: Vec<String> = NAMES.map(str::to_owned).to_vec();
+    assert_eq!(effects, [Effect::List, Effect::Comparing(Ask::Sessions(names))]);
+    tell(&mut model, Msg::Comparing(compared(&NAMES, vec![program(), two_turns()])));
+    assert!(!model.compare.shows_transcripts());
+    press(&mut model, "t");
+    assert!(model.compare.shows_transcripts(), "the transcripts are one key away");
+}
+
+#[test]
+fn a_comparison_that_nobody_waits_for_is_dropped() {
+    let mut model = both((120, 40));
+    tell(&mut model, Msg::Comparing(compared(&["a", "b"], vec![program(), two_turns()])));
+    assert!(model.compare.compared.is_none());
+}
+
+#[test]
+fn escape_stops_both_runs_and_leaves_only_then() {
+    let mut model = both((120, 40));
+    assert_eq!(press(&mut model, "esc"), [Effect::Cancel(Slot::Left), Effect::Cancel(Slot::Right)]);
+    assert_eq!(press(&mut model, "f9"), [], "no other pair starts meanwhile");
+    happens(&mut model, Slot::Left, Vec::new(), Some(Ended::Run));
+    happens(&mut model, Slot::Right, Vec::new(), Some(Ended::Run));
+    press(&mut model, "esc");
+    assert_eq!(model.screen, Screen::Workbench);
+}
+
+#[test]
+fn a_run_that_asks_a_person_is_put_down() {
+    let mut model = both((120, 40));
+    let question = Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned() };
+    let effects = tell(&mut model, Msg::Happened(Slot::Right, vec![Happening::Question(question)]));
+    assert_eq!(effects.first(), Some(&Effect::Comparing(Ask::PutDown(Slot::Right))));
+}
+
+#[test]
+fn the_first_difference_is_selected_and_keys_go_from_one_to_the_next() {
+    let mut model = aligned((120, 40));
+    let target = |model: &Model| model.compare.items[model.compare.selected].target;
+    let first = target(&model);
+    assert!(matches!(first, Target::Turns(_)) && model.compare.items[model.compare.selected].first);
+    press(&mut model, "shift-n");
+    assert!(model.compare.items[model.compare.selected].differs && target(&model) != first);
+    for _ in 0..20 {
+        press(&mut model, "n");
+    }
+    assert_eq!(target(&model), Target::Answers, "behind the last difference nothing moves");
+    press(&mut model, "d");
+    assert_eq!(target(&model), first);
+}
+
+#[test]
+fn enter_opens_the_turn_of_the_run_with_the_focus() {
+    let mut model = aligned((120, 40));
+    let asked = press(&mut model, "enter");
+    let turn = Some(Address::from("r0/t1"));
+    assert_eq!(asked, [Effect::Comparing(Ask::Find(NAMES[0].to_owned(), turn.clone()))]);
+    press(&mut model, "tab");
+    assert_eq!(model.compare.column, 1);
+    let key = SessionKey::Example("x".to_owned());
+    let opened = tell(&mut model, Msg::Comparing(Told::Found(Ok((key.clone(), turn)))));
+    assert_eq!(opened, [Effect::Open(key)]);
+    assert_eq!(model.screen, Screen::Sessions);
+    let session = super::fake::long_session(40);
+    model.compare.wanted = Some(Address::from("r0/t30"));
+    tell(&mut model, Msg::Opened(Ok(session)));
+    picture(&mut model, (120, 40));
+    let viewer = model.sessions.viewer.as_ref().unwrap();
+    let selected = viewer.transcript.selected().unwrap();
+    assert_eq!(viewer.transcript.cells()[selected].at, Address::from("r0/t30"));
+    press(&mut model, "esc");
+    assert_eq!(model.screen, Screen::Compare, "one comes back to where one came from");
+}
+
+fn plan() -> MatrixPlan {
+    let cell = |mode: &str, unfit: Option<&str>| Cell {
+        agent: "sentiment".to_owned(),
+        mode: mode.to_owned(),
+        model: "demo".to_owned(),
+        case: None,
+        unfit: unfit.map(str::to_owned),
+    };
+    let cells = vec![cell("ptc_lisp", None), cell("json", None), cell("text", Some("the signature has no output"))];
+    MatrixPlan { agents: Vec::new(), trials: 3, seed: 0, cells }
+}
+
+fn trial(cell: usize, trial: u32, passed: bool) -> MatrixTold {
+    let measures = Measures {
+        turns: 1 + trial,
+        tokens: Some(Tokens { input: 412, output: 31, ..Tokens::default() }),
+        time_ms: 640,
+        data_bytes: 20,
+        kept_out_bytes: 4,
+        ..Measures::default()
+    };
+    MatrixTold::Happened(MatrixEvent::Finished(Box::new(Trial {
+        cell,
+        trial,
+        session: format!("session-{cell}-{trial}"),
+        passed,
+        why: (!passed).then(|| "score: expected 0.97, got 0.93".to_owned()),
+        outcome: Outcome::Answer(Kept::Whole(format!("{{\"score\":{}}}", if passed { 0.97 } else { 0.93 }))),
+        measures,
+    })))
+}
+
+/// A matrix of which some trials have ended and one runs.
+fn matrix(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    press(&mut model, "f4");
+    press(&mut model, "m");
+    press(&mut model, "enter");
+    let begun = Told::MatrixBegun(Ok(("m-2026-11-21T20-52-07Z-00000001".to_owned(), MatrixState::new(plan(), []))));
+    tell(&mut model, Msg::Comparing(begun));
+    let key = TrialKey { cell: 1, trial: 2 };
+    let started = MatrixEvent::Started { key, session: "session-1-2".to_owned() };
+    let told = vec![
+        trial(0, 1, true),
+        trial(1, 1, false),
+        trial(0, 2, true),
+        MatrixTold::Happened(started),
+        MatrixTold::Happened(MatrixEvent::Turn { key, turn: 2 }),
+    ];
+    tell(&mut model, Msg::Comparing(Told::Matrix(told)));
+    model
+}
+
+#[test]
+fn the_dialog_says_what_is_wrong_and_begins_what_is_wanted() {
+    let mut model = fresh((120, 40));
+    press(&mut model, "f4");
+    press(&mut model, "m");
+    assert_eq!(model.compare.page, Page::Form);
+    for key in ["space", "right", "space"] {
+        press(&mut model, key);
+    }
+    assert_eq!(press(&mut model, "enter"), []);
+    assert!(model.compare.form.error.as_ref().unwrap().contains("no mode is chosen"));
+    press(&mut model, "space");
+    press(&mut model, "tab");
+    write(&mut model, ",sample:slow,seed=7");
+    press(&mut model, "tab");
+    press(&mut model, "backspace");
+    assert_eq!(press(&mut model, "enter"), []);
+    assert_eq!(model.compare.form.field, Field::Trials);
+    write(&mut model, "12");
+    let effects = press(&mut model, "enter");
+    let wish = MatrixWish {
+        modes: vec![Mode::Json],
+        models: vec!["demo".to_owned(), "sample:slow,seed=7".to_owned()],
+        trials: 12,
+        jobs: 4,
+    };
+    assert_eq!(effects, [Effect::Comparing(Ask::Matrix(model.workbench.texts(), wish))]);
+    press(&mut model, "esc");
+    assert_eq!(model.compare.page, Page::Sides);
+}
+
+#[test]
+fn a_matrix_is_watched_stopped_and_gone_on_with() {
+    let mut model = matrix((120, 40));
+    assert_eq!(model.compare.page, Page::Matrix);
+    assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::Find("session-0-1".to_owned(), None))]);
+    press(&mut model, "down");
+    press(&mut model, "right");
+    assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::Find("session-1-2".to_owned(), None))]);
+    assert_eq!(press(&mut model, "s"), [Effect::Comparing(Ask::Stop)]);
+    assert_eq!(press(&mut model, "s"), [], "it is being stopped");
+    let stopped = MatrixTold::Happened(MatrixEvent::Stopped(TrialKey { cell: 1, trial: 2 }));
+    tell(&mut model, Msg::Comparing(Told::Matrix(vec![stopped, MatrixTold::Ended(None)])));
+    let view = model.compare.matrix.as_ref().unwrap();
+    assert_eq!((view.running, view.state.done(), view.state.failed()), (false, 3, 1), "what is finished is kept");
+    let id = view.id.clone();
+    assert_eq!(press(&mut model, "g"), [Effect::Comparing(Ask::GoOn(id, 4))]);
+    let beside = press(&mut model, "c");
+    let names = vec!["session-0-1".to_owned(), "session-1-1".to_owned()];
+    assert_eq!(beside, [Effect::Comparing(Ask::Sessions(names))]);
+}
+
+fn listed(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    press(&mut model, "f4");
+    assert_eq!(press(&mut model, "o"), [Effect::Comparing(Ask::Matrices)]);
+    let line = |id: &str, done, failed| MatrixLine {
+        id: id.to_owned(),
+        created_ms: NOW_MS - 60_000,
+        what: "sentiment · ptc_lisp, json · demo".to_owned(),
+        done,
+        failed,
+        total: 6,
+        damage: None,
+    };
+    let damaged =
+        MatrixLine { id: "d".to_owned(), damage: Some("the file is empty".to_owned()), ..MatrixLine::default() };
+    let all = vec![line("a", 6, 0), line("b", 6, 2), line("c", 4, 0), damaged];
+    tell(&mut model, Msg::Comparing(Told::Matrices(Ok(all))));
+    model
+}
+
+#[test]
+fn an_earlier_matrix_is_opened_to_be_read() {
+    let mut model = listed((120, 40));
+    press(&mut model, "down");
+    assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::OpenMatrix("b".to_owned()))]);
+    let state = MatrixState::new(plan(), []);
+    tell(&mut model, Msg::Comparing(Told::MatrixOpened("b".to_owned(), Ok(state))));
+    let view = model.compare.matrix.as_ref().unwrap();
+    assert!(model.compare.page == Page::Matrix && !view.running && view.id == "b");
+}
+
+#[test]
+fn pictures_of_runs_side_by_side() {
+    screens("compare_empty", &[(80, 24)], |size| {
+        let mut model = fresh(size);
+        press(&mut model, "f4");
+        model
+    });
+    screens("compare_live", &[(80, 24), (120, 40)], |size| {
+        let mut model = both(size);
+        happens(&mut model, Slot::Left, program(), Some(Ended::Run));
+        happens(&mut model, Slot::Right, missed().events(), None);
+        model
+    });
+    screens("compare_turns", SIZES, aligned);
+    screens("compare_answers", &[(120, 40)], |size| {
+        let mut model = aligned(size);
+        for _ in 0..9 {
+            press(&mut model, "down");
+        }
+        model
+    });
+}
+
+#[test]
+fn pictures_of_a_matrix() {
+    screens("matrix", SIZES, matrix);
+    screens("matrix_form", &[(80, 24)], |size| {
+        let mut model = fresh(size);
+        press(&mut model, "f4");
+        press(&mut model, "m");
+        model
+    });
+    screens("matrices", &[(80, 24)], listed);
+}
+
+#[test]
+fn without_colours_passed_and_failed_trials_and_differences_are_told_by_signs() {
+    for (name, mut model) in [("no_color_compare", aligned((120, 40))), ("no_color_matrix", matrix((120, 40)))] {
+        model.theme = Theme::plain();
+        let text = ansi(&picture(&mut model, (120, 40)));
+        assert!(!text.contains(";3"), "a colour is left");
+        insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(name, text.replace('\x1b', "␛"));
+        });
+    }
+}
+
+/// Screens for the test of sizes.
+pub(super) fn scene(number: usize) -> Model {
+    let size = (120, 40);
+    match number {
+        0 => aligned(size),
+        1 => {
+            let mut model = both(size);
+            happens(&mut model, Slot::Left, two_turns(), None);
+            model
+        }
+        2 => matrix(size),
+        3 => listed(size),
+        _ => {
+            let mut model = fresh(size);
+            press(&mut model, "f4");
+            press(&mut model, "m");
+            model
+        }
+    }
+}
