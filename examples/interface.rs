@@ -21,15 +21,20 @@ use ptc_workbench::event::{
     Address, Envelope, ErrorRecord, Event, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, TurnEnd,
     TurnStart,
 };
+use ptc_workbench::tui::archive::{
+    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning, Spot,
+};
 use ptc_workbench::tui::backend::{
-    AgentFile, Backend, Ended, Happening, OpenSession, Opening, Overwrite, Preview, Recovery, Run, SaveError,
-    SessionKey, SessionSummary,
+    AgentFile, Backend, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError,
+    SessionKey, SessionSummary, Trial, Written,
 };
 use ptc_workbench::tui::drive::{Clock, Driver};
+use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::stage::{Input, Stage};
 use ptc_workbench::tui::{draw, layout};
+use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::{Workbench, example_sessions};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -364,6 +369,48 @@ struct Scripted {
     run: Arc<Told>,
 }
 
+impl Archive for Scripted {
+    fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem> {
+        self.live.search(query)
+    }
+
+    fn write(&self, place: &archive::Place, written: &Written) -> Result<(), ErrorRecord> {
+        self.live.write(place, written)
+    }
+
+    fn points(&self, key: &SessionKey) -> Result<Points, ErrorRecord> {
+        self.live.points(key)
+    }
+
+    fn text_at(&self, spot: &Spot) -> Result<Option<String>, ErrorRecord> {
+        self.live.text_at(spot)
+    }
+
+    fn fork(&self, key: &SessionKey, fork: &Forking) -> Result<Arc<dyn Run>, ErrorRecord> {
+        self.live.fork(key, fork)
+    }
+
+    fn rerun(&self, key: &SessionKey, rerun: &Rerunning) -> Result<Arc<dyn Run>, ErrorRecord> {
+        self.live.rerun(key, rerun)
+    }
+
+    fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord> {
+        self.live.make_case(key, case)
+    }
+
+    fn prepare(&self, key: &SessionKey, rules: &[String]) -> Result<Removals, ErrorRecord> {
+        self.live.prepare(key, rules)
+    }
+
+    fn export(&self, key: &SessionKey, export: &Exporting) -> Result<String, ExportRefusal> {
+        self.live.export(key, export)
+    }
+
+    fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
+        self.live.events(key)
+    }
+}
+
 impl Backend for Scripted {
     fn opening(&self) -> Opening {
         self.live.opening()
@@ -397,8 +444,12 @@ impl Backend for Scripted {
         self.live.resume(session)
     }
 
-    fn replay(&self, session: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
-        self.live.replay(session)
+    fn inspect(&self, subject: &Subject, turn: &Address) -> Result<(Inspection, Arc<dyn Trial>), ErrorRecord> {
+        self.live.inspect(subject, turn)
+    }
+
+    fn replay(&self, session: &SessionKey, policy: Policy) -> Result<Arc<dyn Run>, ErrorRecord> {
+        self.live.replay(session, policy)
     }
 
     fn save(
