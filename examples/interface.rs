@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use ptc_workbench::agent::{Bundled, Diagnostic, DraftTexts, Place};
+use ptc_workbench::agent::{Bundled, Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{
     Address, Envelope, ErrorRecord, Event, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, TurnEnd,
@@ -28,6 +28,7 @@ use ptc_workbench::tui::backend::{
     AgentFile, Backend, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError,
     SessionKey, SessionSummary, Trial, Written,
 };
+use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::drive::{Clock, Driver};
 use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::live::Live;
@@ -35,6 +36,7 @@ use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::stage::{Input, Stage};
 use ptc_workbench::tui::{draw, layout};
 use ptc_workbench::workbench::inspect::Inspection;
+use ptc_workbench::workbench::matrix::MatrixState;
 use ptc_workbench::workbench::{Workbench, example_sessions};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -408,6 +410,36 @@ impl Archive for Scripted {
 
     fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
         self.live.events(key)
+    }
+}
+
+impl Comparing for Scripted {
+    fn compare(&self, names: &[String]) -> Result<Compared, ErrorRecord> {
+        self.live.compare(names)
+    }
+
+    fn key_of(&self, name: &str) -> Result<SessionKey, ErrorRecord> {
+        self.live.key_of(name)
+    }
+
+    fn start_modes(&self, texts: &DraftTexts, modes: &[Mode]) -> Result<Vec<Arc<dyn Run>>, Vec<Diagnostic>> {
+        self.live.start_modes(texts, modes)
+    }
+
+    fn begin_matrix(&self, texts: &DraftTexts, wish: &MatrixWish) -> Result<BegunMatrix, ErrorRecord> {
+        self.live.begin_matrix(texts, wish)
+    }
+
+    fn go_on_matrix(&self, id: &str, jobs: usize) -> Result<BegunMatrix, ErrorRecord> {
+        self.live.go_on_matrix(id, jobs)
+    }
+
+    fn matrices(&self) -> Result<Vec<MatrixLine>, ErrorRecord> {
+        self.live.matrices()
+    }
+
+    fn open_matrix(&self, id: &str) -> Result<MatrixState, ErrorRecord> {
+        self.live.open_matrix(id)
     }
 }
 

@@ -48,19 +48,7 @@ pub(super) async fn perform(
         Effect::Intercept(gate, closed) => backend.intercept(gate, closed),
         Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
         Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
-        Effect::Resume(key) => {
-            let handle = tokio::runtime::Handle::current();
-            work(driver, move || {
-                let _inside = handle.enter();
-                match backend.resume(&key) {
-                    Ok(run) => {
-                        let session = run.session();
-                        Done::Run(Slot::Workbench, run, Msg::WentOn(Ok(session)))
-                    }
-                    Err(error) => Done::Msg(Msg::WentOn(Err(error))),
-                }
-            });
-        }
+        Effect::Resume(key) => go_on(driver, key),
         Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
         Effect::Open(key) => work(driver, move || match backend.open(&key) {
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
@@ -122,6 +110,21 @@ pub(super) async fn perform(
         Effect::Redraw => stage.redraw(),
     }
     Ok(())
+}
+
+/// Goes on with a run that waits or broke off.
+fn go_on(driver: &mut Driver, key: SessionKey) {
+    let (handle, backend) = (tokio::runtime::Handle::current(), driver.backend.clone());
+    work(driver, move || {
+        let _inside = handle.enter();
+        match backend.resume(&key) {
+            Ok(run) => {
+                let session = run.session();
+                Done::Run(Slot::Workbench, run, Msg::WentOn(Ok(session)))
+            }
+            Err(error) => Done::Msg(Msg::WentOn(Err(error))),
+        }
+    });
 }
 
 /// Starts the workbench's run on a blocking thread.

@@ -111,7 +111,8 @@ fn escape_stops_both_runs_and_leaves_only_then() {
 #[test]
 fn a_run_that_asks_a_person_is_put_down() {
     let mut model = both((120, 40));
-    let question = Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned() };
+    let question =
+        Question { address: Address::from("r0/t1/q0"), text: "which?".to_owned(), gate: None, options: Vec::new() };
     let effects = tell(&mut model, Msg::Happened(Slot::Right, vec![Happening::Question(question)]));
     assert_eq!(effects.first(), Some(&Effect::Comparing(Ask::PutDown(Slot::Right))));
 }

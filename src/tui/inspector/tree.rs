@@ -29,7 +29,7 @@ pub(super) struct TreeLine {
 /// The lines of a value. `toggled`: paths whose fold is not as it is at first.
 pub(super) fn lines(json: &Json, findings: &[Finding], toggled: &HashSet<String>) -> Vec<TreeLine> {
     let mut tree = Tree { findings, toggled, lines: Vec::new() };
-    tree.branch(String::new(), None, json, 0);
+    tree.branch("", None, json, 0);
     tree.lines
 }
 
@@ -50,7 +50,7 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    fn branch(&mut self, path: String, name: Option<&str>, json: &Json, depth: usize) {
+    fn branch(&mut self, path: &str, name: Option<&str>, json: &Json, depth: usize) {
         if self.lines.len() >= MOST_LINES {
             if self.lines.len() == MOST_LINES {
                 let row = Row::new([Piece::literal(Role::Dim, "… more: copy it to see all")]);
@@ -64,7 +64,7 @@ impl Tree<'_> {
             _ => None,
         };
         let parts = parts.filter(|(count, ..)| *count > 0);
-        let folded = parts.is_some_and(|(count, ..)| is_folded(count, depth, &path, self.toggled));
+        let folded = parts.is_some_and(|(count, ..)| is_folded(count, depth, path, self.toggled));
         let mark = match (parts, folded) {
             (None, _) => "  ",
             (Some(_), true) => "▸ ",
@@ -84,7 +84,7 @@ impl Tree<'_> {
         }
         let own = self.findings.iter().filter(|finding| finding.path == path);
         pieces.extend(own.flat_map(said));
-        self.lines.push(TreeLine { path: path.clone(), row: Row::new(pieces), folded: parts.map(|_| folded) });
+        self.lines.push(TreeLine { path: path.to_owned(), row: Row::new(pieces), folded: parts.map(|_| folded) });
         if folded {
             return;
         }
@@ -93,14 +93,14 @@ impl Tree<'_> {
             Node::List(items) => {
                 for (number, item) in items.iter().enumerate() {
                     let number = number.to_string();
-                    self.branch(below(&number), Some(&number), item, depth + 1);
+                    self.branch(&below(&number), Some(&number), item, depth + 1);
                 }
             }
             Node::Object(members) => {
                 for member in members {
-                    self.branch(below(&member.key), Some(&member.key), &member.value, depth + 1);
+                    self.branch(&below(&member.key), Some(&member.key), &member.value, depth + 1);
                 }
-                self.missing(json, &path, depth + 1);
+                self.missing(json, path, depth + 1);
             }
             _ => {}
         }

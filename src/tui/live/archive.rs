@@ -122,7 +122,7 @@ impl Archive for Live {
 
     fn fork(&self, key: &SessionKey, fork: &Forking) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.session(key)?;
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let changes = fork.change.iter().map(|(target, text)| changed(target, text)).collect::<Result<_, _>>()?;
         let spec = ForkSpec {
             at: fork.at.clone(),
@@ -137,7 +137,7 @@ impl Archive for Live {
 
     fn rerun(&self, key: &SessionKey, rerun: &Rerunning) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.session(key)?;
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let spec = RerunSpec {
             from: Some(rerun.from.clone()).filter(|from| !from.is_empty()),
             model: rerun.model.clone(),

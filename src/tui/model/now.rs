@@ -63,6 +63,17 @@ impl Model {
         self.enabled_below(action, &self.popups)
     }
 
+    fn enabled_to_go_on(&self) -> Result<(), &'static str> {
+        match self.sessions.subject() {
+            _ if self.workbench.running() => Err("a run is going on"),
+            None => Err("no session is selected"),
+            Some(session) if session.path.is_none() => Err("examples stay as they are"),
+            Some(session) if session.damage.is_some() => Err("the session is damaged"),
+            Some(session) if session.status == SessionStatus::Open => Ok(()),
+            Some(_) => Err("the run has ended"),
+        }
+    }
+
     /// The same when only these popups were open.
     pub fn enabled_below(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
@@ -116,13 +127,7 @@ impl Model {
             Action::ReadDown | Action::ReadUp if matches!(popups.last(), Some(Popup::Form(form, _)) if form.notes.is_empty()) => {
                 Err("there is nothing below the fields")
             }
-            Action::GoOn => match self.sessions.subject() {
-                _ if self.workbench.running() => Err("a run is going on"),
-                None => Err("no session is selected"),
-                Some(session) if session.path.is_none() => Err("examples stay as they are"),
-                Some(session) if session.damage.is_some() => Err("the session is damaged"),
-                Some(session) => rule(session.status == SessionStatus::Open, "the run has ended"),
-            },
+            Action::GoOn => self.enabled_to_go_on(),
             Action::SeekNext | Action::SeekPrevious
                 if self.active_transcript().is_some_and(|it| it.needle().is_empty()) =>
             {

@@ -189,7 +189,7 @@ fn evaluate(model: &mut Model) -> Vec<Effect> {
 fn recall(inspector: &mut Inspector, by: isize) {
     let (all, at) = &mut inspector.repl.earlier;
     *at = at.saturating_add_signed(by).min(all.len());
-    inspector.repl.input = all.get(*at).map(|input| Draft::new(input)).unwrap_or_default();
+    inspector.repl.input = all.get(*at).map(Draft::new).unwrap_or_default();
     let columns = usize::MAX >> 1;
     inspector.repl.input.go(crate::tui::draft::Motion::End, crate::tui::draft::Reach::Move, columns);
 }

@@ -206,7 +206,7 @@ fn part(model: &Model, inspector: &Inspector, areas: &Areas, buffer: &mut Buffer
         mark.splice(0..0, more);
     }
     bars::rule(areas.rule, &heading, inside, mark, buffer, model.theme);
-    if inspector.part().is_none() && !(inspector.at_repl() && !inspector.repl.lines.is_empty()) {
+    if inspector.part().is_none() && (!inspector.at_repl() || inspector.repl.lines.is_empty()) {
         return empty(model, inspector, areas.part, buffer);
     }
     let cursor = inspector.cursor_row().filter(|_| inside && inspector.is_tree());

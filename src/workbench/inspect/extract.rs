@@ -129,16 +129,15 @@ fn sides(left: &str, right: &str) -> Vec<[Option<String>; 2]> {
                 open = rows.len();
             }
             ChangeTag::Delete => rows.push([Some(text), None]),
-            ChangeTag::Insert => match rows.get_mut(open) {
-                Some(row) => {
+            ChangeTag::Insert => {
+                if let Some(row) = rows.get_mut(open) {
                     row[1] = Some(text);
                     open += 1;
-                }
-                None => {
+                } else {
                     rows.push([None, Some(text)]);
                     open = rows.len();
                 }
-            },
+            }
         }
     }
     rows

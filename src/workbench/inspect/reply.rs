@@ -99,14 +99,16 @@ fn ending(end: &ReplyEnd) -> Vec<Line> {
             ("reasoning", tokens.reasoning),
         ];
         for (name, number) in more {
-            number.iter().for_each(|number| say(name, count(*number)));
+            if let Some(number) = number {
+                say(name, count(number));
+            }
         }
     }
     if let Some(error) = &end.error {
         lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason, error.message)));
         lines.extend(error.hint.iter().map(|hint| Line::new(Mark::Dim, format!("  {hint}"))));
         let details =
-            error.details.as_ref().map(|details| details.json()).filter(|json: &Json| *json != Json::default());
+            error.details.as_ref().map(crate::event::JsonText::json).filter(|json: &Json| *json != Json::default());
         lines.extend(details.iter().flat_map(|json| {
             json.to_pretty().lines().map(|line| Line::new(Mark::Dim, format!("  {line}"))).collect::<Vec<_>>()
         }));
