@@ -27,6 +27,7 @@ impl Model {
         match self.popups.last().map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
             Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
+            Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(C::Dialog) => self.form_contexts(),

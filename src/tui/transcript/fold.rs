@@ -17,9 +17,9 @@ use crate::workbench::{Budget, Hit};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TurnCells {
     /// The first of its cells.
-    base: usize,
+    pub(super) base: usize,
     /// The cell of what came of a parted turn; its feedback stands behind it.
-    after: Option<usize>,
+    pub(super) after: Option<usize>,
 }
 
 impl TurnCells {
@@ -39,12 +39,12 @@ enum Piece<'a> {
 }
 
 /// Turns of a saved session whose bodies are kept beside those that are seen.
-const KEPT_TURNS: usize = 256;
+pub(super) const KEPT_TURNS: usize = 256;
 
 /// Which of a turn's cells.
 const REQUEST: usize = 0;
 const REASONING: usize = 1;
-const TURN: usize = 2;
+pub(super) const TURN: usize = 2;
 const FEEDBACK: usize = 3;
 
 impl Transcript {
@@ -471,44 +471,6 @@ impl Transcript {
         }
         for card in self.cards_of(turn) {
             card.apply(at, at_ms, event);
-        }
-    }
-
-    /// The bodies of turns that were read long ago and are not looked at go back to their file.
-    pub(super) fn put_back(&mut self) {
-        while self.read.len() > KEPT_TURNS {
-            let Some(outline) = self.read.pop_front() else { return };
-            let Some(TurnCells { base, after }) = self.turns.get(&outline.address).copied() else { continue };
-            let cells = || (base..base + TURN_CELLS).chain(after);
-            if cells().any(|cell| self.is_in_view(cell) || self.selected() == Some(cell)) {
-                self.read.push_back(outline);
-                return;
-            }
-            let [request, reasoning, turn, feedback] = turn_cards(&outline.address, 0, Some(outline.clone()));
-            let part = if after.is_some() { Part::Before } else { Part::Whole };
-            let behind = after.map(|_| Card::Unread(Box::new(UnreadCard { outline, part: Part::After })));
-            for (index, mut card) in cells().zip([request, reasoning, turn, feedback].into_iter().chain(behind)) {
-                if let Card::Unread(card) = &mut card
-                    && index == base + TURN
-                {
-                    card.part = part;
-                }
-                self.cells[index].card = card;
-                self.cells[index].forget();
-                self.touch(index);
-            }
-        }
-    }
-
-    /// The turn's cells that were never read from the file and are seen now.
-    pub(super) fn outline_of(&self, index: usize) -> Option<&TurnOutline> {
-        let cell = self.cells.get(index)?;
-        let TurnCells { base, after } = self.turns.get(&cell.at)?;
-        let belongs =
-            (*base..base + TURN_CELLS).contains(&index) || after.is_some_and(|at| (at..at + 2).contains(&index));
-        match &self.cells.get(base + TURN)?.card {
-            Card::Unread(card) if belongs => Some(&card.outline),
-            _ => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod select;
 mod texts;
 mod turn;
 pub mod typed;
+mod unread;
 mod viewport;
 pub mod wrapped;
 
