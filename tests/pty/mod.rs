@@ -270,7 +270,7 @@ fn a_turn_of_a_live_run_is_taken_apart_and_the_repl_answers() {
     terminal.send("(+ 40 2)\r");
     terminal.wait_for("42");
     terminal.send("\x1b");
-    terminal.wait_for("next tab");
+    terminal.wait_for("Enter type");
     terminal.send("\x1b");
     terminal.wait_for("open turn");
     terminal.send(CTRL_Q);
