@@ -77,7 +77,7 @@ pub(super) fn differences(
     now: Option<&Event>,
     counts: &dyn Fn(&str) -> bool,
 ) -> Option<Difference> {
-    let named = |event: &Event| format!("a {} event", event.kind());
+    let named = |event: &Event| format!("the event {}", event.kind());
     match (recorded, now) {
         (Some(recorded), Some(now)) if recorded.kind() == now.kind() => {
             let (recorded, now) = (json(recorded), json(now));
