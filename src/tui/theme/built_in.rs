@@ -80,7 +80,7 @@ const LIGHT: Palette = Palette {
     ground: 0xfb_fa_f7,
     text: 0x24_2a_31,
     dim: 0x5e_67_72,
-    border: 0x6d_75_80,
+    border: 0x6a_72_7d,
     accent: 0x0b_61_8c,
     good: 0x1d_6b_2e,
     bad: 0xb0_20_24,

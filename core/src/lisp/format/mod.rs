@@ -17,7 +17,9 @@ use crate::value::{Bounds, Value};
 pub fn program(text: &str, width: usize) -> Option<String> {
     read(text, Budget::default()).ok()?;
     let mut out = layout::program(&tree::items(text), width);
-    if text.ends_with('\n') && !out.is_empty() {
+    // The line end behind a backslash is a character of the program, not the end of a line.
+    let is_character = out.ends_with("\\\n") && text.ends_with("\\\n");
+    if text.ends_with('\n') && !out.is_empty() && !is_character {
         out.push('\n');
     }
     Some(out)
