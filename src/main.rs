@@ -1,10 +1,11 @@
 //! Arguments → configuration → workbench or command; error → exit code. Nothing else.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
+use futures::FutureExt as _;
 use ptc_workbench::agent::BUNDLED;
 use ptc_workbench::cli::{self, Arguments, Drawing};
 use ptc_workbench::config::{Config, Folders, process_env};
@@ -12,6 +13,7 @@ use ptc_workbench::export::Content;
 use ptc_workbench::session::LAST;
 use ptc_workbench::tool::Policy;
 use ptc_workbench::tui::live::Live;
+use ptc_workbench::tui::scenes::scene;
 use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::{SessionKey, Workbench};
 
@@ -51,7 +53,12 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         .map_err(|error| format!("the runtime cannot be started: {error}"))?;
     let code = match &arguments.command {
         Some(command) => {
-            let screen = |screen: &str, size| draw(&workbench, screen, size);
+            let screen = |name: String, size| {
+                // The same picture whatever is configured here.
+                let config = Config::built_in().map_err(|error| error.to_string());
+                let drawn = async move { Ok(tui::screenshot(&mut scene(&config?, &name, size).await?, size)) };
+                drawn.boxed()
+            };
             let session = |content: &Content, size| tui::session_screenshot(&content.session, &content.events, size);
             let drawing = Drawing { screen: &screen, session: &session };
             runtime.block_on(cli::run(command, arguments, &workbench, drawing))
@@ -71,15 +78,6 @@ fn policy(arguments: &Arguments) -> Policy {
         (false, true) => Policy::Ask,
         (false, false) => Policy::Refuse,
     }
-}
-
-/// A screen with the first example agent and its recorded run, as SVG.
-fn draw(workbench: &Workbench, screen: &str, size: (u16, u16)) -> Result<String, String> {
-    let agent = cli::agent_source(BUNDLED[0].name).map_err(|error| error.0)?;
-    let examples = Folders::at(PathBuf::new(), Path::new(""), Some(Path::new("")));
-    let workbench = Workbench::new(workbench.config.clone(), examples);
-    let live = Live::new(workbench, &agent, None);
-    Ok(tui::screenshot(&mut tui::scene(&live, screen, size)?, size))
 }
 
 /// Opens the workbench with an agent file, an example or a session.

@@ -86,7 +86,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Models(flags) => models::models(flags, workbench).await,
         Command::Doctor => doctor::doctor(workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
-        Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen),
+        Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen).await,
     };
     code(done)
 }

@@ -1,11 +1,13 @@
 //! `screenshot`: a screen of the interface as an SVG file. Who draws is the caller's business.
 
+use futures::future::BoxFuture;
+
 use super::arguments::ScreenshotFlags;
 use super::{UsageError, exit, tell};
 use crate::export::Content;
 
 /// Draws a screen by name at a size in columns and rows, as SVG. Errors name the known screens.
-pub type Draw<'a> = &'a dyn Fn(&str, (u16, u16)) -> Result<String, String>;
+pub type Draw<'a> = &'a dyn Fn(String, (u16, u16)) -> BoxFuture<'static, Result<String, String>>;
 
 /// Draws the screen of a session's events.
 pub type Picture<'a> = &'a dyn Fn(&Content, (u16, u16)) -> String;
@@ -22,9 +24,9 @@ pub struct Drawing<'a> {
 /// Largest picture, in columns and rows.
 const LARGEST: (u16, u16) = (400, 200);
 
-pub(super) fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Result<u8, UsageError> {
+pub(super) async fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Result<u8, UsageError> {
     let size = size(&flags.size)?;
-    let svg = draw(&flags.screen, size).map_err(UsageError)?;
+    let svg = draw(flags.screen.clone(), size).await.map_err(UsageError)?;
     std::fs::write(&flags.output, svg)
         .map_err(|error| UsageError(format!("{}: cannot be written: {error}", flags.output.display())))?;
     tell(&format!("{} drawn into {}", flags.screen, flags.output.display()));

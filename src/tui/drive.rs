@@ -50,22 +50,29 @@ impl Exit {
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start_ms: i64,
-    start: Instant,
+    /// `None` while it stands still.
+    start: Option<Instant>,
 }
 
 impl Clock {
     /// A clock that shows this time now.
     pub fn starting_at(start_ms: i64) -> Self {
-        Self { start_ms, start: Instant::now() }
+        Self { start_ms, start: Some(Instant::now()) }
+    }
+
+    /// A clock that always shows this time; what waits for a later one waits for ever.
+    pub fn standing_at(ms: i64) -> Self {
+        Self { start_ms: ms, start: None }
     }
 
     /// Unix time in ms.
     pub fn now_ms(&self) -> i64 {
-        self.start_ms + i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX)
+        let passed = self.start.map_or(0, |start| start.elapsed().as_millis());
+        self.start_ms.saturating_add(i64::try_from(passed).unwrap_or(i64::MAX))
     }
 
-    fn instant(&self, at_ms: i64) -> Instant {
-        self.start + Duration::from_millis(crate::event::elapsed_ms(self.start_ms, at_ms))
+    fn instant(&self, at_ms: i64) -> Option<Instant> {
+        Some(self.start? + Duration::from_millis(crate::event::elapsed_ms(self.start_ms, at_ms)))
     }
 }
 
@@ -87,7 +94,7 @@ pub struct Driver {
     pub(super) in_turn: Option<tokio::task::JoinHandle<()>>,
     /// Background work under way.
     pub(super) working: usize,
-    clock: Clock,
+    pub(super) clock: Clock,
     limiter: Limiter,
     /// Frames drawn.
     pub frames: u64,
@@ -150,10 +157,23 @@ impl Driver {
         }
     }
 
+    /// Goes on until nothing is under way in the background any more and a frame asks for nothing new. Runs may still go on.
+    pub(super) async fn settle(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<()> {
+        loop {
+            self.draw(model, stage)?;
+            if self.working == 0 {
+                return Ok(());
+            }
+            while self.working > 0 {
+                self.turn(model, stage).await?;
+            }
+        }
+    }
+
     /// Waits for one thing to happen, takes everything else that is there, and draws when it is time.
     async fn turn(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<Option<Exit>> {
         let frame = model.dirty.then(|| self.limiter.due(Instant::now()));
-        let deadline = model.deadline_ms().map(|at| self.clock.instant(at));
+        let deadline = model.deadline_ms().and_then(|at| self.clock.instant(at));
         let mut input = None;
         let mut answer = None;
         tokio::select! {
@@ -215,7 +235,12 @@ impl Driver {
         Ok(())
     }
 
-    async fn take(&mut self, model: &mut Model, stage: &mut dyn Stage, input: Input) -> io::Result<Option<Exit>> {
+    pub(super) async fn take(
+        &mut self,
+        model: &mut Model,
+        stage: &mut dyn Stage,
+        input: Input,
+    ) -> io::Result<Option<Exit>> {
         let msg = match input {
             Input::Terminal(Event::Key(key)) => Msg::Key(key),
             Input::Terminal(Event::Paste(text)) => Msg::Paste(text),
@@ -272,7 +297,7 @@ impl Driver {
     }
 
     /// Updates the model and does what comes of it.
-    async fn tell(&mut self, model: &mut Model, stage: &mut dyn Stage, msg: Msg) -> io::Result<()> {
+    pub(super) async fn tell(&mut self, model: &mut Model, stage: &mut dyn Stage, msg: Msg) -> io::Result<()> {
         for effect in update(model, msg) {
             effects::perform(self, model, stage, effect).await?;
         }

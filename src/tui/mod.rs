@@ -19,6 +19,7 @@ pub mod live;
 pub mod message;
 pub mod model;
 pub mod row;
+pub mod scenes;
 mod screenshot;
 pub mod sessions;
 pub mod stage;
@@ -36,7 +37,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
 
-pub use screenshot::{SCENES, ansi, picture, scene, screenshot, session_screenshot};
+pub use screenshot::{ansi, picture, screenshot, session_screenshot};
 pub use terminal::Pointer;
 pub use update::{start, update};
 pub use view::{draw, layout};

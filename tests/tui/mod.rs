@@ -14,6 +14,7 @@ mod order;
 mod pictures;
 mod reading;
 mod saved;
+mod scenes;
 mod sessions;
 mod sizes;
 mod steps;

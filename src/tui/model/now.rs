@@ -124,6 +124,10 @@ impl Model {
             | Action::PlayEnd(_)
             | Action::PlaySpeed(_)
             | Action::PlayPause => rule(self.sessions.scrub.is_some(), "nothing is played"),
+            Action::SendAnswer => rule(
+                !matches!(popups.last(), Some(Popup::Answer { question, .. }) if !question.options.is_empty()),
+                "one key is the answer",
+            ),
             Action::SubmitDialog => super::saved::enabled_to_submit(popups),
             Action::ReadDown | Action::ReadUp if matches!(popups.last(), Some(Popup::Form(form, _)) if form.notes.is_empty()) => {
                 Err("there is nothing below the fields")

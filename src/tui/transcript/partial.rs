@@ -13,8 +13,8 @@ use crate::event::JsonText;
 #[derive(Debug, Clone)]
 pub struct Reading {
     push: ReplyPush,
-    /// Fields that the schema asks for.
-    fields: Option<usize>,
+    /// Names of the fields that the schema describes.
+    fields: Option<Vec<String>>,
 }
 
 impl Reading {
@@ -26,7 +26,8 @@ impl Reading {
             Some("array") => Want::List,
             _ => Want::Any,
         };
-        let fields = schema.get("properties").and_then(|fields| fields.members()).map(<[_]>::len);
+        let fields = schema.get("properties").and_then(|fields| fields.members());
+        let fields = fields.map(|fields| fields.iter().map(|field| field.key.to_string()).collect());
         Self { push: ReplyPush::new(want), fields }
     }
 
@@ -45,7 +46,13 @@ impl Reading {
     pub fn describe(&self) -> String {
         match (self.push.stage(), self.push.json()) {
             (Stage::Reasoning, _) => "thinking".to_owned(),
-            (_, Some(json)) => json.state().describe(self.fields),
+            (_, Some(json)) => {
+                let mut state = json.state();
+                if let Some(fields) = &self.fields {
+                    state.keys.retain(|key| fields.iter().any(|field| field == key));
+                }
+                state.describe(self.fields.as_ref().map(Vec::len))
+            }
             (_, None) => "no JSON yet".to_owned(),
         }
     }
@@ -106,6 +113,8 @@ mod tests {
         assert_eq!(reading.describe(), "no JSON yet");
         reading.take("{\"a\": 1, \"b\": \"x");
         assert_eq!(reading.describe(), "object open, 1 of 2 fields, string unfinished");
+        reading.take("\", \"other\": 1}");
+        assert_eq!(reading.describe(), "object complete, 2 of 2 fields", "what is not in the schema is no field of it");
     }
 
     #[test]

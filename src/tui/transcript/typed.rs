@@ -75,7 +75,9 @@ fn issues(ty: &Type, json: &Json) -> Vec<Issue> {
     let coerced = signature::coerce(ty, inner.to_value(), Policy::AnswerStandard);
     let mut issues = coerced.issues;
     if issues.iter().any(Issue::is_error) {
-        issues.extend(signature::undeclared(ty, &coerced.value));
+        let told: Vec<_> = issues.iter().map(|issue| issue.path.clone()).collect();
+        let more = signature::undeclared(ty, &coerced.value).into_iter();
+        issues.extend(more.filter(|issue| !told.contains(&issue.path)));
     }
     issues
 }

@@ -150,12 +150,12 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
                 row.draw(line_of(asked, line), buffer, model.theme);
             }
             let below = scroll_limit(rows.len(), asked.height).saturating_sub(*top);
+            let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more")));
             if !question.options.is_empty() {
-                bars::rule(rule, "Your decision", true, Vec::new(), buffer, model.theme);
+                bars::rule(rule, "Your decision", true, more.into_iter().collect(), buffer, model.theme);
                 draw_choices(model, &question.options, reply, buffer);
                 return None;
             }
-            let more = (below > 0).then(|| Piece::new(Role::Accent, &format!("▼ {below} more rows")));
             let heading = match question.gate {
                 Some(Gate::Send) => "The request",
                 Some(Gate::Apply) => "The reply",
@@ -163,7 +163,8 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
                 None => "Your reply",
             };
             let typed = answer::typed(model, question, editor.draft.text());
-            let mark = more.into_iter().chain(typed.iter().map(answer::state)).collect();
+            let gap = more.is_some().then(|| Piece::literal(Role::Text, "  "));
+            let mark = more.into_iter().chain(gap).chain(typed.iter().map(answer::state)).collect();
             bars::rule(rule, heading, true, mark, buffer, model.theme);
             let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
             let is_text = question.address.is_question() && question.gate != Some(Gate::Apply);

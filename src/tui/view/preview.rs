@@ -34,7 +34,9 @@ fn rows(model: &Model, session: &SessionSummary, area: Rect) -> Vec<Row> {
     let text = session.damage.as_deref().unwrap_or(&session.task);
     let safe = SafeText::multi_line(text);
     let columns = usize::from(area.width.saturating_sub(2)).max(1);
-    for line in safe.lines().take(usize::from(area.height)) {
+    // Few rows are seen: blank lines are left out.
+    let lines = safe.lines().filter(|line| !line.as_str().trim().is_empty());
+    for line in lines.take(usize::from(area.height)) {
         let ranges = wrap(&line, columns);
         rows.extend(ranges.into_iter().map(|range| Row::new([Piece::safe(Role::Text, line.slice(range))]).indented(1)));
     }

@@ -19,8 +19,14 @@ use ptc_core::text::width::{truncate, width, wrap};
 const FILTERS: &str =
     "words  /pattern/  status:error  mode:json  agent:name  tool:name  turns>3  since:7d  tag:slow  is:marked";
 
-/// Rows of the preview.
-const PREVIEW_ROWS: u16 = 4;
+/// Rows of the preview: none on a low screen, more on a high one.
+fn preview_rows(height: u16) -> u16 {
+    match height {
+        0..18 => 0,
+        18..36 => 4,
+        _ => 8,
+    }
+}
 
 struct Areas {
     title: Rect,
@@ -34,7 +40,7 @@ struct Areas {
 
 fn areas(screen: Rect) -> Areas {
     let line = |y: u16| Rect::new(screen.x, y, screen.width, 1);
-    let preview_rows = if screen.height >= 18 { PREVIEW_ROWS } else { 0 };
+    let preview_rows = preview_rows(screen.height);
     let list_rows = screen.height - 4 - preview_rows - u16::from(preview_rows > 0);
     let list = Rect { y: screen.y + 2, height: list_rows, ..screen };
     let rule = if preview_rows > 0 { line(list.bottom()) } else { Rect::default() };

@@ -1,0 +1,58 @@
+//! The folder of a scene: the files of `assets/scenes` as if a person had made them. It goes when it is dropped.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::config::Folders;
+
+/// Files below the folder of the sessions: their folder there, and content. Each is named by the id in its first line.
+const FILES: &[(&str, &str)] = &[
+    ("", include_str!("../../../assets/scenes/fork-reply.jsonl")),
+    ("", include_str!("../../../assets/scenes/fork-context.jsonl")),
+    ("matrix", include_str!("../../../assets/scenes/matrix.jsonl")),
+];
+/// What is written on sessions.
+const MARKS: &str = include_str!("../../../assets/scenes/marks.jsonl");
+
+/// What is read of a first line.
+#[derive(serde::Deserialize)]
+struct Head {
+    id: String,
+}
+
+/// How many folders this process has made.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A folder that nobody else uses.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes it, with the files in it.
+    pub(super) fn new() -> std::io::Result<Self> {
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = Self(std::env::temp_dir().join(format!("ptc-workbench-scene-{}-{number}", std::process::id())));
+        let sessions = folder.folders().sessions_dir;
+        for (below, text) in FILES {
+            let head: Head = serde_json::from_str(text.lines().next().unwrap_or_default())?;
+            let dir = sessions.join(below);
+            std::fs::create_dir_all(&dir)?;
+            std::fs::write(dir.join(format!("{}.jsonl", head.id)), text)?;
+        }
+        std::fs::write(sessions.join("marks.jsonl"), MARKS)?;
+        Ok(folder)
+    }
+
+    /// Where everything lies.
+    pub(super) fn folders(&self) -> Folders {
+        Folders::at(self.0.join("config"), Path::new(&self.0), None)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // It may never have been made; what the system keeps in its place for such files it cleans itself.
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::debug!(%error, "the folder of a scene is left");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Scenes: every screen as it looks in use, for pictures, documentation and tests.
+//!
+//! In: a name of the table, a size. Out: the model in that state. The example agents and sessions and the files in `assets/scenes` are all
+//! that is shown; keys are pressed on the real interface with the real backend in a folder of its own, so that a scene shows what the
+//! program does. Times are those of the recordings: the same program gives the same picture. It must never touch a person's files.
+
+mod folder;
+mod player;
+mod table;
+
+use crate::agent::Mode;
+use crate::config::Config;
+use crate::tui::model::Model;
+
+pub use table::SCENES;
+
+/// A screen in some state.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene {
+    /// Its name: letters and hyphens.
+    pub name: &'static str,
+    /// What it shows, in a few words.
+    pub about: &'static str,
+    /// What the workbench is opened with.
+    opens: Opens,
+    /// What is done, in order.
+    steps: &'static [Step],
+}
+
+/// What the workbench is opened with.
+#[derive(Debug, Clone, Copy)]
+struct Opens {
+    /// An example agent or pipeline, or an agent of `assets/scenes`.
+    name: &'static str,
+    /// Another mode.
+    mode: Option<Mode>,
+    /// Another model.
+    model: Option<&'static str>,
+}
+
+/// Something that is done in a scene.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// Keys are pressed, one after the other; everything that they lead to is waited for.
+    Keys(&'static [&'static str]),
+    /// A text is typed.
+    Type(&'static str),
+    /// So many ms pass.
+    Rest(i64),
+    /// The draft has run: what is shown is its recording.
+    Ran,
+    /// It is running: the recording up to its first reply, of which so many parts have come.
+    Streams(usize),
+    /// It was run and stands at the first question to a person.
+    Asked,
+    /// The example session of this agent and mode is selected in the list.
+    Choose(&'static str, &'static str),
+    /// The opened session was replayed without a difference.
+    Replayed,
+}
+
+/// The model of a scene at a size in columns and rows. Must be called inside of a runtime.
+///
+/// Errors: there is no such scene (names the known ones), or it could not be set up.
+pub async fn scene(config: &Config, name: &str, size: (u16, u16)) -> Result<Model, String> {
+    let scene = SCENES.iter().find(|scene| scene.name == name).ok_or_else(|| {
+        let names: Vec<&str> = SCENES.iter().map(|scene| scene.name).collect();
+        let near = ptc_core::text::nearest(name, names.iter().copied());
+        let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        format!("there is no screen {name:?}{near}; known: {}", names.join(", "))
+    })?;
+    player::play(config, scene, size).await.map_err(|error| format!("{name}: {error}"))
+}

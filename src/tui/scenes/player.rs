@@ -1,0 +1,258 @@
+//! Plays a scene: the loop of the interface without a terminal, on a clock that stands still.
+
+use std::io;
+use std::sync::Arc;
+
+use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+use super::folder::Folder;
+use super::{Opens, Scene, Step};
+use crate::agent::{Agent, Bundled, Place};
+use crate::config::Config;
+use crate::event::{Envelope, Event};
+use crate::tool::Policy;
+use crate::tui::backend::{Backend, Ended, Happening, Question, SessionStatus, SessionSummary};
+use crate::tui::drive::{Clock, Driver};
+use crate::tui::live::Live;
+use crate::tui::message::{Msg, Slot};
+use crate::tui::model::{Model, Phase, RunView};
+use crate::tui::stage::{Input, Stage};
+use crate::tui::{effects, keys, picture, start};
+use crate::workbench::{Desk, Intercept, Pipeline, RunSpec, Workbench};
+
+/// Agents that only scenes need: name and file.
+const AGENTS: &[(&str, &str)] = &[("words", include_str!("../../../assets/scenes/words.toml"))];
+/// Between two events of a run that was started in a scene, in ms.
+const BEAT_MS: i64 = 40;
+
+/// The model at the end of a scene.
+pub(super) async fn play(config: &Config, scene: &Scene, size: (u16, u16)) -> Result<Model, String> {
+    let folder = Folder::new().map_err(|error| error.to_string())?;
+    let workbench = Workbench::new(config.clone(), folder.folders()).with_policy(Policy::Ask);
+    let mut player = Player::new(workbench, &scene.opens, size)?;
+    player.begin().await?;
+    for step in scene.steps {
+        player.step(step).await?;
+        player.settle().await?;
+    }
+    Ok(player.model)
+}
+
+/// A surface that is only looked at in the end.
+struct Easel;
+
+impl Stage for Easel {
+    fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        let size = model.size;
+        picture(model, size);
+        Ok(())
+    }
+
+    fn redraw(&mut self) {}
+
+    fn resume(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn edit<'a>(&'a mut self, _: Place, _: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        futures::future::ready(Err("a scene has no editor".to_owned())).boxed()
+    }
+
+    fn suspend(&mut self) -> BoxFuture<'_, Result<(), String>> {
+        futures::future::ready(Err("a scene has no shell".to_owned())).boxed()
+    }
+
+    fn clip(&mut self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn input(&mut self) -> BoxFuture<'_, Option<Input>> {
+        futures::future::pending().boxed()
+    }
+
+    fn pending(&mut self) -> Option<Input> {
+        None
+    }
+}
+
+struct Player {
+    workbench: Workbench,
+    live: Arc<Live>,
+    driver: Driver,
+    model: Model,
+    /// Unix time in ms.
+    now_ms: i64,
+}
+
+impl Player {
+    fn new(workbench: Workbench, opens: &Opens, size: (u16, u16)) -> Result<Self, String> {
+        let live = match Pipeline::bundled(opens.name).map_err(|error| error.to_string())? {
+            Some(pipeline) => Live::of_pipeline(workbench.clone(), pipeline),
+            None => Live::new(workbench.clone(), &agent(opens)?, None),
+        };
+        let live = Arc::new(live);
+        live.tour_seen().map_err(|error| error.message)?;
+        let sessions = live.sessions().map_err(|error| error.message)?;
+        let now_ms = sessions.iter().map(|session| session.started_ms).max().unwrap_or_default() + 60_000;
+        let mut model = Model::new(live.opening(), size, now_ms);
+        model.popups.clear();
+        let driver = Driver::new(live.clone(), Clock::standing_at(now_ms));
+        Ok(Self { workbench, live, driver, model, now_ms })
+    }
+
+    /// What the interface does first.
+    async fn begin(&mut self) -> Result<(), String> {
+        for effect in start(&self.model) {
+            let performed = effects::perform(&mut self.driver, &mut self.model, &mut Easel, effect).await;
+            performed.map_err(|error| error.to_string())?;
+        }
+        self.settle().await
+    }
+
+    /// Waits until nothing is under way any more, also what a frame asks for.
+    async fn settle(&mut self) -> Result<(), String> {
+        self.driver.settle(&mut self.model, &mut Easel).await.map_err(|error| error.to_string())
+    }
+
+    async fn tell(&mut self, msg: Msg) -> Result<(), String> {
+        self.driver.tell(&mut self.model, &mut Easel, msg).await.map_err(|error| error.to_string())
+    }
+
+    async fn key(&mut self, key: KeyEvent) -> Result<(), String> {
+        let input = Input::Terminal(TerminalEvent::Key(key));
+        self.driver.take(&mut self.model, &mut Easel, input).await.map_err(|error| error.to_string())?;
+        self.settle().await
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Keys(chords) => {
+                for chord in *chords {
+                    let chord = keys::read(chord).ok_or_else(|| format!("{chord} is no key"))?;
+                    self.key(KeyEvent::new(*chord.codes.first(), chord.modifiers)).await?;
+                }
+            }
+            Step::Type(text) => {
+                for c in text.chars() {
+                    self.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)).await?;
+                }
+            }
+            Step::Rest(ms) => {
+                self.now_ms += ms;
+                self.driver.clock = Clock::standing_at(self.now_ms);
+                self.tell(Msg::Clock(self.now_ms)).await?;
+            }
+            Step::Ran => {
+                let (session, events) = self.recording()?;
+                self.show(events, Phase::Done);
+                if let Some(run) = &mut self.model.workbench.run {
+                    run.session = Some(session);
+                    run.ended = Some(Ended::Run);
+                }
+            }
+            Step::Streams(parts) => {
+                let (session, events) = self.recording()?;
+                let is_part = |event: &Envelope| matches!(event.event, Event::ReplyPart(_));
+                let last = events.iter().enumerate().filter(|(_, event)| is_part(event)).nth(*parts).map(|(at, _)| at);
+                self.show(events.into_iter().take(last.unwrap_or(usize::MAX)).collect(), Phase::Running);
+                if let Some(run) = &mut self.model.workbench.run {
+                    run.session = Some(session);
+                }
+            }
+            Step::Asked => self.ask().await?,
+            Step::Choose(agent, mode) => {
+                let is =
+                    |session: &&SessionSummary| session.agent == *agent && session.mode.split(' ').next() == Some(mode);
+                let found = self.model.sessions.shown().find(is).map(SessionSummary::key);
+                self.model.sessions.selected = Some(found.ok_or("the session is not in the list")?);
+                self.model.sessions.moved = true;
+            }
+            Step::Replayed => {
+                let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
+                let key = viewer.ok_or("no session is open")?;
+                let told = crate::tui::archive::Archive::events(&*self.live, &key).map_err(|error| error.message)?;
+                let told = told.iter().cloned().map(|event| Happening::Event(Box::new(event)));
+                let told = told.chain([Happening::Ended(Ended::Identical(None))]).collect();
+                self.tell(Msg::ReplayStarted(Ok(()))).await?;
+                self.tell(Msg::Happened(Slot::Viewer, told)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The oldest finished example session of the draft's agent and mode: its name and its events.
+    fn recording(&self) -> Result<(String, Vec<Envelope>), String> {
+        let preview = &self.model.workbench.preview;
+        let mode = preview.mode.split(' ').next().unwrap_or_default();
+        let fits = |session: &&SessionSummary| {
+            session.agent == preview.name
+                && session.mode.split(' ').next() == Some(mode)
+                && session.status == SessionStatus::Ok
+        };
+        let sessions = self.live.sessions().map_err(|error| error.message)?;
+        let session = sessions.iter().rev().find(fits).ok_or("there is no recording of the draft")?;
+        let events =
+            crate::tui::archive::Archive::events(&*self.live, &session.key()).map_err(|error| error.message)?;
+        Ok((session.id.clone(), events.to_vec()))
+    }
+
+    /// Shows events as those of the workbench's run, now.
+    fn show(&mut self, events: Vec<Envelope>, phase: Phase) {
+        let mut view = RunView { phase, ..RunView::default() };
+        let moved = self.now_ms - events.last().map_or(0, |event| event.at_ms);
+        for event in events {
+            view.transcript.apply(&Envelope { at_ms: event.at_ms + moved, ..event });
+        }
+        self.model.workbench.run = Some(view);
+    }
+
+    /// Runs the draft until a person is asked, and shows what has happened until then.
+    async fn ask(&mut self) -> Result<(), String> {
+        let agent = self.model.workbench.texts().to_agent(&Agent::default());
+        let agent = agent.map_err(|found| found.first().map(|one| one.message.clone()).unwrap_or_default())?;
+        let intercept = Intercept::default();
+        self.model.workbench.gates.iter().for_each(|gate| intercept.set(*gate, true));
+        let desk = Arc::new(Desk::behind(intercept));
+        let spec = RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0 };
+        let running = self.workbench.start(spec).map_err(|error| error.to_string())?;
+        let mut task = running.task;
+        let asked = tokio::select! {
+            asked = desk.next() => asked,
+            _ = &mut task => None,
+        };
+        // The way of the answer is held until the events are taken: without it the run would go on.
+        let asked = asked.ok_or("the run asks nothing")?;
+        let events = running.feed.drain();
+        running.stop.by_person();
+        let asked = &asked.question;
+        let question = Question {
+            address: asked.address.clone(),
+            text: asked.text.clone(),
+            options: asked.options.clone(),
+            gate: asked.gate,
+        };
+        let began_ms = self.now_ms - BEAT_MS * i64::try_from(events.len()).unwrap_or_default();
+        let told = (0..)
+            .zip(events)
+            .map(|(beat, event)| Happening::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
+        let told = told.chain([Happening::Question(question)]).collect();
+        // As if a key had started it.
+        self.model.toast = None;
+        self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
+        self.tell(Msg::Happened(Slot::Workbench, told)).await
+    }
+}
+
+fn agent(opens: &Opens) -> Result<Agent, String> {
+    let own = AGENTS.iter().find(|(name, _)| *name == opens.name);
+    let agent = match (own, Bundled::find(opens.name)) {
+        (Some((name, toml)), _) => Agent::from_toml(toml, name).map_err(|error| error.to_string())?,
+        (None, Some(bundled)) => bundled.agent().map_err(|error| error.to_string())?,
+        (None, None) => return Err(format!("there is no agent {}", opens.name)),
+    };
+    let mode = opens.mode.unwrap_or(agent.mode);
+    let model = opens.model.map(str::to_owned).or(agent.model.clone());
+    Ok(Agent { mode, model, ..agent })
+}

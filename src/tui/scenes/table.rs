@@ -1,0 +1,73 @@
+//! The table of scenes.
+
+use super::Step::{Asked, Choose, Keys, Ran, Replayed, Rest, Streams, Type};
+use super::{Opens, Scene, Step};
+use crate::agent::Mode;
+
+const SENTIMENT: Opens = Opens { name: "sentiment", mode: None, model: None };
+const SALES: Opens = Opens { name: "sales", mode: Some(Mode::PtcLisp), model: None };
+const HUMAN: Opens = Opens { model: Some("human"), ..SENTIMENT };
+const WORDS: Opens = Opens { name: "words", mode: None, model: None };
+const QUOTE: Opens = Opens { name: "quote", mode: None, model: None };
+
+/// From the start to the first turn of the recording of `sales` in `ptc_lisp`, taken apart.
+const INSPECT: Step = Keys(&["f3"]);
+const OPEN_SALES: Step = Choose("sales", "ptc_lisp");
+const FIRST_TURN: Step = Keys(&["enter", "home", "down", "enter"]);
+/// The same for `extract` over HTTP, whose first reply had to be repaired.
+const OPEN_EXTRACT: Step = Choose("extract", "json");
+
+const fn scene(name: &'static str, about: &'static str, opens: Opens, steps: &'static [Step]) -> Scene {
+    Scene { name, about, opens, steps }
+}
+
+/// Every scene.
+#[rustfmt::skip]
+pub const SCENES: &[Scene] = &[
+    scene("workbench", "editors and a finished run: an error that was corrected", SENTIMENT, &[Ran]),
+    scene("fresh", "the first start", SENTIMENT, &[]),
+    scene("findings", "what does not fit, at its place", SENTIMENT, &[Keys(&["ctrl-end"]), Type(" as {{tone}}")]),
+    scene("fixes", "what can be done about a finding", SENTIMENT, &[Keys(&["ctrl-end"]), Type(" as {{txt}}"), Keys(&["f8"])]),
+    scene("search", "search and replace in a field", SENTIMENT, &[Keys(&["ctrl-f"]), Type("text")]),
+    scene("preview", "exactly what would be sent", SENTIMENT, &[Keys(&["f6"])]),
+    scene("tools", "the tools of an agent being edited", SALES, &[Keys(&["alt-g", "t"])]),
+    scene("streaming", "a reply as it comes", SENTIMENT, &[Streams(1)]),
+    scene("program", "a run whose replies are programs", SALES, &[Ran]),
+    scene("pipeline", "the steps of a pipeline", QUOTE, &[]),
+    scene("help", "every key", SENTIMENT, &[Ran, Keys(&["f1"])]),
+    scene("actions", "every action by name", SENTIMENT, &[Ran, Keys(&["ctrl-p"])]),
+    scene("chord", "what can follow the first stroke", SENTIMENT, &[Keys(&["alt-m"]), Rest(300)]),
+    scene("tour", "the tour of six steps", SENTIMENT, &[Keys(&["ctrl-p"]), Type("tour"), Keys(&["enter", "enter"])]),
+    scene("leaving", "unsaved edits", SENTIMENT, &[Type("Please: "), Keys(&["ctrl-q"])]),
+
+    scene("human", "a person is the model", HUMAN, &[Asked, Type("{\"sentiment\": \"good\", \"score\": 1")]),
+    scene("gate-request", "a run that stands before its request", SENTIMENT, &[Keys(&["f7"]), Asked]),
+    scene("gate-reply", "a run that stands before a reply is applied", SENTIMENT, &[Keys(&["shift-f7"]), Asked]),
+    scene("consent", "a tool that asks before it starts a program", WORDS, &[Asked]),
+
+    scene("sessions", "saved sessions, forks below what they began as", SENTIMENT, &[Keys(&["f3", "down"])]),
+    scene("sessions-search", "sessions found while typing", SENTIMENT, &[Keys(&["f3", "/"]), Type("region mode:json")]),
+    scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),
+    scene("transcript-search", "what was found in a transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region")]),
+    scene("play", "a session played from its recording", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "p", "]", "right", "right", "right", "right", "right", "right", "right"])]),
+    scene("replay", "a replay without a difference", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"]), Replayed]),
+    scene("fork", "a fork about to begin, with another reply", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["f", "right"])]),
+    scene("rerun", "a run about to be made again", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["shift-r"])]),
+    scene("tags", "tags being written", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["t"]), Type("slow north")]),
+    scene("export", "what an export leaves out", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["e", "down", "right"])]),
+
+    scene("inspect-request", "what was sent, part by part", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["down"])]),
+    scene("inspect-difference", "a request against the one before", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["n", "d"])]),
+    scene("inspect-reply", "the reply, byte by byte", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab"])]),
+    scene("inspect-extract", "what was read from a reply", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab", "tab", "down"])]),
+    scene("inspect-program", "a program with the value of each form", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["tab", "tab", "tab", "enter", "right", "right", "right", "right"])]),
+    scene("inspect-calls", "tool calls of a turn", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["tab", "tab", "tab", "tab", "down"])]),
+    scene("inspect-memory", "memory and the bench on it", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["backtab", "backtab", "down", "enter"]), Type("(count data/rows)"), Keys(&["enter"])]),
+    scene("inspect-wire", "what went over the wire", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down"])]),
+
+    scene("compare-empty", "nothing is compared yet", SENTIMENT, &[Keys(&["f4"])]),
+    scene("compare", "two sessions side by side", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c"])]),
+    scene("matrix-new", "a matrix about to begin", SENTIMENT, &[Keys(&["f4", "m"])]),
+    scene("matrices", "earlier matrices", SENTIMENT, &[Keys(&["f4", "o"])]),
+    scene("matrix", "modes and models against each other", SENTIMENT, &[Keys(&["f4", "o", "enter", "down"])]),
+];
