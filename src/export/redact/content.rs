@@ -51,6 +51,8 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("run.start", &["context"], Group::Context),
     ("run.start", &["context_descriptions", "*", "1"], Group::Context),
     ("run.start", &["journal"], Group::Memory),
+    ("run.start", &["consents", "*", "what"], Group::Messages),
+    ("run.start", &["consents", "*", "failed"], Group::Errors),
     ("message", &["parts", "*", "text"], Group::Messages),
     ("message", &["parts", "*", "result"], Group::Results),
     ("message", &["parts", "*", "call", "args"], Group::Arguments),
