@@ -110,7 +110,13 @@ impl Model {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
             }
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
+            Action::EditHere if self.open_gate().is_some() => Ok(()),
+            Action::EditHere if self.active_transcript().is_none_or(Transcript::is_empty) => {
+                Err("there is nothing here yet")
+            }
+            Action::Original => super::saved::enabled_to_restore(popups),
             Action::Fork
+            | Action::EditHere
             | Action::Rerun
             | Action::Tags
             | Action::Note

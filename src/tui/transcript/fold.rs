@@ -13,7 +13,7 @@ use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RunEnd, RunStart, Source,
 };
 use crate::session::TurnEntry;
-use crate::tui::backend::{OpenSession, RunOutline, SentMessage};
+use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, Hit};
 
 /// A part of a saved session that becomes cells at its place.
@@ -39,6 +39,10 @@ impl Transcript {
         let mut transcript = Self::default();
         let callers: HashSet<Address> =
             session.runs.iter().filter(|run| run.address.is_call()).map(|run| run.address.turn_part()).collect();
+        if let Some(Origin { session, kind, at }) = &session.summary.parent {
+            let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
+            transcript.come_from(&format!("{kind} of {session}{place}"));
+        }
         let mut pieces: Vec<(usize, Piece<'_>)> = Vec::new();
         for run in &session.runs {
             pieces.push((run.events.start, Piece::Head(run)));
@@ -241,6 +245,15 @@ impl Transcript {
         }
         if let Some(card) = self.turn_mut(turn) {
             card.notices.push(("warning".to_owned(), message.to_owned()));
+        }
+    }
+
+    /// Names of the tools that the model could call natively in a turn.
+    pub fn tools_of(&self, turn: &Address) -> Vec<String> {
+        let card = self.turns.get(turn).and_then(|cells| self.cells.get(cells.base + REQUEST)).map(|cell| &cell.card);
+        match card {
+            Some(Card::Request(Some(card))) => card.tools.iter().map(|tool| tool.name.clone()).collect(),
+            _ => Vec::new(),
         }
     }
 
