@@ -275,14 +275,16 @@ impl Transcript {
     /// The turn's card, and the one of what came of it when the turn is parted.
     pub(super) fn cards_of(&mut self, at: &Address) -> impl Iterator<Item = &mut TurnCard> {
         let found = self.turns.get(at);
-        let indexes = [found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after)];
-        indexes.iter().flatten().for_each(|index| self.touch(*index));
-        self.cells.iter_mut().enumerate().filter(move |(index, _)| indexes.contains(&Some(*index))).filter_map(
-            |(_, cell)| match &mut cell.card {
-                Card::Turn(card) => Some(&mut **card),
-                _ => None,
-            },
-        )
+        let (turn, after) = (found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after));
+        turn.into_iter().chain(after).for_each(|index| self.touch(index));
+        // This runs for every piece of a reply: it must not look at all cells.
+        let place = after.unwrap_or(self.cells.len());
+        let (before, behind) = self.cells.split_at_mut(place);
+        let behind = behind.first_mut().filter(|_| after.is_some());
+        turn.and_then(|turn| before.get_mut(turn)).into_iter().chain(behind).filter_map(|cell| match &mut cell.card {
+            Card::Turn(card) => Some(&mut **card),
+            _ => None,
+        })
     }
 
     /// What came of a turn stands here, behind the agents below.
