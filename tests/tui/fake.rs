@@ -84,6 +84,8 @@ pub(crate) struct Fake {
     pub(crate) starts: AtomicUsize,
     pub(crate) kept: Mutex<Vec<Recovery>>,
     pub(crate) forgotten: AtomicUsize,
+    /// The prompts that were checked.
+    pub(crate) checked: Mutex<Vec<String>>,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) long_session: Option<usize>,
     /// Started instead of the scripted run.
@@ -126,7 +128,8 @@ impl Backend for Fake {
         Opening { texts: sentiment(), ..Opening::default() }
     }
 
-    fn diagnose(&self, _: &DraftTexts) -> Vec<Diagnostic> {
+    fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
+        self.checked.lock().unwrap().push(texts.prompt.clone());
         Vec::new()
     }
 
@@ -210,7 +213,7 @@ impl Archive for Fake {
         Err(nothing())
     }
 
-    fn text_at(&self, _: &Spot) -> Result<Option<String>, ErrorRecord> {
+    fn text_at(&self, _: &Spot) -> Result<archive::Standing, ErrorRecord> {
         Err(nothing())
     }
 

@@ -10,7 +10,7 @@ use super::{Cell, Facts, Transcript};
 use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source,
 };
-use crate::tui::backend::{OpenSession, RunOutline, SentMessage, TurnOutline};
+use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage, TurnOutline};
 use crate::workbench::{Budget, Hit};
 
 /// Where the cells of a turn stand.
@@ -53,6 +53,10 @@ impl Transcript {
         let mut transcript = Self::default();
         let callers: HashSet<Address> =
             session.runs.iter().filter(|run| run.address.is_call()).map(|run| run.address.turn_part()).collect();
+        if let Some(Origin { session, kind, at }) = &session.summary.parent {
+            let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
+            transcript.come_from(&format!("{kind} of {session}{place}"));
+        }
         let mut pieces: Vec<(usize, Piece<'_>)> = Vec::new();
         for run in &session.runs {
             pieces.push((run.events.start, Piece::Head(run)));
@@ -258,6 +262,15 @@ impl Transcript {
         }
     }
 
+    /// Names of the tools that the model could call natively in a turn.
+    pub fn tools_of(&self, turn: &Address) -> Vec<String> {
+        let card = self.turns.get(turn).and_then(|cells| self.cells.get(cells.base + REQUEST)).map(|cell| &cell.card);
+        match card {
+            Some(Card::Request(card)) => card.tools.iter().map(|tool| tool.name.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Where the card of a turn stands.
     pub(super) fn turn_index(&self, turn: &Address) -> Option<usize> {
         self.turns.get(turn).map(|cells| cells.base + TURN)
@@ -276,14 +289,16 @@ impl Transcript {
     /// The turn's card, and the one of what came of it when the turn is parted.
     pub(super) fn cards_of(&mut self, at: &Address) -> impl Iterator<Item = &mut TurnCard> {
         let found = self.turns.get(at).copied();
-        let indexes = [found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after)];
-        indexes.iter().flatten().for_each(|index| self.touch(*index));
-        self.cells.iter_mut().enumerate().filter(move |(index, _)| indexes.contains(&Some(*index))).filter_map(
-            |(_, cell)| match &mut cell.card {
-                Card::Turn(card) => Some(&mut **card),
-                _ => None,
-            },
-        )
+        let (turn, after) = (found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after));
+        turn.into_iter().chain(after).for_each(|index| self.touch(index));
+        // This runs for every piece of a reply: it must not look at all cells.
+        let place = after.unwrap_or(self.cells.len());
+        let (before, behind) = self.cells.split_at_mut(place);
+        let behind = behind.first_mut().filter(|_| after.is_some());
+        turn.and_then(|turn| before.get_mut(turn)).into_iter().chain(behind).filter_map(|cell| match &mut cell.card {
+            Card::Turn(card) => Some(&mut **card),
+            _ => None,
+        })
     }
 
     /// What came of a turn stands here, behind the agents below.
