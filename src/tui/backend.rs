@@ -367,6 +367,9 @@ pub struct Recovery {
     /// Tools with their edit log; files of older versions do not have it.
     #[serde(default)]
     pub tools: Draft,
+    /// The pinned program, likewise.
+    #[serde(default)]
+    pub program: Draft,
 }
 
 /// What a person can have done.

@@ -1,6 +1,7 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
 use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use crate::port::Gate;
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
@@ -236,6 +237,10 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::SendAnswer => match popup {
+                Some(Popup::Answer { question, .. }) => question.gate.map_or(row.title, Gate::verb),
+                _ => row.title,
+            },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
@@ -274,6 +279,7 @@ impl Model {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
             Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
+            Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
             Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,
