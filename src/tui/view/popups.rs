@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::{answer, bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use crate::event::Address;
 use crate::port::Gate;
 use crate::tool::Decision;
 use crate::tui::backend::{Question, Recovery};
@@ -19,6 +20,9 @@ use crate::tui::transcript::wrapped::{Look, Wrapped};
 use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
+
+/// Columns of the arguments of a call in a heading.
+const ARGS: usize = 40;
 
 /// Measures the topmost popup.
 pub(super) fn layout(model: &mut Model) {
@@ -159,6 +163,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let heading = match question.gate {
                 Some(Gate::Send) => "The request",
                 Some(Gate::Apply) => "The reply",
+                Some(Gate::Result) => &format!("The result of {}", asked_tool(model, question)),
                 None if question.address.is_question() => "Your answer",
                 None => "Your reply",
             };
@@ -166,7 +171,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let mark = more.into_iter().chain(typed.iter().map(answer::state)).collect();
             bars::rule(rule, heading, true, mark, buffer, model.theme);
             let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
-            let is_text = question.address.is_question() && question.gate != Some(Gate::Apply);
+            let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));
             let looks = editor::Looks {
                 language: if is_text { Language::Plain } else { Language::Json },
                 findings: &[],
@@ -206,6 +211,7 @@ fn title(popup: &Popup) -> String {
             let who = match question.gate {
                 Some(Gate::Send) => "Before the request is sent",
                 Some(Gate::Apply) => "Before the reply is applied",
+                Some(Gate::Result) => "Before the result goes on",
                 None if question.address.is_question() => "You are asked",
                 None => "You are the model",
             };
@@ -337,6 +343,15 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         );
     }
     cursor
+}
+
+/// The tool whose result waits at a gate, with its arguments in short.
+fn asked_tool(model: &Model, question: &Question) -> String {
+    let call = question.address.as_str().rsplit_once('/').map(|(call, _)| call);
+    let run = model.workbench.run.as_ref();
+    let card = run.and_then(|run| run.transcript.turn_card(&question.address.turn_part()));
+    let made = card.and_then(|card| card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call));
+    made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
 }
 
 /// One row per answer: its key and what it means.
