@@ -2,6 +2,7 @@
 
 mod case;
 mod compare;
+mod doctor;
 mod export;
 mod models;
 mod replay;
@@ -19,6 +20,7 @@ use crate::port::Gate;
 
 pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
+pub(super) use doctor::DoctorFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use models::ModelsFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -139,7 +141,7 @@ pub enum Command {
     /// List the tools of an agent and what providers are told of them
     Tools(ToolsFlags),
     /// Look at what works on this machine
-    Doctor,
+    Doctor(DoctorFlags),
     /// Draw a screen into an SVG file
     Screenshot(ScreenshotFlags),
 }
@@ -185,8 +187,8 @@ pub struct RunFlags {
     /// Keep no session file
     #[arg(long)]
     pub no_save: bool,
-    /// Stop before each request is sent, or before each reply is applied, to look at it and change it
-    #[arg(long, value_name = "send|apply", value_enum)]
+    /// Stop before each request is sent, each reply is applied, or each tool's result goes on, to look at it and change it
+    #[arg(long, value_name = "send|apply|result", value_enum)]
     pub intercept: Vec<GateFlag>,
 }
 
@@ -197,6 +199,8 @@ pub enum GateFlag {
     Send,
     /// Before a reply is applied
     Apply,
+    /// Before a tool's result goes on
+    Result,
 }
 
 impl From<GateFlag> for Gate {
@@ -204,6 +208,7 @@ impl From<GateFlag> for Gate {
         match flag {
             GateFlag::Send => Self::Send,
             GateFlag::Apply => Self::Apply,
+            GateFlag::Result => Self::Result,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod actions;
 mod archive;
 mod compare;
+mod continuing;
 mod drive;
 mod editing;
 pub(crate) mod fake;
@@ -10,6 +11,7 @@ mod gaps;
 mod growing;
 mod inspector;
 mod live;
+mod mouse;
 mod order;
 mod pictures;
 mod reading;

@@ -1,6 +1,7 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
 use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use crate::port::Gate;
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
@@ -110,7 +111,13 @@ impl Model {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
             }
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
+            Action::EditHere if self.open_gate().is_some() => Ok(()),
+            Action::EditHere if self.active_transcript().is_none_or(Transcript::is_empty) => {
+                Err("there is nothing here yet")
+            }
+            Action::Original => super::saved::enabled_to_restore(popups),
             Action::Fork
+            | Action::EditHere
             | Action::Rerun
             | Action::Tags
             | Action::Note
@@ -234,6 +241,10 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::SendAnswer => match popup {
+                Some(Popup::Answer { question, .. }) => question.gate.map_or(row.title, Gate::verb),
+                _ => row.title,
+            },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
@@ -272,6 +283,7 @@ impl Model {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
             Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
+            Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
             Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,

@@ -1,12 +1,19 @@
 //! Dialogs: opening them on a session, moving in them, confirming them, and what comes of that.
 
+use ratatui::layout::Position;
+
 use crate::event::ErrorRecord;
-use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot};
+use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot, Standing};
 use crate::tui::backend::{SessionKey, SessionSummary};
-use crate::tui::form::Form;
+use crate::tui::draft::Reach;
+use crate::tui::form::{Form, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
-use crate::tui::sessions::{Purpose, case::Case, export::Export, fork::Fork, marks::Marks, rerun::Rerun};
+use crate::tui::sessions::fork::{Aim, Fork};
+use crate::tui::sessions::{Purpose, case::Case, export::Export, marks::Marks, rerun::Rerun};
+
+/// Columns of the sign before a chosen value.
+const SIGN: u16 = 2;
 
 fn open(model: &mut Model, form: Form, purpose: Purpose) {
     model.sessions.filtering = false;
@@ -18,11 +25,36 @@ fn effects(asks: impl IntoIterator<Item = Ask>) -> Vec<Effect> {
 }
 
 pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
+    fork_for(model, Aim::Fork)
+}
+
+fn fork_for(model: &mut Model, aim: Aim) -> Vec<Effect> {
     let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
     let wanted = model.selected_address();
-    let (form, fork) = Fork::open(key.clone(), wanted);
+    let (form, fork) = Fork::open(key.clone(), wanted, aim);
     open(model, form, Purpose::Fork(fork));
     effects([Ask::Points(key)])
+}
+
+/// Edits and continues: in place where the run stands at a gate of the selected turn, else by a fork that begins there.
+pub(super) fn edit(model: &mut Model) -> Vec<Effect> {
+    if let Some(question) = model.open_gate() {
+        super::run::ask(model, question);
+        return Vec::new();
+    }
+    fork_for(model, Aim::Edit)
+}
+
+/// Puts back what stood in a text at first.
+pub(super) fn original(model: &mut Model) -> Vec<Effect> {
+    let Some((form, Purpose::Fork(fork))) = top(model) else { return Vec::new() };
+    let Some(original) = fork.original(form).map(ToOwned::to_owned) else { return Vec::new() };
+    if let Some(Input::Text(editor, _)) =
+        form.fields.iter_mut().find(|field| field.name == "text").map(|field| &mut field.input)
+    {
+        editor.draft.replace_all(&original);
+    }
+    changed(model)
 }
 
 pub(super) fn rerun(model: &mut Model) -> Vec<Effect> {
@@ -97,6 +129,28 @@ pub(super) fn move_focus(model: &mut Model, by: isize) -> Vec<Effect> {
     Vec::new()
 }
 
+/// A click in a dialog: its field gets the focus; a choice takes another value, a text the cursor. `None` where no field is.
+pub(super) fn click(model: &mut Model, at: Position, reach: Reach) -> Option<Vec<Effect>> {
+    let (place, area) = crate::tui::view::dialog_field(model, at)?;
+    let (form, _) = top(model)?;
+    if form.waiting.is_some() {
+        return Some(Vec::new());
+    }
+    let again = std::mem::replace(&mut form.focus, place) == place;
+    match &mut form.fields.get_mut(place)?.input {
+        // The sign on the left takes the value before.
+        Input::Choice { .. } if again => return Some(choose(model, if at.x < area.x + SIGN { -1 } else { 1 })),
+        Input::Choice { .. } => {}
+        Input::Line(draft) => {
+            let byte = crate::tui::view::byte_at(draft, area, at.x);
+            draft.place(byte, reach);
+        }
+        Input::Text(editor, _) if editor.area.contains(at) => super::mouse::place(editor, at, reach),
+        Input::Text(..) => {}
+    }
+    Some(Vec::new())
+}
+
 pub(super) fn choose(model: &mut Model, by: isize) -> Vec<Effect> {
     let chosen = top(model).is_some_and(|(form, _)| form.waiting.is_none() && form.choose(by));
     if chosen { changed(model) } else { Vec::new() }
@@ -163,10 +217,10 @@ pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<Points,
     }
 }
 
-pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Standing, ErrorRecord>) -> Vec<Effect> {
     if let Some((form, Purpose::Fork(fork))) = about(model, &spot.key) {
         match result {
-            Ok(text) => fork.read(form, spot, text),
+            Ok(standing) => fork.read(form, spot, standing),
             Err(error) => form.fail(told(&error)),
         }
     }
@@ -205,10 +259,16 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
         },
         Ok(session) => {
             let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
+            let origin = match at.map(|at| &model.popups[at]) {
+                Some(Popup::Form(form, Purpose::Fork(fork))) => fork.origin(form),
+                _ => None,
+            };
             model.popups.retain(|popup| !starting(popup));
             model.screen = Screen::Workbench;
             model.workbench.focus = Pane::Run;
-            model.workbench.run = Some(RunView::starting());
+            let mut run = RunView::starting();
+            origin.iter().for_each(|origin| run.transcript.come_from(origin));
+            model.workbench.run = Some(run);
             let mut effects = super::run::started(model, Ok(session));
             if given_up {
                 model.workbench.run.iter_mut().for_each(|run| run.phase = Phase::Stopping);

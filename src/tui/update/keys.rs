@@ -3,14 +3,14 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{choice, compare, dialog, edit, find, fix, inspect, play, reading, run, save, sessions};
+use super::{choice, compare, dialog, edit, find, fix, inspect, menu, play, reading, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, PLACES, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
+use crate::tui::model::{Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 
@@ -19,6 +19,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     model.toast = None;
+    model.pointer.sweep = None;
     if !model.fits() {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
@@ -91,6 +92,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     }
     match action {
         Action::Help => open(model, Popup::Help { top: 0 }),
+        Action::Menu => menu::open(model, None),
+        Action::MenuUp => menu::go(model, -1),
+        Action::MenuDown => menu::go(model, 1),
+        Action::MenuPick => menu::pick(model),
         Action::Palette => open(model, Popup::Palette { input: Draft::default(), selected: 0 }),
         Action::Preview => {
             let popup = preview(model);
@@ -172,6 +177,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ReplayLenient => sessions::replay(model, Policy::Lenient),
         Action::Rerun => dialog::rerun(model),
         Action::Fork => dialog::fork(model),
+        Action::EditHere => dialog::edit(model),
+        Action::Original => dialog::original(model),
         Action::Tags => dialog::tags(model),
         Action::Note => dialog::note(model),
         Action::Mark => dialog::mark(model),
@@ -313,7 +320,7 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
     if model.screen == Screen::Workbench {
         let panes = match model.workbench.pipeline {
             Some(_) => vec![Pane::Steps, Pane::Run],
-            None => [PLACES.map(Pane::Editor).as_slice(), &[Pane::Run]].concat(),
+            None => model.workbench.places().map(Pane::Editor).chain([Pane::Run]).collect(),
         };
         let now = panes.iter().position(|pane| *pane == model.workbench.focus).unwrap_or(0);
         let step = if by == 1 { 1 } else { panes.len() - 1 };

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{bars, editor, line_of, scroll_limit};
+use super::{answer, bars, editor, line_of, scroll_limit};
 use crate::tui::colours::Language;
 use crate::tui::form::{Field, Form, Input};
 use crate::tui::model::Model;
@@ -125,16 +125,26 @@ pub(super) fn layout(form: &mut Form, inner: Rect) {
     form.top = form.top.min(limit);
 }
 
+/// The field at a place, and where its value stands.
+pub(super) fn field_at(form: &Form, inner: Rect, at: Position) -> Option<(usize, Rect)> {
+    let areas = areas(form, inner);
+    let place = areas.fields.iter().position(|area| area.contains(at))?;
+    let area = areas.fields[place];
+    let start = if is_text(&form.fields[place]) { 0 } else { value_start(area) };
+    Some((place, Rect { x: area.x + start, width: area.width - start, ..area }))
+}
+
+/// Columns before the value of a field.
+fn value_start(area: Rect) -> u16 {
+    (NAMES + 4).min(area.width)
+}
+
 pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer) -> Option<Position> {
     let areas = areas(form, inner);
     let mut cursor = None;
-    for (place, (field, area)) in form.fields.iter().zip(&areas.fields).enumerate() {
-        if area.height == 0 {
-            continue;
-        }
-        let focused = place == form.focus;
-        let at = draw_field(model, field, *area, focused, buffer);
-        cursor = cursor.or(at.filter(|_| focused && form.waiting.is_none()));
+    for (place, area) in areas.fields.iter().enumerate().filter(|(_, area)| area.height > 0) {
+        let at = draw_field(model, form, place, *area, buffer);
+        cursor = cursor.or(at.filter(|_| place == form.focus && form.waiting.is_none()));
     }
     let (role, text) = told(form);
     let text = SafeText::single_line(&text);
@@ -152,7 +162,9 @@ pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer)
     cursor
 }
 
-fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &mut Buffer) -> Option<Position> {
+fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let field = form.fields.get(place)?;
+    let focused = place == form.focus;
     let mark = Piece::literal(Role::Accent, if focused { "▸ " } else { "  " });
     let name =
         Piece::new(if focused { Role::Title } else { Role::Text }, &format!("{:<1$}", field.name, usize::from(NAMES)));
@@ -170,13 +182,15 @@ fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &
         }
         Input::Line(draft) => {
             Row::new([mark, name]).draw(area, buffer, model.theme);
-            let start = (NAMES + 4).min(area.width);
+            let start = value_start(area);
             let input = Rect { x: area.x + start, width: area.width - start, ..area };
             editor::draw_line(draft, input, model.theme, buffer)
         }
         Input::Text(text, language) => {
             let head = Rect { height: 1, ..area };
-            Row::new([mark, name]).draw(head, buffer, model.theme);
+            let typed = form.typed.as_ref().filter(|typed| !typed.state.is_empty());
+            Row::new([mark, name]).ending(typed.map(answer::state)).draw(head, buffer, model.theme);
+            let rows = answer::draw_issues(typed, text_area(area), buffer, model.theme);
             let looks = editor::Looks {
                 language: *language,
                 findings: &[],
@@ -184,11 +198,11 @@ fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &
                 focused,
                 theme: model.theme,
                 placeholder: match language {
-                    Language::Lisp => "total = 42",
+                    Language::Lisp if field.hint.starts_with("NAME") => "total = 42",
                     _ => "",
                 },
             };
-            editor::draw(text, text_area(area), &looks, buffer)
+            editor::draw(text, rows, &looks, buffer)
         }
     }
 }

@@ -6,7 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{answer, bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use super::{answer, bars, choices, editor, form, help, is_reading, line_of, menu, scroll_limit};
+use crate::event::Address;
 use crate::port::Gate;
 use crate::tool::Decision;
 use crate::tui::backend::{Question, Recovery};
@@ -19,6 +20,9 @@ use crate::tui::transcript::wrapped::{Look, Wrapped};
 use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
+
+/// Columns of the arguments of a call in a heading.
+const ARGS: usize = 40;
 
 /// Measures the topmost popup.
 pub(super) fn layout(model: &mut Model) {
@@ -40,6 +44,7 @@ pub(super) fn layout(model: &mut Model) {
     match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
         Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
+        Some(Popup::Menu(open)) => menu::layout(open, inner),
         Some(Popup::Answer { question, top, editor }) => {
             let (asked, _, reply) = answer_areas(inner, question);
             *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
@@ -55,6 +60,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
         Popup::Palette { .. } | Popup::Seek { .. } => (70, 20),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
+        Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
             let columns = 70.min(screen.width - 2);
             let rows = choices::message_rows(message, columns - 4) + fixes.len() + 3;
@@ -94,7 +100,12 @@ pub(super) fn footer(model: &Model, popup: &Popup, screen: Rect) -> Rect {
     footer_of(frame(popup, model, screen))
 }
 
-/// The entry of the palette, or the fix, at a place.
+/// The inside of a popup.
+pub(super) fn inside(model: &Model, popup: &Popup, screen: Rect) -> Rect {
+    inner(frame(popup, model, screen))
+}
+
+/// The entry of the palette or the menu, the fix, the answer, at a place.
 pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -> Option<usize> {
     let inner = inner(frame(popup, model, screen));
     let line = usize::from(at.y.checked_sub(inner.y)?);
@@ -106,6 +117,12 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
             let rows = usize::from(inner.height).checked_sub(1)?;
             let entry = line.checked_sub(1)? + (selected + 1).saturating_sub(rows);
             (entry < update::entries(model, input.text()).len()).then_some(entry)
+        }
+        Popup::Menu(open) => menu::row_at(open, inner, at),
+        Popup::Answer { question, .. } if !question.options.is_empty() => {
+            let (_, _, choices) = answer_areas(inner, question);
+            let line = usize::from(at.y.checked_sub(choices.y)?);
+            (line < question.options.len()).then_some(line)
         }
         Popup::Fixes { message, fixes, .. } => {
             line.checked_sub(choices::message_rows(message, inner.width)).filter(|at| *at < fixes.len())
@@ -131,6 +148,10 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             None
         }
         Popup::Find(find) => choices::draw_find(model, find, inner, buffer),
+        Popup::Menu(open) => {
+            menu::draw(model, open, inner, buffer);
+            None
+        }
         Popup::Fixes { message, fixes, selected } => {
             choices::draw_fixes(model, (message, fixes, *selected), inner, buffer);
             None
@@ -159,6 +180,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let heading = match question.gate {
                 Some(Gate::Send) => "The request",
                 Some(Gate::Apply) => "The reply",
+                Some(Gate::Result) => &format!("The result of {}", asked_tool(model, question)),
                 None if question.address.is_question() => "Your answer",
                 None => "Your reply",
             };
@@ -167,7 +189,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let mark = more.into_iter().chain(gap).chain(typed.iter().map(answer::state)).collect();
             bars::rule(rule, heading, true, mark, buffer, model.theme);
             let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
-            let is_text = question.address.is_question() && question.gate != Some(Gate::Apply);
+            let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));
             let looks = editor::Looks {
                 language: if is_text { Language::Plain } else { Language::Json },
                 findings: &[],
@@ -192,6 +214,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
 fn title(popup: &Popup) -> String {
     let title = match popup {
         Popup::Help { .. } => "Help",
+        Popup::Menu(_) => "Menu",
         Popup::Palette { .. } => "Actions",
         Popup::Seek { .. } => "Search",
         Popup::Find(find) => return choices::find_title(find),
@@ -207,6 +230,7 @@ fn title(popup: &Popup) -> String {
             let who = match question.gate {
                 Some(Gate::Send) => "Before the request is sent",
                 Some(Gate::Apply) => "Before the reply is applied",
+                Some(Gate::Result) => "Before the result goes on",
                 None if question.address.is_question() => "You are asked",
                 None => "You are the model",
             };
@@ -338,6 +362,15 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         );
     }
     cursor
+}
+
+/// The tool whose result waits at a gate, with its arguments in short.
+fn asked_tool(model: &Model, question: &Question) -> String {
+    let call = question.address.as_str().rsplit_once('/').map(|(call, _)| call);
+    let run = model.workbench.run.as_ref();
+    let card = run.and_then(|run| run.transcript.turn_card(&question.address.turn_part()));
+    let made = card.and_then(|card| card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call));
+    made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
 }
 
 /// One row per answer: its key and what it means.

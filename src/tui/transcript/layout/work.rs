@@ -100,7 +100,7 @@ fn call(line: &CallLine, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
 
 /// A gate at which a person looked at a request or a reply.
 fn gate(gate: Gate, answer: Option<&AnswerGiven>) -> Vec<Row> {
-    let what = if gate == Gate::Send { "request" } else { "reply" };
+    let what = gate.subject();
     let row = match answer {
         Some(answer) if answer.edited => {
             Row::new([Piece::new(Role::Accent, &format!("✎ {what} edited by {}", answer.by))])
