@@ -104,7 +104,7 @@ pub(super) async fn perform(
                 Box::pin(perform(driver, model, stage, effect)).await?;
             }
         }
-        Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::Kept(backend.tour_seen()))),
+        Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::TourNoted(backend.tour_seen()))),
         Effect::Clip(text) => stage.clip(&text)?,
         Effect::Suspend => suspend(model, stage).await,
         Effect::Redraw => stage.redraw(),

@@ -15,7 +15,7 @@ use Reach::{Extend, Move};
 /// Every action.
 #[rustfmt::skip]
 pub const ACTIONS: &[ActionRow] = &[
-    row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Global, 90),
+    row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Always, 90),
     row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones say why.", &["ctrl-p"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),

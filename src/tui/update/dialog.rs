@@ -187,6 +187,20 @@ pub(super) fn prepared(
     }
 }
 
+/// What a session that began in this dialog is of which other one.
+fn came_from(popup: &Popup) -> Option<String> {
+    let (what, key) = match popup {
+        Popup::Form(_, Purpose::Fork(fork)) => ("fork", &fork.key),
+        Popup::Form(_, Purpose::Rerun(rerun)) => ("re-run", &rerun.key),
+        _ => return None,
+    };
+    let id = match key {
+        SessionKey::File(path) => path.file_stem()?.to_str()?,
+        SessionKey::Example(id) => id,
+    };
+    Some(format!(": {what} of {id}"))
+}
+
 /// A fork or re-run began, or not. It takes the place of the workbench's run.
 pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     let starting = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_)));
@@ -205,7 +219,9 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
         },
         Ok(session) => {
             let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
+            let from = at.and_then(|at| came_from(&model.popups[at]));
             model.popups.retain(|popup| !starting(popup));
+            model.say(Tone::Good, format!("a new session{}", from.unwrap_or_default()));
             model.screen = Screen::Workbench;
             model.workbench.focus = Pane::Run;
             model.workbench.run = Some(RunView::starting());
