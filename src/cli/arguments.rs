@@ -185,8 +185,8 @@ pub struct RunFlags {
     /// Keep no session file
     #[arg(long)]
     pub no_save: bool,
-    /// Stop before each request is sent, or before each reply is applied, to look at it and change it
-    #[arg(long, value_name = "send|apply", value_enum)]
+    /// Stop before each request is sent, each reply is applied, or each tool's result goes on, to look at it and change it
+    #[arg(long, value_name = "send|apply|result", value_enum)]
     pub intercept: Vec<GateFlag>,
 }
 
@@ -197,6 +197,8 @@ pub enum GateFlag {
     Send,
     /// Before a reply is applied
     Apply,
+    /// Before a tool's result goes on
+    Result,
 }
 
 impl From<GateFlag> for Gate {
@@ -204,6 +206,7 @@ impl From<GateFlag> for Gate {
         match flag {
             GateFlag::Send => Self::Send,
             GateFlag::Apply => Self::Apply,
+            GateFlag::Result => Self::Result,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::event::Edit;
 use crate::port::Human;
 use crate::session::Session;
-use crate::workbench::{Changed, Desk, ForkSpec, Workbench};
+use crate::workbench::{Changed, Desk, ForkSpec, PROGRAM, Workbench};
 
 pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
@@ -63,14 +63,24 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
     if let Some(reply) = &flags.reply {
         changes.push(Changed::new(Edit::REPLY, text(reply)?));
     }
+    if let Some(reply) = &flags.reply_json {
+        changes.push(Changed::new(Edit::REPLY, json_of(reply, "--reply-json")?));
+    }
+    if let Some(program) = &flags.program {
+        changes.push(Changed::new(PROGRAM, text(program)?));
+    }
     if let Some(result) = &flags.result {
-        let written = text_of(result)?;
-        let value = json::parse(&written).map_err(|error| {
-            UsageError(format!("--result: {}: {} (a text stands in quotes)", error.line_col(&written), error.message))
-        })?;
-        changes.push(Changed::new(Edit::RESULT, value));
+        changes.push(Changed::new(Edit::RESULT, json_of(result, "--result")?));
     }
     Ok(changes)
+}
+
+/// `JSON|@FILE`
+fn json_of(text: &str, flag: &str) -> Result<Json, UsageError> {
+    let written = text_of(text)?;
+    json::parse(&written).map_err(|error| {
+        UsageError(format!("{flag}: {}: {} (a text stands in quotes)", error.line_col(&written), error.message))
+    })
 }
 
 /// The agent whose parameters `--set` gives.

@@ -110,7 +110,7 @@ impl Cycle<'_> {
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };
         let was_edited = edited_reply.is_some();
         let mut answer = match edited_reply {
-            Some(text) => edit::answer(text, &call),
+            Some(reply) => edit::answer(reply, &call),
             None => model.answer(&request, &call),
         };
         let mut parts = Parts::new();

@@ -11,7 +11,7 @@ use super::cycle::Cycle;
 use super::{Halt, Input, Open, checked_context};
 use crate::agent::{Agent, Diagnostic, Plan};
 use crate::event::{Address, Edit, JsonText};
-use crate::model::{Call, Finish, ModelError, Reply};
+use crate::model::{Call, ModelError, Reply, Written};
 use crate::port::SinkError;
 
 /// The name that stands for the model where a reply was written by whoever forked.
@@ -143,18 +143,20 @@ impl<'a> Cycle<'a> {
     }
 
     /// The reply of a turn, if it was edited.
-    pub(super) async fn edited_reply(&self, turn: &Address) -> Result<Option<String>, SinkError> {
+    pub(super) async fn edited_reply(&self, turn: &Address) -> Result<Option<Reply>, SinkError> {
         let Some(edit) = self.ports.edits.reply(turn) else { return Ok(None) };
         self.emit(turn, edit.clone()).await?;
-        Ok(Some(edit.text()))
+        let written = Written::of_json(&edit.after.json()).unwrap_or_else(|_| Written::text(edit.text()));
+        Ok(Some(Reply { model: Some(EDITOR.to_owned()), ..Reply::from(written) }))
     }
 }
 
 /// Answers with an edited reply.
-pub(super) fn answer(text: String, call: &Call) -> BoxFuture<'_, Result<Reply, ModelError>> {
+pub(super) fn answer(reply: Reply, call: &Call) -> BoxFuture<'_, Result<Reply, ModelError>> {
     Box::pin(async move {
-        call.text(1, text.clone()).await;
-        Ok(Reply { model: Some(EDITOR.to_owned()), finish: Some(Finish::Stop), ..Reply::from(text) })
+        call.text(1, reply.text.clone()).await;
+        call.calls(1, &reply.calls).await;
+        Ok(reply)
     })
 }
 

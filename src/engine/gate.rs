@@ -1,19 +1,23 @@
-//! Gates: a person looks at a request before it is sent, or at a reply before it is applied, and may change it.
+//! Gates: a person looks at a request before it is sent, at a reply before it is applied, at what a tool answered, and may change it.
 //!
-//! In: the messages of a request, or a reply. Out: what goes on. Whether a run stops at a gate and what is put in place there are inputs, so
+//! In: the messages of a request, a reply, what a call gave. Out: what goes on. Whether a run stops at a gate and what is put in place there are inputs, so
 //! that a replay meets the same gates and goes on with the same texts. A changed message is said anew; a changed reply is one more attempt.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use ptc_core::value::{Json, json};
+
 use super::Halt;
+use super::call::Given;
 use super::conversation::ranges;
 use super::cycle::Cycle;
 use super::edit::EDITOR;
 use crate::event::{
-    Address, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, Tokens,
+    Address, JsonText, MessagePart, PartKind, QuestionAsked, ReplyEnd, ReplyPart, ReplyStatus, Role, Source, Tokens,
+    ToolEnd,
 };
-use crate::model::{CALL, Content, Message, Reply, Request, typed};
+use crate::model::{Content, Message, Reply, Request, Written, typed};
 use crate::port::{Gate, Question};
 
 /// The prompt section of a message that was changed at a gate.
@@ -77,7 +81,7 @@ impl Cycle<'_> {
 
     /// The reply as the person leaves it. A changed one is told as one more attempt, by the editor.
     pub(super) async fn gate_of_reply(&mut self, at: &Address, request: &Request, reply: Reply) -> Result<Reply, Halt> {
-        let shown = |_: &Self| as_typed(&reply);
+        let shown = |_: &Self| Written { text: reply.text.clone(), calls: reply.calls.clone() }.as_typed();
         let Some(changed) = self.at_gate(at, Gate::Apply, reply.usage, shown).await? else { return Ok(reply) };
         let attempt = reply.attempt.saturating_add(1);
         let written = Reply {
@@ -108,11 +112,33 @@ impl Cycle<'_> {
     }
 }
 
-/// A reply as a person would type it: its text, and a line for each call.
-fn as_typed(reply: &Reply) -> String {
-    let calls = reply.calls.iter().map(|call| format!("{CALL}{} {}", call.name, call.args));
-    let text = Some(reply.text.clone()).filter(|text| !text.is_empty());
-    text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+/// The number of the question at this gate among those of a call.
+const AT_CALL: u32 = 2;
+
+impl Cycle<'_> {
+    /// What a call gave, as the person leaves it. A changed result is told as one more end of the call: the last one counts.
+    pub(super) async fn gate_of_result(&self, at: &Address, given: Given) -> Result<Given, Halt> {
+        let asked = at.question(AT_CALL);
+        if !self.ports.person.intercepts(&asked, Gate::Result) {
+            return Ok(given);
+        }
+        let gate = Gate::Result;
+        let asks = QuestionAsked { kind: gate.name().to_owned(), text: gate.says().to_owned(), options: Vec::new() };
+        self.emit(&asked, asks).await?;
+        let shown = match &given {
+            Ok(value) => Json::from(value).to_pretty(),
+            Err(record) => format!("{}: {}", record.reason, record.message),
+        };
+        let question = Question { address: asked, text: shown.clone(), options: Vec::new(), gate: Some(gate) };
+        let answer = self.answer_of_person(at, question).await?;
+        if answer == shown {
+            return Ok(given);
+        }
+        // What is no JSON is a text.
+        let result = json::parse(&answer).unwrap_or_else(|_| Json::str(answer.as_str()));
+        self.emit(at, ToolEnd { result: Some(JsonText::of(&result)), ..ToolEnd::default() }).await?;
+        Ok(Ok(result.to_value()))
+    }
 }
 
 /// The messages of a request as one text: each under a heading that no line of theirs equals.

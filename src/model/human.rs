@@ -1,18 +1,16 @@
 //! The model `human`: a person reads exactly what would be sent and types the reply.
 //!
-//! In: a request. Out: what was typed; lines that begin with [`CALL`] become tool calls where the request offers tools.
+//! In: a request. Out: what was typed; lines that begin with `/call` become tool calls where the request offers tools.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::{Call, Finish, Model, ModelError, Reply, Request, Want};
-use crate::event::{ModelRecord, NativeCall};
+use super::written::{CALL, typed};
+use super::{Call, Model, ModelError, Reply, Request, Want};
+use crate::event::ModelRecord;
 use crate::port::{Human, Question};
-
-/// How a line begins that calls a tool: `/call NAME {json}`.
-pub const CALL: &str = "/call ";
 
 /// A person as a model.
 pub struct HumanModel {
@@ -55,13 +53,6 @@ impl Model for HumanModel {
     }
 }
 
-/// What a person typed as a reply to a request.
-pub fn typed(request: &Request, text: String) -> Reply {
-    let (text, calls) = if request.tools.is_empty() { (text, Vec::new()) } else { heard(&text) };
-    let finish = if calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
-    Reply { finish: Some(finish), calls, ..Reply::from(text) }
-}
-
 /// The whole request as a person reads it.
 pub fn everything(request: &Request) -> String {
     let mut text = String::new();
@@ -96,35 +87,5 @@ fn wanted(request: &Request) -> String {
     match request.tools.first() {
         None => answer.to_owned(),
         Some(tool) => format!("{answer}, or a line for each tool call: {CALL}{} {{…}}", tool.name),
-    }
-}
-
-/// Typed text without its calls, and the calls. Arguments are taken as typed; whether they are JSON is found out by the engine.
-fn heard(typed: &str) -> (String, Vec<NativeCall>) {
-    let mut calls: Vec<NativeCall> = Vec::new();
-    let mut text: Vec<&str> = Vec::new();
-    for line in typed.lines() {
-        let Some(call) = line.trim_start().strip_prefix(CALL) else {
-            text.push(line);
-            continue;
-        };
-        let (name, args) = call.trim().split_once(char::is_whitespace).unwrap_or((call.trim(), "{}"));
-        let id = format!("tc_{}", calls.len() + 1);
-        calls.push(NativeCall { id, name: name.to_owned(), args: args.trim().to_owned() });
-    }
-    if calls.is_empty() { (typed.to_owned(), calls) } else { (text.join("\n").trim().to_owned(), calls) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_with_the_word_are_calls() {
-        let (text, calls) = heard("First this.\n/call search {\"q\": \"a b\"}\n  /call now\n");
-        assert_eq!(text, "First this.");
-        let said: Vec<_> = calls.iter().map(|call| format!("{} {call}", call.id)).collect();
-        assert_eq!(said, ["tc_1 search {\"q\": \"a b\"}", "tc_2 now {}"]);
-        assert_eq!(heard("no /call here\n"), ("no /call here\n".to_owned(), Vec::new()));
     }
 }

@@ -38,6 +38,7 @@ mod secret;
 mod stream;
 mod surrogate;
 mod tape;
+mod written;
 
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -50,7 +51,7 @@ pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
 pub use gate::Gate;
 pub use http::CONNECT_MS;
-pub use human::{CALL, HumanModel, everything, typed};
+pub use human::{HumanModel, everything};
 pub use listing::{LIST_MS, listed};
 pub use outside::{Incoming, Outgoing, exchange, speaker};
 pub use pinned::Pinned;
@@ -60,6 +61,7 @@ pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, Retry,
 pub use sample::{FAULTS, Fault, Sample};
 pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets, speaks_of_a_secret};
 pub use tape::unpack;
+pub use written::{CALL, Written, typed};
 
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 

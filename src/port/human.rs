@@ -25,17 +25,20 @@ pub enum Gate {
     Send,
     /// Before a reply is applied.
     Apply,
+    /// Before the result of a tool call goes back to who called.
+    Result,
 }
 
 impl Gate {
-    /// Both, in the order in which a turn meets them.
-    pub const ALL: [Self; 2] = [Self::Send, Self::Apply];
+    /// All of them, in the order in which a turn meets them.
+    pub const ALL: [Self; 3] = [Self::Send, Self::Apply, Self::Result];
 
     /// The stored name, which is the kind of its question.
     pub fn name(self) -> &'static str {
         match self {
             Self::Send => "gate_send",
             Self::Apply => "gate_apply",
+            Self::Result => "gate_result",
         }
     }
 
@@ -44,6 +47,25 @@ impl Gate {
         match self {
             Self::Send => "The request is ready. Change its messages, or send it as it is.",
             Self::Apply => "The reply is here. Change it, or apply it as it is.",
+            Self::Result => "The tool has answered. Change its result, or pass it on as it is.",
+        }
+    }
+
+    /// What is stopped there, in a word.
+    pub fn subject(self) -> &'static str {
+        match self {
+            Self::Send => "request",
+            Self::Apply => "reply",
+            Self::Result => "result",
+        }
+    }
+
+    /// When runs stop there, in words.
+    pub fn moment(self) -> &'static str {
+        match self {
+            Self::Send => "before a request is sent",
+            Self::Apply => "before a reply is applied",
+            Self::Result => "before a tool's result goes on",
         }
     }
 }

@@ -131,7 +131,16 @@ impl Recording {
 
     /// How the tool call at this address ended.
     pub fn tool_end(&self, call: &Address) -> Option<&ToolEnd> {
-        self.at(call).iter().find_map(|envelope| match &envelope.event {
+        self.tool_ends(call).next()
+    }
+
+    /// What of that counted: at a gate a person may have put another result in its place.
+    pub fn counted_end(&self, call: &Address) -> Option<&ToolEnd> {
+        self.tool_ends(call).last()
+    }
+
+    fn tool_ends(&self, call: &Address) -> impl Iterator<Item = &ToolEnd> {
+        self.at(call).iter().filter_map(|envelope| match &envelope.event {
             Event::ToolEnd(end) => Some(end),
             _ => None,
         })

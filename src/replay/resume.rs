@@ -308,7 +308,14 @@ impl Human for Resumed<'_> {
 
     fn intercepts(&self, question: &Address, gate: Gate) -> bool {
         // What the recording holds went on as it is told there.
-        if self.recording.is_asked(question) || has_reply(&self.recording, &question.turn_part()) {
+        let told = match gate {
+            Gate::Result => question
+                .as_str()
+                .rsplit_once('/')
+                .is_some_and(|(call, _)| self.recording.tool_end(&Address::from(call)).is_some()),
+            Gate::Send | Gate::Apply => has_reply(&self.recording, &question.turn_part()),
+        };
+        if told || self.recording.is_asked(question) {
             self.recorded.intercepts(question, gate)
         } else {
             self.live.person.intercepts(question, gate)

@@ -162,7 +162,7 @@ fn answer(recording: &Recording, at: &Address, tool: &str) -> Result<Value, Fail
         Event::ToolCall(call) => call.name == tool,
         _ => false,
     });
-    match recording.tool_end(at).filter(|_| known) {
+    match recording.counted_end(at).filter(|_| known) {
         Some(end) => match (&end.result, &end.error) {
             (Some(result), _) => Ok(result.value()),
             (None, Some(error)) => Err(Failure::Tool(error.message.clone())),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::backend::{Run, SessionKey, Written};
 use crate::event::{Address, Envelope, ErrorRecord};
+pub use crate::workbench::Standing;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +45,8 @@ pub enum Told {
     Written(Result<(), ErrorRecord>),
     /// Where a session can be forked.
     Points(SessionKey, Result<Points, ErrorRecord>),
-    /// What stands at the target of an edit; `None` where nothing does.
-    Text(Spot, Result<Option<String>, ErrorRecord>),
+    /// What stands at the target of an edit.
+    Text(Spot, Result<Standing, ErrorRecord>),
     /// A fork or a re-run began in the place of the workbench's run, or not: its session.
     Began(Result<Option<String>, ErrorRecord>),
     /// A case was made, or not: what was done, in words.
@@ -126,6 +127,10 @@ pub struct TurnPoints {
     pub stages: Vec<&'static str>,
     /// Its tool calls: address and name of the tool.
     pub calls: Vec<(Address, String)>,
+    /// A program was found in its reply.
+    pub program: bool,
+    /// The names that it defined.
+    pub defined: Vec<String>,
 }
 
 /// The target of an edit in a session.
@@ -135,7 +140,7 @@ pub struct Spot {
     pub key: SessionKey,
     /// The point: `ADDRESS:STAGE`.
     pub at: String,
-    /// What is edited: prompt, signature, context, reply, result.
+    /// What is edited: prompt, signature, context, reply, program, result, memory.NAME.
     pub target: String,
 }
 
@@ -219,7 +224,7 @@ pub trait Archive: Send + Sync {
     fn points(&self, key: &SessionKey) -> Result<Points, ErrorRecord>;
 
     /// What stands at the target of an edit.
-    fn text_at(&self, spot: &Spot) -> Result<Option<String>, ErrorRecord>;
+    fn text_at(&self, spot: &Spot) -> Result<Standing, ErrorRecord>;
 
     /// Forks a session; the new one runs.
     fn fork(&self, key: &SessionKey, fork: &Forking) -> Result<Arc<dyn Run>, ErrorRecord>;

@@ -343,6 +343,11 @@ pub trait Run: Send + Sync {
 
     /// The person goes away: a run that asks waits for another time, in its session. Returns at once.
     fn put_down(&self);
+
+    /// Another run takes its place on the screen: it waits for another time when it asks, else it is stopped. Returns at once.
+    fn give_way(&self) {
+        self.cancel();
+    }
 }
 
 /// Why a file was not saved.

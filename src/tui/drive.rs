@@ -242,7 +242,9 @@ impl Driver {
         let msg = match done {
             Done::Msg(msg) => msg,
             Done::Run(slot, run, msg) => {
-                self.runs[slot as usize] = Some(run);
+                if let Some(before) = self.runs[slot as usize].replace(run) {
+                    before.give_way();
+                }
                 msg
             }
             Done::Runs(runs, msg) => {

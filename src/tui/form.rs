@@ -8,6 +8,7 @@ use super::colours::Language;
 use super::draft::Draft;
 use super::model::Editor;
 use super::theme::Role;
+use super::transcript::typed::Typed;
 
 /// A dialog.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,8 @@ pub struct Form {
     pub waiting: Option<&'static str>,
     /// The wait was given up: its answer counts no more.
     pub given_up: bool,
+    /// What its longest text is so far.
+    pub typed: Option<Typed>,
     /// Texts to read below the fields.
     pub notes: Vec<(Role, String)>,
     /// First visible row of the notes.

@@ -22,7 +22,7 @@ pub struct Asked {
 
 /// The gates at which runs stop. Clones are the same switches.
 #[derive(Debug, Clone, Default)]
-pub struct Intercept(Arc<[AtomicBool; 2]>);
+pub struct Intercept(Arc<[AtomicBool; Gate::ALL.len()]>);
 
 impl Intercept {
     /// Closes or opens a gate, for runs that go on as well.
@@ -36,10 +36,11 @@ impl Intercept {
     }
 
     fn switch(&self, gate: Gate) -> &AtomicBool {
-        let [send, apply] = &*self.0;
+        let [send, apply, result] = &*self.0;
         match gate {
             Gate::Send => send,
             Gate::Apply => apply,
+            Gate::Result => result,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ptc_core::value::Json;
 
+use super::replies::{self, PROGRAM, Told};
 use super::resume::unusable;
 use super::run::{chance, refuse_closures};
 use super::{Running, StartError, Workbench};
@@ -85,9 +86,11 @@ impl There {
             ("option", path) => key(path).map(plain),
             ("context", "") => Some(self.context.to_text()),
             ("context", name) => self.context.get(name).map(|value| plain(value.clone())),
-            ("reply", "") => recording.reply_text(&point.address),
+            ("reply", "") => Told::new(recording, &point.address).reply().map(|reply| reply.as_typed()),
+            (PROGRAM, "") => Told::new(recording, &point.address).program(),
+            ("memory", name) => replies::definition(recording, &point.meets, name),
             ("result", "") => {
-                let result = recording.tool_end(&point.address)?.result.as_ref()?;
+                let result = recording.counted_end(&point.address)?.result.as_ref()?;
                 Some(result.as_str().to_owned())
             }
             ("model", "") => recording.model_of(&point.address.root()),
@@ -107,14 +110,16 @@ impl Workbench {
     /// Forks a session: the new one holds what the old one holds up to the point, then the edits, and goes on live.
     pub async fn fork(&self, session: &Session, spec: ForkSpec) -> Result<Running, StartError> {
         let recording = Recording::of(session).map_err(unusable)?;
-        let usual =
-            if spec.changes.iter().any(|change| change.target == Edit::REPLY) { Stage::Reply } else { Stage::Request };
+        let of_reply = |change: &Changed| [Edit::REPLY, PROGRAM].contains(&change.target.as_str());
+        let usual = if spec.changes.iter().any(of_reply) { Stage::Reply } else { Stage::Request };
         let point = Point::find(&recording, &spec.at, usual).map_err(unusable)?;
         fits(&point, &spec.changes)?;
+        let told = Told::new(&recording, &point.address);
+        let changes = spec.changes.into_iter().map(|change| settled(&told, change)).collect::<Result<Vec<_>, _>>();
         let prefix = Prefix::of(session, point.seq).map_err(unusable)?;
         let there = There::of(&recording, &point.meets)?;
         let now = SystemClock.now();
-        let mut changes = spec.changes;
+        let mut changes = changes.map_err(unusable)?;
         changes.extend(spec.model.map(|model| Changed::new(Edit::MODEL, Json::str(model))));
         // The time until the run goes on does not count: nothing in the new session is younger than what it begins with.
         let at_ms = recording.at_ms_of(prefix.seq).unwrap_or(now);
@@ -172,11 +177,23 @@ impl Workbench {
     }
 }
 
+/// A change as it is recorded: of the reply where it is one of the program in it.
+fn settled(told: &Told<'_>, change: Changed) -> Result<Changed, String> {
+    match change.target.as_str() {
+        PROGRAM => {
+            let program = change.after.as_str().ok_or("a program is a text")?;
+            Ok(Changed::new(Edit::REPLY, told.with_program(program)?.to_json()))
+        }
+        Edit::REPLY => Ok(Changed::new(Edit::REPLY, told.typed(&change.after)?)),
+        _ => Ok(change),
+    }
+}
+
 /// Can these edits be made at this point?
 fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
     for Changed { target, .. } in changes {
         let wanted: &[Stage] = match target.as_str() {
-            Edit::REPLY => &[Stage::Reply],
+            Edit::REPLY | PROGRAM => &[Stage::Reply],
             Edit::RESULT => &[Stage::Call],
             Edit::MODEL => &Stage::ALL,
             _ => &[Stage::Request, Stage::After],

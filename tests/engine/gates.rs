@@ -117,3 +117,76 @@ async fn a_run_at_a_gate_waits_in_its_session_when_nobody_is_there() {
     assert_eq!(step.answer.as_ref().map(Json::to_text).as_deref(), Some(r#"{"n":4}"#), "{:?}", step.fail);
     replays(&events).await;
 }
+
+const TOOL: &str = "[tools.look]\nkind = 'table'\ndefault = {n = 1}\n[tools.broken]\nkind = 'table'\nrows = [{args = {}, error = 'no'}]\n";
+
+/// A run of one reply whose calls are intercepted.
+async fn with_results(toml: &str, replies: Vec<Reply>, change: fn(&str) -> Option<String>) -> Ran {
+    let agent = Agent::from_toml(toml, "gates.toml").unwrap_or_else(|error| panic!("{error}"));
+    let plan = Plan::new(&agent).unwrap();
+    let (model, _) = recorded_replies(replies);
+    let (sink, person) = (Memory::default(), Editor { gate: Gate::Result, change });
+    let ports = Ports { person: &person, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+    let ran = Ran { step, events: sink.events() };
+    replays(&ran.events).await;
+    assert_eq!(fold(&ran.events), ran.step);
+    ran
+}
+
+#[tokio::test]
+async fn a_changed_result_is_the_one_that_goes_on_and_the_tool_s_own_stays_in_the_record() {
+    let change = |text: &str| text.contains("\"n\": 1").then(|| "{\"n\": 5}".to_owned());
+    let lisp = format!("mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");
+    let program = "```clojure\n(return {:n (+ (:n (tool/look {})) (:n (tool/look {})))})\n```";
+    let ran = with_results(&lisp, vec![program.into()], change).await;
+    assert_eq!(ran.outcome(), r#"{"n":10}"#);
+    assert_eq!(kinds(&ran), ["gate_result", "gate_result"]);
+    let results = ran.events.iter().filter_map(|envelope| match &envelope.event {
+        Event::ToolEnd(end) if envelope.address.as_str() == "r0/t1/c0" => end.result.as_ref(),
+        _ => None,
+    });
+    let results: Vec<&str> = results.map(ptc_workbench::event::JsonText::as_str).collect();
+    assert_eq!(results, [r#"{"n":1}"#, r#"{"n":5}"#]);
+    let text = format!("mode = 'text'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");
+    let replies = vec![Reply::calling([("look", "{}".to_owned())]), r#"{"n": 2}"#.into()];
+    let ran = with_results(&text, replies, change).await;
+    let told = ran.step.messages.iter().any(|message| message.text().contains("\"n\":5"));
+    assert!(told, "the model sees what was put in place: {:?}", ran.step.messages);
+}
+
+#[tokio::test]
+async fn a_failure_of_a_tool_is_passed_on_or_replaced_by_a_result() {
+    let lisp = format!("mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");
+    let program =
+        || vec!["```clojure\n(return {:n (tool/broken {})})\n```".into(), "```clojure\n(return {:n 7})\n```".into()];
+    let passed = with_results(&lisp, program(), |_| None).await;
+    assert_eq!(
+        (passed.outcome().as_str(), passed.turns()),
+        (r#"{"n":7}"#, vec!["tool_error".to_owned(), "ok".to_owned()])
+    );
+    let replaced = with_results(&lisp, program(), |_| Some("3".to_owned())).await;
+    assert_eq!((replaced.outcome().as_str(), replaced.turns()), (r#"{"n":3}"#, vec!["ok".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_result_waits_at_its_gate_and_is_not_asked_for_again() {
+    struct Away;
+    impl Human for Away {
+        fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+            Box::pin(async { None })
+        }
+
+        fn intercepts(&self, _: &Address, gate: Gate) -> bool {
+            gate == Gate::Result
+        }
+    }
+    let toml = format!("mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '{{n :int}}'\n{TOOL}");
+    let program = "```clojure\n(return {:n (:n (tool/look {}))})\n```";
+    let (events, step) =
+        super::waiting::resumed_with(&toml, vec![program.into()], r#"{"n": 4}"#, Vec::new(), &Away).await;
+    assert_eq!(step.answer.as_ref().map(Json::to_text).as_deref(), Some(r#"{"n":4}"#), "{:?}", step.fail);
+    let ends = events.iter().filter(|envelope| matches!(envelope.event, Event::ToolEnd(_))).count();
+    assert_eq!(ends, 2, "the tool's own, and the one that was put in its place");
+    replays(&events).await;
+}

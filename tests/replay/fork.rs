@@ -117,6 +117,44 @@ fn a_reply_is_edited_and_everything_after_is_computed() {
 }
 
 #[test]
+fn an_edited_reply_calls_tools_natively() {
+    let json = r#"{"text": "Both.", "calls": [{"name": "rate", "args": {"currency": "EUR"}}, {"name": "rate", "args": {"currency": "USD"}}]}"#;
+    let typed = "Both.\n/call rate {\"currency\":\"EUR\"}\n/call rate {\"currency\":\"USD\"}";
+    for flags in [["--reply-json", json], ["--reply", typed]] {
+        let program = Program::new();
+        let flags = [&["--at", "r0/t1:reply", "--model", "demo"][..], &flags].concat();
+        let (step, lines) = forked(&program, &example(STATEMENT_TEXT), &flags, 0);
+        assert_eq!(edits(&lines)[0], ("reply".to_owned(), serde_json::from_str(json).unwrap()));
+        let calls = step["calls"].as_array().unwrap();
+        let made: Vec<_> =
+            calls.iter().map(|call| (call["args"]["currency"].clone(), call["result"].clone())).collect();
+        assert_eq!(made, [("EUR".into(), 1.0.into()), ("USD".into(), 0.9.into())]);
+        assert_eq!(step["turns"].as_array().unwrap().len(), 2, "the loop goes on with what the calls gave");
+    }
+    let program = Program::new();
+    let refused = |session: &str, reply: &str| {
+        let file = example(session);
+        program.run(["fork", file.to_str().unwrap(), "--at", "r0/t1", "--reply-json", reply])
+    };
+    refused(STATEMENT, json).exits(2).tells("the request of r0/t1 offers no tools");
+    refused(STATEMENT_TEXT, r#"{"calls": [{"args": {}}]}"#).exits(2).tells("a call needs its `name`");
+    refused(STATEMENT_TEXT, "{").exits(2).tells("--reply-json: ");
+}
+
+#[test]
+fn an_edited_program_takes_its_place_in_the_reply() {
+    let program = Program::new();
+    let flags = ["--at", "r0/t3", "--program", "(return {:income 1.0 :spent (count entries)})"];
+    let (step, lines) = forked(&program, &example(STATEMENT), &flags, 0);
+    assert_eq!(step["return"], serde_json::json!({"income": 1.0, "spent": 4}));
+    let reply = "```clojure\n(return {:income 1.0 :spent (count entries)})\n```";
+    assert_eq!(edits(&lines), [("reply".to_owned(), reply.into())]);
+    let text = example(STATEMENT_TEXT);
+    let refused = program.run(["fork", text.to_str().unwrap(), "--at", "r0/t1", "--program", "1"]);
+    refused.exits(2).tells("no program was found in the reply of r0/t1");
+}
+
+#[test]
 fn nothing_edited_asks_again_from_the_point_on() {
     let (program, parent) = two_turns();
     for at in ["r0/t2", "r0/t2:reply", "r0/t1:after", "r0/t1:reply"] {

@@ -55,7 +55,7 @@ fn what_stands_at_the_points_of_a_fork_can_be_read() {
     for target in ["prompt", "signature", "context"] {
         let at = format!("{}:request", points.turns[0].address);
         let spot = Spot { key: key.clone(), at, target: target.to_owned() };
-        assert!(!live.text_at(&spot).unwrap().unwrap().is_empty(), "{target}");
+        assert!(!live.text_at(&spot).unwrap().text.unwrap().is_empty(), "{target}");
     }
 }
 

@@ -210,7 +210,7 @@ impl Archive for Fake {
         Err(nothing())
     }
 
-    fn text_at(&self, _: &Spot) -> Result<Option<String>, ErrorRecord> {
+    fn text_at(&self, _: &Spot) -> Result<archive::Standing, ErrorRecord> {
         Err(nothing())
     }
 

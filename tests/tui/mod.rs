@@ -3,6 +3,7 @@
 mod actions;
 mod archive;
 mod compare;
+mod continuing;
 mod drive;
 mod editing;
 pub(crate) mod fake;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ptc_workbench::event::ErrorRecord;
 use ptc_workbench::tui::archive::{
-    Ask, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals, Rerunning, Spot, Told,
-    TurnPoints,
+    Ask, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals, Rerunning, Spot,
+    Standing, Told, TurnPoints,
 };
 use ptc_workbench::tui::backend::{Origin, Policy, SessionKey, SessionSummary, Written};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
@@ -165,6 +165,8 @@ fn points() -> Points {
         address: format!("r0/t{number}").as_str().into(),
         stages: if last { vec!["request", "reply"] } else { vec!["request", "reply", "after"] },
         calls: calls.into_iter().map(|(at, tool)| (at.into(), tool.to_owned())).collect(),
+        program: false,
+        defined: Vec::new(),
     };
     Points {
         session: "long".to_owned(),
@@ -184,6 +186,11 @@ fn forking(size: (u16, u16)) -> Model {
     model
 }
 
+/// What a dialog is told of a JSON reply.
+fn standing(text: impl Into<String>) -> Standing {
+    Standing { text: Some(text.into()), want: "json".to_owned(), ..Standing::default() }
+}
+
 fn spot(at: &str, target: &str) -> Spot {
     Spot { key: key("long"), at: at.to_owned(), target: target.to_owned() }
 }
@@ -194,7 +201,7 @@ fn a_fork_with_another_reply_is_described_and_runs_on_the_workbench() {
     let asked = press(&mut model, "right");
     assert_eq!(asked, [Effect::Ask(Ask::Text(spot("r0/t2:reply", "reply")))]);
     let reply = "{\"score\":2}".to_owned();
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(Some(reply)))));
+    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
     assert!(text(&mut model).contains("\"score\": 2"));
     press(&mut model, "tab");
     press(&mut model, "tab");
@@ -256,8 +263,9 @@ fn a_late_text_does_not_replace_what_was_typed() {
         press(&mut model, "tab");
     }
     write(&mut model, "mine");
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(Some("theirs".to_owned())))));
-    assert!(text(&mut model).contains("mine") && !text(&mut model).contains("theirs"));
+    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing("theirs".to_owned())))));
+    assert_eq!(model.active_draft().unwrap().text(), "mine");
+    assert!(text(&mut model).contains("theirs"), "what stood there is shown below");
 }
 
 #[test]
@@ -436,7 +444,7 @@ fn pictures_of_the_dialogs() {
         let mut model = forking(size);
         press(&mut model, "right");
         let reply = "{\"sentiment\":\"positive\",\"score\":0.97}".to_owned();
-        tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(Some(reply)))));
+        tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing(reply)))));
         model
     });
     screens("export", &[SMALL, LARGE], exporting);

@@ -54,9 +54,15 @@ pub struct ForkFlags {
     /// Another definition of a program: an expression of PTC-Lisp
     #[arg(long = "memory", value_name = "NAME=EXPR")]
     pub memory: Vec<String>,
-    /// The reply of this turn
+    /// The reply of this turn; where tools are offered, a line `/call NAME {json}` calls one
     #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true)]
     pub reply: Option<String>,
+    /// The reply of this turn with native tool calls: `{"text": "…", "calls": [{"name": "…", "args": {…}}]}`
+    #[arg(long, value_name = "JSON|@FILE", conflicts_with = "reply")]
+    pub reply_json: Option<String>,
+    /// The program in the reply of this turn; the rest of the reply stays
+    #[arg(long, value_name = "TEXT|@FILE", allow_hyphen_values = true, conflicts_with_all = ["reply", "reply_json"])]
+    pub program: Option<String>,
     /// The result of this call
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub result: Option<String>,

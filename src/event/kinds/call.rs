@@ -158,7 +158,7 @@ pub struct TasksKept {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionAsked {
     /// ask, reply (of a model that is a person), consent (to a call), outcome (of a call that was begun),
-    /// `gate_send`, `gate_apply` (where a run was intercepted)
+    /// `gate_send`, `gate_apply`, `gate_result` (where a run was intercepted)
     pub kind: String,
     /// The question.
     pub text: String,

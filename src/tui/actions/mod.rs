@@ -91,6 +91,8 @@ pub enum Action {
     ReplayLenient,
     Rerun,
     Fork,
+    EditHere,
+    Original,
     Tags,
     Note,
     Mark,

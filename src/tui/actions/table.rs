@@ -24,6 +24,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Run, "run.start", "run", "Runs the draft; while it runs, stops it.", &["f5"], C::Global, 1),
     row(A::Intercept(Gate::Send), "run.intercept_send", "intercept requests", "Runs stop before each request, for you to change it; again lets them pass.", &["f7"], C::Global, 0),
     row(A::Intercept(Gate::Apply), "run.intercept_apply", "intercept replies", "Runs stop before each reply is applied, for you to change it; again lets them pass.", &["shift-f7"], C::Global, 0),
+    row(A::Intercept(Gate::Result), "run.intercept_result", "intercept results", "Runs stop when a tool has answered, for you to change the result; again lets them pass.", &["alt-f7"], C::Global, 0),
     row(A::Preview, "request.preview", "preview", "Shows exactly what would be sent first, and the schema of the answer.", &["f6"], C::Global, 35),
     row(A::FocusNext, "focus.next", "next field", "Moves to the next field.", &["tab"], C::Global, 10),
     row(A::FocusPrevious, "focus.previous", "previous field", "Moves to the field before.", &["backtab"], C::Global, 0),
@@ -128,6 +129,7 @@ pub const ACTIONS: &[ActionRow] = &[
 
     row(A::GoOn, "viewer.go_on", "go on", "Goes on with the opened session, when it waits for a person or broke off.", &["o"], C::Viewer, 4),
     row(A::Fork, "transcript.fork", "fork here", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
+    row(A::EditHere, "transcript.edit", "edit and continue", "Changes a reply, program, result or definition of the turn, and goes on from there.", &["shift-e"], C::Transcript, 6),
     row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
     row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Viewer, 0),
     row(A::Rerun, "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),
@@ -156,6 +158,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FieldPrevious, "dialog.previous", "previous field", "Moves to the field before.", &["backtab"], C::Dialog, 0),
     row(A::ReadDown, "dialog.read_down", "scroll", "Scrolls what stands below the fields down.", &["ctrl-down", "alt-down"], C::Dialog, 4),
     row(A::ReadUp, "dialog.read_up", "scroll up", "Scrolls what stands below the fields up.", &["ctrl-up", "alt-up"], C::Dialog, 0),
+    row(A::Original, "dialog.original", "original", "Puts back what stood there; undo takes that back.", &["alt-o"], C::Dialog, 3),
     row(A::ChoiceNext, "choice.next", "other value", "Takes the next value.", &["right", "space"], C::Choice, 3),
     row(A::ChoicePrevious, "choice.previous", "value before", "Takes the value before.", &["left"], C::Choice, 0),
     row(A::FieldNext, "choice.down", "next field", "Moves to the next field.", &["down"], C::Choice, 0),

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::session::index::Reading;
 use crate::tui::archive::{
     Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals,
-    Rerunning, Spot, TurnPoints,
+    Rerunning, Spot, Standing, TurnPoints,
 };
 use crate::tui::backend::{Run, SessionKey, Written};
 use crate::tui::screenshot::session_screenshot;
@@ -116,12 +116,14 @@ impl Archive for Live {
                     address: turn.address,
                     stages: turn.stages.into_iter().map(crate::replay::Stage::name).collect(),
                     calls: turn.calls,
+                    program: turn.program,
+                    defined: turn.defined,
                 })
                 .collect(),
         })
     }
 
-    fn text_at(&self, spot: &Spot) -> Result<Option<String>, ErrorRecord> {
+    fn text_at(&self, spot: &Spot) -> Result<Standing, ErrorRecord> {
         self.workbench.stands_at(&self.session(&spot.key)?, &spot.at, &spot.target).map_err(refused)
     }
 

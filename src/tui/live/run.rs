@@ -179,6 +179,11 @@ impl Run for LiveRun {
         self.alone.store(true, Ordering::SeqCst);
         *lock(&self.asked) = (false, None);
     }
+
+    fn give_way(&self) {
+        let asks = lock(&self.asked).1.as_ref().is_some_and(|asked| !asked.answer.is_closed());
+        if asks { self.put_down() } else { self.cancel() }
+    }
 }
 
 /// A replay.

@@ -122,7 +122,13 @@ impl Model {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
             }
             Action::OpenSession | Action::Replay | Action::ReplayLenient => self.enabled_for_session(action),
+            Action::EditHere if self.open_gate().is_some() => Ok(()),
+            Action::EditHere if self.active_transcript().is_none_or(Transcript::is_empty) => {
+                Err("there is nothing here yet")
+            }
+            Action::Original => super::saved::enabled_to_restore(popups),
             Action::Fork
+            | Action::EditHere
             | Action::Rerun
             | Action::Tags
             | Action::Note
@@ -250,8 +256,12 @@ impl Model {
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
             Action::SendAnswer => match popup {
-                Some(Popup::Answer { question, .. }) if question.gate == Some(Gate::Send) => "send request",
-                Some(Popup::Answer { question, .. }) if question.gate == Some(Gate::Apply) => "apply reply",
+                Some(Popup::Answer { question, .. }) => match question.gate {
+                    Some(Gate::Send) => "send request",
+                    Some(Gate::Apply) => "apply reply",
+                    Some(Gate::Result) => "give result",
+                    None => row.title,
+                },
                 _ => row.title,
             },
             Action::SubmitDialog => match popup {

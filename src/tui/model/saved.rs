@@ -3,7 +3,8 @@
 use super::{Model, Phase, Popup, Screen};
 use crate::event::Address;
 use crate::tui::actions::Action;
-use crate::tui::backend::SessionSummary;
+use crate::tui::backend::{Question, SessionSummary};
+use crate::tui::sessions::Purpose;
 
 impl Model {
     /// The saved session that actions are about: the run's on the workbench, else the opened or the selected one.
@@ -19,6 +20,15 @@ impl Model {
                 self.sessions.all.iter().flatten().find(|session| session.id == *name || session.name() == *name)
             }
         }
+    }
+
+    /// The question of the workbench's run that stands at the selected turn: what is edited there goes on in place.
+    pub fn open_gate(&self) -> Option<Question> {
+        let run = self.workbench.run.as_ref().filter(|_| self.screen == Screen::Workbench)?;
+        let question = run.question.as_ref()?;
+        let turn = question.address.turn_part();
+        let here = self.selected_address().is_none_or(|at| at.turn_part() == turn);
+        (question.gate.is_some() && here).then(|| question.clone())
     }
 
     /// The run, turn or call of the selected card.
@@ -38,10 +48,12 @@ impl Model {
                 Screen::Sessions | Screen::Compare => "no session is selected",
             });
         };
-        let starts = matches!(action, Action::Fork | Action::Rerun);
+        let starts = matches!(action, Action::Fork | Action::EditHere | Action::Rerun);
         let viewer = self.sessions.viewer.as_ref().filter(|_| self.screen == Screen::Sessions);
+        let own = self.screen == Screen::Workbench;
         match action {
-            _ if starts && self.workbench.running() => Err("a run is going on"),
+            // The run on the screen gives way to the one that begins at one of its turns.
+            _ if starts && self.workbench.running() && !own => Err("a run is going on in the workbench: stop it first"),
             _ if starts && session.damage.is_some() => Err("the session is damaged"),
             Action::Play if viewer.is_some_and(|viewer| viewer.phase != Phase::Done) => {
                 Err("the replay is still going on")
@@ -66,5 +78,15 @@ pub(super) fn enabled_to_submit(popups: &[Popup]) -> Result<(), &'static str> {
     match popups.last() {
         Some(Popup::Form(form, _)) => form.waiting.map_or(Ok(()), Err),
         _ => Err("no dialog is open"),
+    }
+}
+
+/// Is there a text to put back?
+pub(super) fn enabled_to_restore(popups: &[Popup]) -> Result<(), &'static str> {
+    match popups.last() {
+        Some(Popup::Form(form, Purpose::Fork(fork))) if form.field("text").is_some() => {
+            fork.original(form).map(|_| ()).ok_or("it is as it was")
+        }
+        _ => Err("nothing stood here before"),
     }
 }

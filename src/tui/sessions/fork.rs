@@ -1,10 +1,14 @@
-//! The dialog of a fork: which turn, which stage, what is changed there.
+//! The dialog of a fork: which turn, which stage, what is changed there. Editing and continuing is the same dialog, begun at a text.
 
+use super::check::{self, Asked};
 use crate::event::Address;
-use crate::tui::archive::{Ask, Forking, Points, Spot, TurnPoints};
+use crate::tui::archive::{Ask, Forking, Points, Spot, Standing, TurnPoints};
 use crate::tui::backend::SessionKey;
 use crate::tui::colours::Language;
 use crate::tui::form::{Choice, Field, Form, Input};
+use crate::tui::theme::Role;
+use crate::tui::transcript::typed::Typed;
+use crate::workbench::PROGRAM;
 
 /// A fork that is being described.
 #[derive(Debug, Clone)]
@@ -17,6 +21,21 @@ pub struct Fork {
     pub points: Points,
     /// What the text of the form belongs to.
     spot: Option<Spot>,
+    /// What it was opened for.
+    aim: Aim,
+    /// What the request of the turn asks for.
+    asked: Asked,
+    /// What stood at the spot, as it was put into the form.
+    original: Option<String>,
+}
+
+/// What the dialog was opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// A fork, with or without an edit.
+    Fork,
+    /// An edit, and going on from there.
+    Edit,
 }
 
 /// Something that can be changed.
@@ -27,20 +46,35 @@ enum Target {
     /// prompt, signature, context: with the language that it is written in.
     Text(&'static str, Language),
     Memory,
+    Program,
+    /// This name, which the turn defined.
+    Defined(String),
     /// The result of this call.
     Result(Address),
 }
 
 impl Fork {
     /// The dialog while the session is read.
-    pub fn open(key: SessionKey, wanted: Option<Address>) -> (Form, Self) {
-        let form = Form {
-            title: "Fork: a new session from a turn of this one".to_owned(),
-            verb: "fork",
-            waiting: Some("reading the session …"),
-            ..Form::default()
+    pub fn open(key: SessionKey, wanted: Option<Address>, aim: Aim) -> (Form, Self) {
+        let (title, verb) = match aim {
+            Aim::Fork => ("Fork: a new session from a turn of this one", "fork"),
+            Aim::Edit => ("Edit and continue: a new session goes on with the edit", "apply"),
         };
-        (form, Self { key, wanted, points: Points::default(), spot: None })
+        let waiting = Some("reading the session …");
+        let form = Form { title: title.to_owned(), verb, waiting, ..Form::default() };
+        let (points, asked) = (Points::default(), Asked::default());
+        (form, Self { key, wanted, points, spot: None, aim, asked, original: None })
+    }
+
+    /// Where the new session begins, in words: of which one, and where.
+    pub fn origin(&self, form: &Form) -> Option<String> {
+        let turn = self.points.turns.get(form.chosen("turn"))?;
+        let target = targets(turn).into_iter().nth(form.chosen("change"))?.1;
+        let changed = match &target {
+            Target::Nothing => String::new(),
+            _ => format!(" · {} edited", form.choice("change")),
+        };
+        Some(format!("fork of {} at {}{changed}", self.points.session, at(form, turn, &target)))
     }
 
     /// The session was read.
@@ -65,7 +99,23 @@ impl Fork {
         form.put(Field::choice("stage", "Where in the turn the new session begins.", Vec::new(), 0));
         form.put(Field::line("model", "Another model for what follows; empty: the recorded one.", ""));
         form.focus = 1;
-        self.changed(form)
+        let mut asks = self.changed(form);
+        if self.aim == Aim::Edit {
+            let targets = targets(&self.points.turns[chosen]);
+            let of_call =
+                |target: &Target| matches!(target, Target::Result(call) if Some(call) == self.wanted.as_ref());
+            let place = |is: &dyn Fn(&Target) -> bool| targets.iter().position(|(_, target)| is(target));
+            let first = place(&of_call).or_else(|| place(&|it| *it == Target::Program));
+            let first = first.or_else(|| place(&|it| *it == Target::Reply)).unwrap_or(0);
+            if let Some(Input::Choice { chosen, .. }) =
+                form.fields.iter_mut().find(|field| field.name == "change").map(|field| &mut field.input)
+            {
+                *chosen = first;
+            }
+            asks = self.changed(form);
+            form.focus = form.fields.iter().position(|field| field.name == "text").unwrap_or(1);
+        }
+        asks
     }
 
     /// Brings stages and text into line with turn and change.
@@ -79,43 +129,86 @@ impl Fork {
         let (hint, language) = match &target {
             Target::Nothing => {
                 form.remove("text");
-                self.spot = None;
+                (self.spot, self.original, form.typed) = (None, None, None);
+                form.notes.clear();
                 return Vec::new();
             }
-            Target::Reply => ("What the model says instead.", Language::Json),
+            Target::Reply => {
+                ("What the model says instead; where tools are offered, /call NAME {json} calls one.", Language::Json)
+            }
+            Target::Program => ("The program of the reply; the rest of the reply stays.", Language::Lisp),
+            Target::Defined(_) => ("The value from the next turn on, as an expression.", Language::Lisp),
             Target::Text(_, language) => ("What stands there from this turn on.", *language),
             Target::Memory => ("NAME = EXPRESSION, as a program would write the value.", Language::Lisp),
             Target::Result(_) => ("What the tool answers instead, as JSON.", Language::Json),
         };
         if spot == self.spot && form.field("text").is_some() {
+            self.judge(form, &target);
             return Vec::new();
         }
         self.spot.clone_from(&spot);
+        self.original = None;
+        form.notes.clear();
         form.put(Field::text("text", hint, "", language));
+        self.judge(form, &target);
         spot.map(Ask::Text).into_iter().collect()
     }
 
+    /// Says what the text is so far.
+    fn judge(&self, form: &mut Form, target: &Target) {
+        let text = form.written("text");
+        form.typed = Some(match target {
+            Target::Reply => self.asked.reply(text),
+            Target::Program => check::program(text),
+            Target::Defined(_) => check::expression(text),
+            Target::Memory => check::expression(text.split_once('=').map_or("", |(_, value)| value)),
+            Target::Result(_) => check::data(text, false),
+            Target::Text(_, Language::Json) => check::data(text, true),
+            Target::Text(_, Language::Signature) => check::signature(text),
+            Target::Text(..) => check::template(text),
+            Target::Nothing => Typed::default(),
+        });
+    }
+
+    /// The text that stood there at first, when another one stands there now.
+    pub fn original(&self, form: &Form) -> Option<&str> {
+        self.original.as_deref().filter(|original| *original != form.written("text"))
+    }
+
     /// The text that stands at a spot was read.
-    pub fn read(&self, form: &mut Form, spot: &Spot, text: Option<String>) {
+    pub fn read(&mut self, form: &mut Form, spot: &Spot, standing: Standing) {
         let wanted = self.spot.as_ref() == Some(spot);
         let Some(field) = form.fields.iter_mut().find(|field| field.name == "text" && wanted) else { return };
-        if let Input::Text(editor, language) = &mut field.input
-            && editor.draft.version() == 0
-        {
-            let text = text.unwrap_or_default();
-            let text = if *language == Language::Json { pretty(&text) } else { text };
-            editor.draft = crate::tui::draft::Draft::new(text);
+        let Input::Text(editor, language) = &mut field.input else { return };
+        let text = standing.text.unwrap_or_default();
+        let text = if *language == Language::Json { pretty(&text) } else { text };
+        if editor.draft.version() == 0 {
+            editor.draft = crate::tui::draft::Draft::new(text.clone());
+        }
+        form.notes = std::iter::once((Role::Dim, "what stood there:".to_owned()))
+            .chain(text.lines().map(|line| (Role::Text, line.to_owned())))
+            .filter(|_| !text.trim().is_empty())
+            .collect();
+        self.original = Some(text);
+        self.asked = Asked { want: standing.want, schema: standing.schema, tools: standing.tools };
+        let turn = self.points.turns.get(form.chosen("turn"));
+        if let Some((_, target)) = turn.and_then(|turn| targets(turn).into_iter().nth(form.chosen("change"))) {
+            self.judge(form, &target);
         }
     }
 
     fn spot_of(&self, form: &Form, turn: &TurnPoints, target: &Target) -> Option<Spot> {
-        let (at, name) = match target {
+        let name = match target {
             Target::Nothing | Target::Memory => return None,
-            Target::Reply => (format!("{}:reply", turn.address), "reply"),
-            Target::Text(name, _) => (format!("{}:{}", turn.address, form.choice("stage")), *name),
-            Target::Result(call) => (format!("{call}:call"), "result"),
+            Target::Reply => "reply".to_owned(),
+            Target::Program => PROGRAM.to_owned(),
+            Target::Text(name, _) => (*name).to_owned(),
+            Target::Defined(name) => format!("memory.{name}"),
+            Target::Result(_) => "result".to_owned(),
         };
-        Some(Spot { key: self.key.clone(), at, target: name.to_owned() })
+        // What cannot be changed there has no text.
+        let at = at(form, turn, target);
+        (!at.ends_with(':')).then(|| Spot { key: self.key.clone(), at, target: name })
     }
 
     /// The fork that is described.
@@ -124,16 +217,23 @@ impl Fork {
         let turn = self.points.turns.get(form.chosen("turn")).ok_or_else(unread)?;
         let target = targets(turn).into_iter().nth(form.chosen("change")).map_or(Target::Nothing, |(_, target)| target);
         let text = form.written("text").to_owned();
-        let stage = form.choice("stage");
-        let at = match &target {
-            Target::Result(call) => format!("{call}:call"),
-            _ => format!("{}:{stage}", turn.address),
-        };
+        let at = at(form, turn, &target);
+        if at.ends_with(':') {
+            return Err("nothing follows this turn, so that a definition has no effect: change the program".to_owned());
+        }
+        if self.aim == Aim::Edit && target != Target::Nothing && self.original.as_deref() == Some(text.as_str()) {
+            return Err("nothing was changed: change the text, or choose `nothing` to go on live from there".to_owned());
+        }
         let change = match target {
             Target::Nothing => None,
             Target::Reply if text.trim().is_empty() => return Err("an empty reply is not sent: write one".to_owned()),
             Target::Reply => Some(("reply".to_owned(), text)),
+            Target::Program if text.trim().is_empty() => {
+                return Err("an empty program is not run: write one".to_owned());
+            }
+            Target::Program => Some((PROGRAM.to_owned(), text)),
             Target::Text(name, _) => Some((name.to_owned(), text)),
+            Target::Defined(name) => Some((format!("memory.{name}"), text.trim().to_owned())),
             Target::Result(_) => Some(("result".to_owned(), text)),
             Target::Memory => {
                 let (name, value) = text.split_once('=').ok_or("write NAME = EXPRESSION")?;
@@ -161,6 +261,9 @@ fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
     if turn.stages.contains(&"reply") {
         all.push((Choice::new("reply", "what the model said"), Target::Reply));
     }
+    if turn.program {
+        all.push((Choice::new("program", "what the model wrote to be run"), Target::Program));
+    }
     if turn.stages.contains(&"request") || turn.stages.contains(&"after") {
         let text = |name, meaning, language| (Choice::new(name, meaning), Target::Text(name, language));
         all.push(text("prompt", "the task, as a template", Language::Template));
@@ -174,14 +277,28 @@ fn targets(turn: &TurnPoints) -> Vec<(Choice, Target)> {
         (Choice::new(name, "what the tool answered"), Target::Result(call.clone()))
     };
     all.extend(turn.calls.iter().map(result));
+    let defined = |name: &String| {
+        let meaning = if turn.stages.contains(&"after") { "defined in this turn" } else { "nothing follows this turn" };
+        (Choice::new(format!("value of {name}"), meaning), Target::Defined(name.clone()))
+    };
+    all.extend(turn.defined.iter().map(defined));
     all
+}
+
+/// The point of a change: `ADDRESS:STAGE`; without a stage where none takes it.
+fn at(form: &Form, turn: &TurnPoints, target: &Target) -> String {
+    match target {
+        Target::Result(call) => format!("{call}:call"),
+        _ => format!("{}:{}", turn.address, form.choice("stage")),
+    }
 }
 
 /// The stages at which a change can be made.
 fn stages(turn: &TurnPoints, target: &Target) -> Vec<Choice> {
     let wanted: &[&str] = match target {
         Target::Nothing => &["request", "reply", "after"],
-        Target::Reply => &["reply"],
+        Target::Reply | Target::Program => &["reply"],
+        Target::Defined(_) => &["after"],
         Target::Result(_) => return vec![Choice::new("call", "the call is kept, its result is not")],
         Target::Text(..) | Target::Memory => &["request", "after"],
     };

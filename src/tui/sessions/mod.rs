@@ -4,6 +4,7 @@
 //! nothing is. Pure: it reads no file.
 
 pub mod case;
+pub mod check;
 pub mod export;
 pub mod fork;
 pub mod marks;

@@ -10,7 +10,7 @@ use super::{Cell, Facts, Transcript};
 use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source,
 };
-use crate::tui::backend::{OpenSession, RunOutline, SentMessage, TurnOutline};
+use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage, TurnOutline};
 use crate::workbench::{Budget, Hit};
 
 /// Where the cells of a turn stand.
@@ -53,6 +53,10 @@ impl Transcript {
         let mut transcript = Self::default();
         let callers: HashSet<Address> =
             session.runs.iter().filter(|run| run.address.is_call()).map(|run| run.address.turn_part()).collect();
+        if let Some(Origin { session, kind, at }) = &session.summary.parent {
+            let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
+            transcript.come_from(&format!("{kind} of {session}{place}"));
+        }
         let mut pieces: Vec<(usize, Piece<'_>)> = Vec::new();
         for run in &session.runs {
             pieces.push((run.events.start, Piece::Head(run)));
@@ -255,6 +259,15 @@ impl Transcript {
         }
         if let Some(card) = self.turn_mut(turn) {
             card.notices.push(("warning".to_owned(), message.to_owned()));
+        }
+    }
+
+    /// Names of the tools that the model could call natively in a turn.
+    pub fn tools_of(&self, turn: &Address) -> Vec<String> {
+        let card = self.turns.get(turn).and_then(|cells| self.cells.get(cells.base + REQUEST)).map(|cell| &cell.card);
+        match card {
+            Some(Card::Request(card)) => card.tools.iter().map(|tool| tool.name.clone()).collect(),
+            _ => Vec::new(),
         }
     }
 

@@ -121,7 +121,7 @@ impl Facts {
     /// From the start to the end, to the last event of what has none, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: i64) -> u64 {
         let until = if self.end.is_some() || self.closed { self.last_ms } else { now_ms.max(self.last_ms) };
-        u64::try_from(until - self.started_ms).unwrap_or_default()
+        if self.run.is_none() { 0 } else { u64::try_from(until - self.started_ms).unwrap_or_default() }
     }
 }
 
@@ -129,6 +129,12 @@ impl Transcript {
     /// Is there nothing to show?
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
+    }
+
+    /// Where the session comes from, in words, before anything else.
+    pub fn come_from(&mut self, origin: &str) {
+        let card = card::Card::Notice { level: "info".to_owned(), text: origin.to_owned() };
+        self.insert(0, Cell::new(Address::run(0), card, true), 1);
     }
 
     /// The cells, in order.

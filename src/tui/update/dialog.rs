@@ -1,12 +1,13 @@
 //! Dialogs: opening them on a session, moving in them, confirming them, and what comes of that.
 
 use crate::event::ErrorRecord;
-use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot};
+use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot, Standing};
 use crate::tui::backend::{SessionKey, SessionSummary};
-use crate::tui::form::Form;
+use crate::tui::form::{Form, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
-use crate::tui::sessions::{Purpose, case::Case, export::Export, fork::Fork, marks::Marks, rerun::Rerun};
+use crate::tui::sessions::fork::{Aim, Fork};
+use crate::tui::sessions::{Purpose, case::Case, export::Export, marks::Marks, rerun::Rerun};
 
 fn open(model: &mut Model, form: Form, purpose: Purpose) {
     model.sessions.filtering = false;
@@ -18,11 +19,36 @@ fn effects(asks: impl IntoIterator<Item = Ask>) -> Vec<Effect> {
 }
 
 pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
+    fork_for(model, Aim::Fork)
+}
+
+fn fork_for(model: &mut Model, aim: Aim) -> Vec<Effect> {
     let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
     let wanted = model.selected_address();
-    let (form, fork) = Fork::open(key.clone(), wanted);
+    let (form, fork) = Fork::open(key.clone(), wanted, aim);
     open(model, form, Purpose::Fork(fork));
     effects([Ask::Points(key)])
+}
+
+/// Edits and continues: in place where the run stands at a gate of the selected turn, else by a fork that begins there.
+pub(super) fn edit(model: &mut Model) -> Vec<Effect> {
+    if let Some(question) = model.open_gate() {
+        super::run::ask(model, question);
+        return Vec::new();
+    }
+    fork_for(model, Aim::Edit)
+}
+
+/// Puts back what stood in a text at first.
+pub(super) fn original(model: &mut Model) -> Vec<Effect> {
+    let Some((form, Purpose::Fork(fork))) = top(model) else { return Vec::new() };
+    let Some(original) = fork.original(form).map(ToOwned::to_owned) else { return Vec::new() };
+    if let Some(Input::Text(editor, _)) =
+        form.fields.iter_mut().find(|field| field.name == "text").map(|field| &mut field.input)
+    {
+        editor.draft.replace_all(&original);
+    }
+    changed(model)
 }
 
 pub(super) fn rerun(model: &mut Model) -> Vec<Effect> {
@@ -163,10 +189,10 @@ pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<Points,
     }
 }
 
-pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
+pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Standing, ErrorRecord>) -> Vec<Effect> {
     if let Some((form, Purpose::Fork(fork))) = about(model, &spot.key) {
         match result {
-            Ok(text) => fork.read(form, spot, text),
+            Ok(standing) => fork.read(form, spot, standing),
             Err(error) => form.fail(told(&error)),
         }
     }
@@ -187,20 +213,6 @@ pub(super) fn prepared(
     }
 }
 
-/// What a session that began in this dialog is of which other one.
-fn came_from(popup: &Popup) -> Option<String> {
-    let (what, key) = match popup {
-        Popup::Form(_, Purpose::Fork(fork)) => ("fork", &fork.key),
-        Popup::Form(_, Purpose::Rerun(rerun)) => ("re-run", &rerun.key),
-        _ => return None,
-    };
-    let id = match key {
-        SessionKey::File(path) => path.file_stem()?.to_str()?,
-        SessionKey::Example(id) => id,
-    };
-    Some(format!(": {what} of {id}"))
-}
-
 /// A fork or re-run began, or not. It takes the place of the workbench's run.
 pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     let starting = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_)));
@@ -219,12 +231,16 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
         },
         Ok(session) => {
             let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
-            let from = at.and_then(|at| came_from(&model.popups[at]));
+            let origin = match at.map(|at| &model.popups[at]) {
+                Some(Popup::Form(form, Purpose::Fork(fork))) => fork.origin(form),
+                _ => None,
+            };
             model.popups.retain(|popup| !starting(popup));
-            model.say(Tone::Good, format!("a new session{}", from.unwrap_or_default()));
             model.screen = Screen::Workbench;
             model.workbench.focus = Pane::Run;
-            model.workbench.run = Some(RunView::starting());
+            let mut run = RunView::starting();
+            origin.iter().for_each(|origin| run.transcript.come_from(origin));
+            model.workbench.run = Some(run);
             let mut effects = super::run::started(model, Ok(session));
             if given_up {
                 model.workbench.run.iter_mut().for_each(|run| run.phase = Phase::Stopping);

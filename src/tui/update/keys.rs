@@ -175,6 +175,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ReplayLenient => sessions::replay(model, Policy::Lenient),
         Action::Rerun => dialog::rerun(model),
         Action::Fork => dialog::fork(model),
+        Action::EditHere => dialog::edit(model),
+        Action::Original => dialog::original(model),
         Action::Tags => dialog::tags(model),
         Action::Note => dialog::note(model),
         Action::Mark => dialog::mark(model),

@@ -121,9 +121,8 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
     if closed {
         gates.push(gate);
     }
-    let what = if gate == Gate::Send { "request is sent" } else { "reply is applied" };
     let how = if closed { "stop" } else { "do not stop" };
-    model.say(Tone::Info, format!("runs {how} before a {what}"));
+    model.say(Tone::Info, format!("runs {how} {}", gate.moment()));
     vec![Effect::Intercept(gate, closed)]
 }
 
@@ -229,7 +228,7 @@ fn new_part(before: &str, now: &str) -> usize {
 const OWN_REPLY: &str = "[assistant]";
 
 /// Opens the question to the person at what is new in it, once.
-fn ask(model: &mut Model, question: Question) {
+pub(super) fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
         let draft = if question.gate.is_some() { Draft::new(&question.text) } else { Draft::default() };

@@ -8,6 +8,7 @@ use crate::port::Gate;
 use crate::tui::backend::Question;
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
+use crate::tui::sessions::check::{self, Asked};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::typed::Typed;
 
@@ -16,10 +17,15 @@ const MOST_ISSUES: usize = 4;
 
 /// What the text would be read as, when it is a reply.
 pub(super) fn typed(model: &Model, question: &Question, text: &str) -> Option<Typed> {
+    if question.gate == Some(Gate::Result) {
+        return Some(check::data(text, false));
+    }
     let is_reply = !question.address.is_question() || question.gate == Some(Gate::Apply);
     let transcript = &model.workbench.run.as_ref().filter(|_| is_reply)?.transcript;
-    let card = transcript.turn_card(&question.address.turn_part())?;
-    Some(Typed::of(&card.want, card.schema.as_ref(), text))
+    let turn = question.address.turn_part();
+    let card = transcript.turn_card(&turn)?;
+    let tools = transcript.tools_of(&turn);
+    Some(Asked { want: card.want.clone(), schema: card.schema.clone(), tools }.reply(text))
 }
 
 /// Its state as a mark and words.

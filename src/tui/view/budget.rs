@@ -93,6 +93,7 @@ fn more(model: &Model, facts: &Facts) -> Vec<String> {
     let gates = model.workbench.gates.iter().map(|gate| match gate {
         Gate::Send => "stops before requests".to_owned(),
         Gate::Apply => "stops before replies".to_owned(),
+        Gate::Result => "stops at results".to_owned(),
     });
     calls.into_iter().chain(plan).chain(gates).collect()
 }

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{bars, editor, line_of, scroll_limit};
+use super::{answer, bars, editor, line_of, scroll_limit};
 use crate::tui::colours::Language;
 use crate::tui::form::{Field, Form, Input};
 use crate::tui::model::Model;
@@ -142,13 +142,9 @@ pub(super) fn layout(form: &mut Form, inner: Rect) {
 pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer) -> Option<Position> {
     let areas = areas(form, inner);
     let mut cursor = None;
-    for (place, (field, area)) in form.fields.iter().zip(&areas.fields).enumerate() {
-        if area.height == 0 {
-            continue;
-        }
-        let focused = place == form.focus;
-        let at = draw_field(model, field, *area, focused, buffer);
-        cursor = cursor.or(at.filter(|_| focused && form.waiting.is_none()));
+    for (place, area) in areas.fields.iter().enumerate().filter(|(_, area)| area.height > 0) {
+        let at = draw_field(model, form, place, *area, buffer);
+        cursor = cursor.or(at.filter(|_| place == form.focus && form.waiting.is_none()));
     }
     let (role, text) = told(form, inner.width);
     let text = SafeText::single_line(&text);
@@ -166,7 +162,9 @@ pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer)
     cursor
 }
 
-fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &mut Buffer) -> Option<Position> {
+fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let field = form.fields.get(place)?;
+    let focused = place == form.focus;
     let mark = Piece::literal(Role::Accent, if focused { "▸ " } else { "  " });
     let name =
         Piece::new(if focused { Role::Title } else { Role::Text }, &format!("{:<1$}", field.name, usize::from(NAMES)));
@@ -190,7 +188,9 @@ fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &
         }
         Input::Text(text, language) => {
             let head = Rect { height: 1, ..area };
-            Row::new([mark, name]).draw(head, buffer, model.theme);
+            let typed = form.typed.as_ref().filter(|typed| !typed.state.is_empty());
+            Row::new([mark, name]).ending(typed.map(answer::state)).draw(head, buffer, model.theme);
+            let rows = answer::draw_issues(typed, text_area(area), buffer, model.theme);
             let looks = editor::Looks {
                 language: *language,
                 findings: &[],
@@ -198,11 +198,11 @@ fn draw_field(model: &Model, field: &Field, area: Rect, focused: bool, buffer: &
                 focused,
                 theme: model.theme,
                 placeholder: match language {
-                    Language::Lisp => "total = 42",
+                    Language::Lisp if field.hint.starts_with("NAME") => "total = 42",
                     _ => "",
                 },
             };
-            editor::draw(text, text_area(area), &looks, buffer)
+            editor::draw(text, rows, &looks, buffer)
         }
     }
 }

@@ -161,6 +161,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let heading = match question.gate {
                 Some(Gate::Send) => "The request",
                 Some(Gate::Apply) => "The reply",
+                Some(Gate::Result) => "The result",
                 None if question.address.is_question() => "Your answer",
                 None => "Your reply",
             };
@@ -168,7 +169,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let mark = more.into_iter().chain(typed.iter().map(answer::state)).collect();
             bars::rule(rule, heading, true, mark, buffer, model.theme);
             let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
-            let is_text = question.address.is_question() && question.gate != Some(Gate::Apply);
+            let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));
             let looks = editor::Looks {
                 language: if is_text { Language::Plain } else { Language::Json },
                 findings: &[],
@@ -208,6 +209,7 @@ fn title(popup: &Popup) -> String {
             let who = match question.gate {
                 Some(Gate::Send) => "Before the request is sent",
                 Some(Gate::Apply) => "Before the reply is applied",
+                Some(Gate::Result) => "Before the result goes on",
                 None if question.address.is_question() => "You are asked",
                 None => "You are the model",
             };

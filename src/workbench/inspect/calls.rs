@@ -10,7 +10,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     let mut parts = Vec::new();
     for envelope in &turn.events {
         let Event::ToolCall(call) = &envelope.event else { continue };
-        let end = turn.events.iter().find_map(|other| match &other.event {
+        let end = turn.events.iter().rev().find_map(|other| match &other.event {
             Event::ToolEnd(end) if other.address == envelope.address => Some(end),
             _ => None,
         });

@@ -100,16 +100,13 @@ fn call(line: &CallLine, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
 
 /// A gate at which a person looked at a request or a reply.
 fn gate(gate: Gate, answer: Option<&AnswerGiven>, over: bool) -> Vec<Row> {
-    let (what, missed) = match gate {
-        Gate::Send => ("request", "sent"),
-        Gate::Apply => ("reply", "applied"),
-    };
+    let what = gate.subject();
     let row = match answer {
         Some(answer) if answer.edited => {
             Row::new([Piece::new(Role::Accent, &format!("✎ {what} edited by {}", answer.by))])
         }
         Some(answer) => Row::new([Piece::new(Role::Dim, &format!("· {what} passed unchanged by {}", answer.by))]),
-        None if over => Row::new([Piece::new(Role::Dim, &format!("– the {what} was not {missed}"))]),
+        None if over => Row::new([Piece::new(Role::Dim, &format!("– nobody let the {what} pass"))]),
         None => Row::new([Piece::new(Role::Accent, &format!("● the {what} waits for you"))]),
     };
     labelled("gate", vec![row])

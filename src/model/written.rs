@@ -1,0 +1,160 @@
+//! Replies that somebody wrote instead of a model: as typed text, and as JSON.
+//!
+//! In: a typed text, where a line `/call NAME {json}` is a tool call; or what an edit holds: a text, or an object of `text` and `calls`. Out:
+//! the text and the calls of a reply, and both forms of it. Whether a call can be made is found out by the engine.
+
+use ptc_core::value::{Json, json};
+
+use super::{Finish, Reply, Request};
+use crate::event::NativeCall;
+
+/// How a line begins that calls a tool: `/call NAME {json}`.
+pub const CALL: &str = "/call ";
+
+/// A reply that somebody wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Its text.
+    pub text: String,
+    /// Its tool calls; those without an id get one from the engine.
+    pub calls: Vec<NativeCall>,
+}
+
+impl Written {
+    /// A text without calls.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), calls: Vec::new() }
+    }
+
+    /// Reads a typed text: the lines that begin with [`CALL`] are calls. Arguments are taken as typed.
+    pub fn typed(typed: &str) -> Self {
+        let (mut calls, mut text) = (Vec::new(), Vec::new());
+        for line in typed.lines() {
+            let Some(call) = line.trim_start().strip_prefix(CALL) else {
+                text.push(line);
+                continue;
+            };
+            let (name, args) = call.trim().split_once(char::is_whitespace).unwrap_or((call.trim(), "{}"));
+            calls.push(NativeCall { id: String::new(), name: name.to_owned(), args: args.trim().to_owned() });
+        }
+        if calls.is_empty() { Self::text(typed) } else { Self { text: text.join("\n").trim().to_owned(), calls } }
+    }
+
+    /// It as one would type it: the text, and a line for each call.
+    pub fn as_typed(&self) -> String {
+        let one_line = |args: &str| match json::parse(args) {
+            Ok(args) => args.to_text(),
+            Err(_) => args.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        let calls = self.calls.iter().map(|call| {
+            let args = if call.args.contains('\n') { one_line(&call.args) } else { call.args.clone() };
+            format!("{CALL}{} {args}", call.name)
+        });
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+    }
+
+    /// It as JSON: a text where it has no calls, else `{"text": …, "calls": [{"name": …, "args": …}, …]}`.
+    pub fn to_json(&self) -> Json {
+        if self.calls.is_empty() {
+            return Json::str(self.text.as_str());
+        }
+        let call = |call: &NativeCall| {
+            let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
+            let id = Some(("id".to_owned(), Json::str(call.id.as_str()))).filter(|_| !call.id.is_empty());
+            let rest = [("name".to_owned(), Json::str(call.name.as_str())), ("args".to_owned(), args)];
+            Json::object(id.into_iter().chain(rest))
+        };
+        Json::object([
+            ("text".to_owned(), Json::str(self.text.as_str())),
+            ("calls".to_owned(), Json::list(self.calls.iter().map(call))),
+        ])
+    }
+
+    /// Reads the form of [`Written::to_json`]. Errors: what is wrong, and what it must be.
+    pub fn of_json(json: &Json) -> Result<Self, String> {
+        if let Some(text) = json.as_str() {
+            return Ok(Self::text(text));
+        }
+        let members = json.members().ok_or_else(|| FORM.to_owned())?;
+        if let Some(other) = members.iter().find(|member| !["text", "calls"].contains(&member.key.as_str())) {
+            return Err(format!("a reply has no `{}`: {FORM}", other.key));
+        }
+        let text = match json.get("text") {
+            None => String::new(),
+            Some(text) => text.as_str().ok_or_else(|| format!("`text` must be a text: {FORM}"))?.to_owned(),
+        };
+        let calls = match json.get("calls") {
+            None => Vec::new(),
+            Some(calls) => {
+                let calls = calls.items().ok_or_else(|| format!("`calls` must be a list: {FORM}"))?;
+                calls.iter().map(call_of).collect::<Result<_, _>>()?
+            }
+        };
+        if text.is_empty() && calls.is_empty() {
+            return Err(format!("this reply is empty: {FORM}"));
+        }
+        Ok(Self { text, calls })
+    }
+}
+
+/// What a reply as JSON looks like.
+const FORM: &str = r#"write {"text": "…", "calls": [{"name": "TOOL", "args": {…}}]}, or a text in quotes"#;
+
+fn call_of(json: &Json) -> Result<NativeCall, String> {
+    let member = |name: &str| json.get(name);
+    let plain = |value: &Json| value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned);
+    let name = member("name").and_then(Json::as_str).ok_or_else(|| format!("a call needs its `name`: {FORM}"))?;
+    Ok(NativeCall {
+        id: member("id").map(plain).unwrap_or_default(),
+        name: name.to_owned(),
+        args: member("args").map_or_else(|| "{}".to_owned(), plain),
+    })
+}
+
+/// What a person typed as a reply to a request; calls are read where the request offers tools.
+pub fn typed(request: &Request, text: String) -> Reply {
+    let mut written = if request.tools.is_empty() { Written::text(text) } else { Written::typed(&text) };
+    for (place, call) in written.calls.iter_mut().enumerate() {
+        call.id = format!("tc_{}", place + 1);
+    }
+    Reply::from(written)
+}
+
+impl From<Written> for Reply {
+    fn from(written: Written) -> Self {
+        let finish = if written.calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+        Self { finish: Some(finish), calls: written.calls, ..Self::from(written.text) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_the_word_are_calls() {
+        let written = Written::typed("First this.\n/call search {\"q\": \"a b\"}\n  /call now\n");
+        assert_eq!(written.text, "First this.");
+        let said: Vec<_> = written.calls.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["search {\"q\": \"a b\"}", "now {}"]);
+        assert_eq!(Written::typed("no /call here\n"), Written::text("no /call here\n"));
+    }
+
+    #[test]
+    fn a_reply_is_the_same_in_every_form() {
+        for typed in ["Only words.\n", "First.\n/call search {\"q\":\"a b\"}\n/call now {}", "/call broken {\"q\": "] {
+            let written = Written::typed(typed);
+            assert_eq!(Written::of_json(&written.to_json()).as_ref(), Ok(&written), "{typed}");
+            assert_eq!(Written::typed(&written.as_typed()), written, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_says_what_one_looks_like() {
+        let wrong = |text: &str| Written::of_json(&json::parse(text).unwrap()).unwrap_err();
+        for text in ["3", "[]", "{}", r#"{"words": "x"}"#, r#"{"calls": 3}"#, r#"{"calls": [{"args": {}}]}"#] {
+            assert!(wrong(text).contains("\"calls\": [{\"name\""), "{text}: {}", wrong(text));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Editing and continuing: the key on a card, the dialog with what stood there, where it goes on. No IO.
+
+use ptc_workbench::event::Address;
+use ptc_workbench::port::Gate;
+use ptc_workbench::tui::archive::{Ask, Forking, Points, Spot, Standing, Told, TurnPoints};
+use ptc_workbench::tui::backend::{Happening, Question, SessionKey, SessionSummary};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
+use ptc_workbench::tui::model::{Model, Popup};
+
+use super::pictures::{screens, text};
+use super::story::{SESSION, fresh, missed, ran, tell, two_turns};
+use super::{press, write};
+
+const SIZE: (u16, u16) = (120, 40);
+
+fn key() -> SessionKey {
+    SessionKey::Example(SESSION.to_owned())
+}
+
+/// The list knows the run's session.
+fn listed(model: &mut Model) {
+    let summary = SessionSummary { id: SESSION.to_owned(), agent: "sentiment".to_owned(), ..SessionSummary::default() };
+    tell(model, Msg::Listed(Ok(vec![summary])));
+}
+
+/// A run that has ended, with its transcript in focus.
+fn finished(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+    listed(&mut model);
+    press(&mut model, "alt-g");
+    press(&mut model, "r");
+    model
+}
+
+fn points() -> Points {
+    let turn = |number: u32, last: bool| TurnPoints {
+        address: Address::run(0).turn(number),
+        stages: if last { vec!["request", "reply"] } else { vec!["request", "reply", "after"] },
+        calls: vec![(format!("r0/t{number}/c0").as_str().into(), "orders".to_owned())],
+        program: number == 2,
+        defined: vec!["rows".to_owned()],
+    };
+    Points { session: SESSION.to_owned(), turns: vec![turn(1, false), turn(2, true)], ..Points::default() }
+}
+
+fn spot(at: &str, target: &str) -> Spot {
+    Spot { key: key(), at: at.to_owned(), target: target.to_owned() }
+}
+
+fn stands(model: &mut Model, at: &str, target: &str, text: &str) {
+    let standing = Standing { text: Some(text.to_owned()), want: "json".to_owned(), ..Standing::default() };
+    tell(model, Msg::Told(Told::Text(spot(at, target), Ok(standing))));
+}
+
+/// The dialog on the last turn, with its program.
+fn editing(size: (u16, u16)) -> Model {
+    let mut model = finished(size);
+    assert_eq!(press(&mut model, "shift-e"), [Effect::Ask(Ask::Points(key()))]);
+    let asked = tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));
+    assert!(asked.contains(&Effect::Ask(Ask::Text(spot("r0/t2:reply", "program")))), "{asked:?}");
+    stands(&mut model, "r0/t2:reply", "program", "(count rows)");
+    model
+}
+
+fn written(model: &Model) -> &str {
+    model.active_draft().unwrap().text()
+}
+
+#[test]
+fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_goes_on_as_a_fork() {
+    let mut model = editing(SIZE);
+    assert_eq!(written(&model), "(count rows)", "the text has the focus");
+    assert!(text(&mut model).contains("what stood there:"));
+    press(&mut model, "ctrl-a");
+    write(&mut model, "(first rows");
+    assert!(text(&mut model).contains("1 bracket open"));
+    write(&mut model, "]");
+    assert!(text(&mut model).contains("✗ does not fit"));
+    press(&mut model, "backspace");
+    write(&mut model, ")");
+    assert!(text(&mut model).contains("✓ fits · 1 form"));
+    let change = Some(("program".to_owned(), "(first rows)".to_owned()));
+    let fork = Forking { at: "r0/t2:reply".to_owned(), change, model: None };
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key(), fork))]);
+    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    assert!(model.popups.is_empty() && model.workbench.running());
+    let shown = text(&mut model);
+    assert!(shown.contains(&format!("fork of {SESSION} at r0/t2:reply · program")), "{shown}");
+}
+
+#[test]
+fn what_stood_there_comes_back_and_undo_takes_that_back() {
+    let mut model = editing(SIZE);
+    assert_eq!(model.enabled(ptc_workbench::tui::actions::Action::Original), Err("it is as it was"));
+    write(&mut model, "x");
+    press(&mut model, "alt-o");
+    assert_eq!(written(&model), "(count rows)");
+    press(&mut model, "ctrl-u");
+    assert_ne!(written(&model), "(count rows)");
+}
+
+#[test]
+fn nothing_changed_is_not_applied() {
+    let mut model = editing(SIZE);
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(text(&mut model).contains("nothing was changed"));
+}
+
+#[test]
+fn results_and_definitions_are_changed_at_their_own_points() {
+    let mut model = editing(SIZE);
+    press(&mut model, "backtab");
+    press(&mut model, "backtab");
+    press(&mut model, "backtab");
+    press(&mut model, "left");
+    press(&mut model, "left");
+    assert!(text(&mut model).contains("goes on live from there"));
+    press(&mut model, "left");
+    assert!(text(&mut model).contains("value of rows"));
+    press(&mut model, "f5");
+    assert!(text(&mut model).contains("nothing follows this turn"), "a definition of the last turn has no effect");
+    assert_eq!(press(&mut model, "left"), [Effect::Ask(Ask::Text(spot("r0/t2/c0:call", "result")))]);
+    stands(&mut model, "r0/t2/c0:call", "result", "{\"n\": 3}");
+    for _ in 0..3 {
+        press(&mut model, "tab");
+    }
+    press(&mut model, "ctrl-a");
+    write(&mut model, "north");
+    assert!(text(&mut model).contains("a text stands in quotes"));
+    press(&mut model, "ctrl-a");
+    write(&mut model, "[1, 2]");
+    let change = Some(("result".to_owned(), "[1, 2]".to_owned()));
+    let fork = Forking { at: "r0/t2/c0:call".to_owned(), change, model: None };
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key(), fork))]);
+}
+
+#[test]
+fn a_run_that_stands_at_a_gate_is_edited_in_place() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, missed().events(), None);
+    listed(&mut model);
+    let gate = Some(Gate::Apply);
+    let question =
+        Question { address: "r0/t1/q0".into(), text: "{\"feeling\": 1}".to_owned(), options: Vec::new(), gate };
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question.clone())]));
+    press(&mut model, "esc");
+    assert!(model.popups.is_empty());
+    press(&mut model, "alt-g");
+    press(&mut model, "r");
+    assert_eq!(press(&mut model, "shift-e"), []);
+    assert!(matches!(model.popups.last(), Some(Popup::Answer { question: open, .. }) if *open == question));
+    press(&mut model, "ctrl-a");
+    write(&mut model, "{}");
+    assert_eq!(press(&mut model, "f5"), [Effect::Answer("r0/t1/q0".into(), "{}".to_owned())]);
+}
+
+#[test]
+fn a_run_that_goes_on_is_forked_too_and_one_elsewhere_is_not_stopped_for_it() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, missed().events(), None);
+    listed(&mut model);
+    press(&mut model, "alt-g");
+    press(&mut model, "r");
+    assert_eq!(press(&mut model, "shift-e"), [Effect::Ask(Ask::Points(key()))]);
+    press(&mut model, "esc");
+    press(&mut model, "f3");
+    assert_eq!(press(&mut model, "f"), []);
+    assert!(text(&mut model).contains("a run is going on in the workbench"));
+}
+
+#[test]
+fn the_dialog_on_every_screen() {
+    screens("edit_and_continue", &[(80, 24), SIZE], |size| {
+        let mut model = editing(size);
+        press(&mut model, "ctrl-end");
+        write(&mut model, "\n(return (first rows)");
+        model
+    });
+}
