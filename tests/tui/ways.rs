@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::ErrorRecord;
-use ptc_workbench::tui::archive::Written;
-use ptc_workbench::tui::backend::{AgentFile, SessionSummary};
+
+use ptc_workbench::tui::backend::{AgentFile, SessionSummary, Written};
 use ptc_workbench::tui::compare::backend::{Ask, Told};
-use ptc_workbench::tui::compare::{From, Page};
+use ptc_workbench::tui::compare::{Page, WayBack};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen, TOUR};
 use ptc_workbench::tui::picture;
@@ -63,7 +63,7 @@ fn closing_what_a_matrix_put_side_by_side_leads_back_to_the_matrix_and_then_out(
     tell(&mut model, Msg::Comparing(Told::MatrixOpened("m".to_owned(), Ok(state))));
     assert_eq!(model.compare.page, Page::Matrix);
     press(&mut model, "f9");
-    assert_eq!((model.compare.page, model.compare.from), (Page::Sides, From::Matrix));
+    assert_eq!((model.compare.page, model.compare.back), (Page::Sides, WayBack::Matrix));
     model.compare.sides.iter_mut().for_each(|side| side.run = None);
     press(&mut model, "esc");
     assert_eq!((model.screen, model.compare.page), (Screen::Compare, Page::Matrix));
@@ -165,4 +165,18 @@ fn opened_sessions_lead_elsewhere_by_the_key_of_the_compare_screen() {
     assert!(model.inspector.is_some());
     press(&mut model, "f4");
     assert!(model.inspector.is_none() && model.screen == Screen::Compare, "the turn does not stay on top");
+}
+
+#[test]
+fn what_is_sought_has_a_longest_length_and_searching_never_blocks() {
+    use ptc_workbench::tui::draft::find::{LONGEST_SOUGHT, Reading, Sought};
+    for reading in [Reading::Literal, Reading::Regex] {
+        assert!(Sought::read(&"a".repeat(LONGEST_SOUGHT), reading).is_ok());
+        let error = Sought::read(&"a".repeat(LONGEST_SOUGHT + 1), reading).unwrap_err();
+        assert!(error.starts_with("too long"), "{error}");
+    }
+    let mut model = fresh(SMALL);
+    press(&mut model, "ctrl-f");
+    tell(&mut model, Msg::Paste("word ".repeat(200_000)));
+    assert!(shown(&mut model, SMALL).contains("✗ too long"));
 }

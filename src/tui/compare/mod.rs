@@ -67,7 +67,7 @@ pub enum Page {
 
 /// Where the runs beside each other were asked for: closing them leads back there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum From {
+pub enum WayBack {
     /// The workbench.
     #[default]
     Workbench,
@@ -129,7 +129,7 @@ pub struct Compare {
     /// The runs.
     pub sides: Vec<Side>,
     /// Where they were asked for.
-    pub from: From,
+    pub back: WayBack,
     /// The run that has the focus.
     pub column: usize,
     /// The sessions beside each other.

@@ -7,7 +7,7 @@ use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::tui::backend::{Ended, Happening, SessionKey};
 use crate::tui::compare::backend::{Ask, Compared, Told};
-use crate::tui::compare::{Compare, From, MOST_SIDES, Page, Side, Step};
+use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step, WayBack};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
 use crate::tui::transcript::Scroll;
@@ -87,14 +87,14 @@ fn refused(compare: &Compare, number: usize) -> Result<(), String> {
 fn show(model: &mut Model, sides: Vec<Side>) {
     let compare = &mut model.compare;
     let from = match model.screen {
-        Screen::Compare if compare.page == Page::Matrix => From::Matrix,
-        Screen::Compare => compare.from,
-        Screen::Sessions => From::Sessions,
-        Screen::Workbench => From::Workbench,
+        Screen::Compare if compare.page == Page::Matrix => WayBack::Matrix,
+        Screen::Compare => compare.back,
+        Screen::Sessions => WayBack::Sessions,
+        Screen::Workbench => WayBack::Workbench,
     };
     *compare = Compare {
         sides,
-        from,
+        back: from,
         matrix: compare.matrix.take(),
         form: std::mem::take(&mut compare.form),
         matrices: compare.matrices.take(),
@@ -261,17 +261,17 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         Page::Form | Page::Matrices => {
             compare.page = if compare.matrix.is_some() { Page::Matrix } else { Page::Sides };
         }
-        Page::Matrix if compare.sides.is_empty() || compare.from == From::Matrix => {
-            compare.from = From::Workbench;
+        Page::Matrix if compare.sides.is_empty() || compare.back == WayBack::Matrix => {
+            compare.back = WayBack::Workbench;
             model.screen = Screen::Workbench;
         }
         Page::Matrix => compare.page = Page::Sides,
         Page::Sides if compare.runs() => return stop(compare),
         Page::Sides if compare.transcripts && compare.compared.is_some() => compare.transcripts = false,
-        Page::Sides => match compare.from {
-            From::Matrix if compare.matrix.is_some() => compare.page = Page::Matrix,
-            From::Sessions => model.screen = Screen::Sessions,
-            From::Matrix | From::Workbench => model.screen = Screen::Workbench,
+        Page::Sides => match compare.back {
+            WayBack::Matrix if compare.matrix.is_some() => compare.page = Page::Matrix,
+            WayBack::Sessions => model.screen = Screen::Sessions,
+            WayBack::Matrix | WayBack::Workbench => model.screen = Screen::Workbench,
         },
     }
     Vec::new()
