@@ -1,7 +1,7 @@
 //! How sessions scale: large ones opened at their end, many listed and searched, long ones replayed.
 //!
 //! `cargo run --release --example sessions [COUNT]` makes them in a folder for temporary files (about 1.6 GB), prints time and memory, and
-//! removes them. `… sessions make DIR COUNT` only makes a folder of small ones, `… sessions large FILE MB` one large one.
+//! removes them. `… sessions make DIR COUNT` only makes a folder of small ones, `… sessions large FILE MB TURN_BYTES` one large one.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
@@ -40,11 +40,11 @@ fn main() -> Result<()> {
         }
         ["search", dir, query] => search(Path::new(dir), query),
         ["make", dir, count] => make_many(Path::new(dir), count.parse()?),
-        ["large", file, megabytes] => make_large(Path::new(file), megabytes.parse()?, 50_000),
+        ["large", file, megabytes, turn_bytes] => make_large(Path::new(file), megabytes.parse()?, turn_bytes.parse()?),
         [] => figures(10_000),
         [count] => figures(count.parse()?),
         _ => {
-            Err("usage: sessions [COUNT] | make DIR COUNT | large FILE MB | open FILE | list DIR | search DIR QUERY"
+            Err("usage: sessions [COUNT] | make DIR COUNT | large FILE MB TURN_BYTES | open FILE | list DIR | search DIR QUERY"
                 .into())
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
@@ -18,12 +19,14 @@ use ptc_workbench::tui::live::Live;
 use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::matrix::MatrixState;
 
-use crate::Told;
+use crate::told::Told;
 
 /// The real backend with another run.
 pub(crate) struct Scripted {
     pub(crate) live: Live,
     pub(crate) run: Arc<Told>,
+    /// Checks of texts that were begun.
+    pub(crate) checks: Arc<AtomicUsize>,
 }
 
 impl Archive for Scripted {
@@ -100,10 +103,12 @@ impl Comparing for Scripted {
 
 impl Backend for Scripted {
     fn opening(&self) -> Opening {
-        self.live.opening()
+        // The tour of a first start would take the keys.
+        Opening { first_time: false, ..self.live.opening() }
     }
 
     fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
+        self.checks.fetch_add(1, Ordering::Relaxed);
         self.live.diagnose(texts)
     }
 

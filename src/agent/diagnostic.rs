@@ -18,6 +18,8 @@ pub enum Place {
     Context,
     /// The tools, while they have a text of their own.
     Tools,
+    /// The pinned program.
+    Program,
     /// An option (mode, `max_turns`, schema, …); in an agent file also a tool.
     Options,
 }

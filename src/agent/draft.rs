@@ -1,4 +1,4 @@
-//! Drafts: the five texts a developer edits, as one agent and back, and what is wrong with them while they are typed.
+//! Drafts: the six texts a developer edits, as one agent and back, and what is wrong with them while they are typed.
 //!
 //! In: texts of any content. Out: an [`Agent`], or diagnostics with their place in the text they are about. Fast enough for every key.
 
@@ -25,6 +25,8 @@ pub struct DraftTexts {
     pub context: String,
     /// The tools, as TOML: sections `[tools.name]`.
     pub tools: String,
+    /// The program that answers in the place of a model; blank for none.
+    pub program: String,
     /// Everything else, as TOML with the keys of an agent file.
     pub options: String,
 }
@@ -34,6 +36,8 @@ const APART: [&str; 3] = ["prompt", "signature", "context"];
 
 /// The key of the tools; while their own text is blank it may stand in the options.
 const TOOLS: &str = "tools";
+/// The key of the pinned program, to which the same applies.
+const PROGRAM: &str = "program";
 
 impl DraftTexts {
     /// The texts of an agent.
@@ -43,7 +47,8 @@ impl DraftTexts {
             signature: agent.signature.clone().unwrap_or_default(),
             context: agent.context.to_pretty(),
             tools: write(agent, |key| key == TOOLS),
-            options: write(agent, |key| !APART.contains(&key) && key != TOOLS),
+            program: agent.program().unwrap_or_default().to_owned(),
+            options: write(agent, |key| !APART.contains(&key) && ![TOOLS, PROGRAM].contains(&key)),
         }
     }
 
@@ -63,8 +68,13 @@ impl DraftTexts {
         let start = Agent { name: base.name.clone(), ..Agent::default() };
         let mut agent = read_onto(start, &self.options, Path::new(""), &mut problems);
         let mut findings: Vec<Diagnostic> = problems.sorted().into_iter().map(Diagnostic::from).collect();
-        findings.extend(apart(&self.options, self.tools.trim().is_empty()));
+        let here = [(TOOLS, &self.tools), (PROGRAM, &self.program)];
+        let own = here.into_iter().filter(|(_, text)| !text.trim().is_empty()).map(|(key, _)| key);
+        findings.extend(apart(&self.options, &APART.into_iter().chain(own).collect::<Vec<_>>()));
         agent = self.read_tools(agent, &mut findings);
+        if !self.program.trim().is_empty() {
+            agent = agent.without_program().with_option(PROGRAM, Json::str(self.program.as_str()));
+        }
         agent.prompt.clone_from(&self.prompt);
         agent.signature = (!self.signature.trim().is_empty()).then(|| self.signature.clone());
         match read_context(&self.context) {
@@ -99,12 +109,12 @@ impl DraftTexts {
     }
 }
 
-/// Keys in the options that have an editor of their own; tools may stand here while theirs is blank.
-fn apart(options: &str, tools_may_be_here: bool) -> Vec<Diagnostic> {
+/// Keys in the options that have a text of their own.
+fn apart(options: &str, own: &[&str]) -> Vec<Diagnostic> {
     let Ok(document) = crate::config::document::parse(options) else { return Vec::new() };
     let members = document.members().unwrap_or_default().iter();
     members
-        .filter(|member| APART.contains(&member.key.as_str()) || (member.key == TOOLS && !tools_may_be_here))
+        .filter(|member| own.contains(&member.key.as_str()))
         .map(|member| {
             let message = format!("`{}` has a text of its own; write it there and remove it here", member.key);
             let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
@@ -128,7 +138,7 @@ pub(super) fn read_context(text: &str) -> Result<Json, Diagnostic> {
 }
 
 /// Everything that is wrong or worth knowing about a draft, each finding placed in its text: the order is prompt, signature,
-/// context, tools, options, then the place in the text. What one key can correct comes with its [`Fix`](super::Fix)es.
+/// context, tools, program, options, then the place in the text. What one key can correct comes with its [`Fix`](super::Fix)es.
 pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     let (agent, mut findings) = texts.read(&Agent::default());
     let context_is_read = findings.iter().all(|found| found.place != Place::Context);
@@ -137,6 +147,7 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     findings.extend(found);
     Settings::of(&agent, &mut findings);
     super::toolbox::open(&agent, &mut findings);
+    findings.extend(super::pinned::check(&agent));
     if let (Some(template), true) = (&template, context_is_read) {
         let signature = signature.unwrap_or(ptc_core::signature::Signature { params: None, output: None });
         let (_, found) = context::check(&agent, &signature, template, &agent.context);
@@ -177,6 +188,7 @@ fn order(place: Place) -> u8 {
         Place::Signature => 1,
         Place::Context => 2,
         Place::Tools => 3,
-        Place::Options => 4,
+        Place::Program => 4,
+        Place::Options => 5,
     }
 }

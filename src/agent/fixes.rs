@@ -38,6 +38,7 @@ pub(super) fn propose(texts: &DraftTexts, agent: &Agent, read: Read<'_>, finding
             Place::Signature => draft.of_signature(finding),
             Place::Context => draft.of_context(finding),
             Place::Tools | Place::Options => draft.of_options(finding),
+            Place::Program => Vec::new(),
         };
         if finding.fixes.is_empty() {
             finding.fixes.extend(draft.near(finding));
@@ -63,6 +64,7 @@ impl Draft<'_> {
             Place::Signature => &self.texts.signature,
             Place::Context => &self.texts.context,
             Place::Tools => &self.texts.tools,
+            Place::Program => &self.texts.program,
             Place::Options => &self.texts.options,
         }
     }

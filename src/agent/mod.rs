@@ -18,6 +18,7 @@ mod inline;
 mod key;
 mod keys;
 mod mode;
+mod pinned;
 mod plan;
 mod rewrite;
 mod schema;

@@ -102,6 +102,7 @@ pub(super) fn place(agent: &Agent, finding: &Diagnostic) -> String {
         Place::Prompt => ("prompt", agent.prompt.as_str()),
         Place::Signature => ("signature", agent.signature.as_deref().unwrap_or_default()),
         Place::Context => ("context", ""),
+        Place::Program => ("program", agent.program().unwrap_or_default()),
         Place::Tools | Place::Options => (finding.key.as_str(), ""),
     };
     match finding.span {

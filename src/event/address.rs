@@ -1,43 +1,46 @@
 //! Addresses: where in a session something happened. Run `r0`, turn `r0/t3`, call `r0/t3/c2`, question `r0/t3/q0`.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1.
+/// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1. A copy shares the text: long sessions hold
+/// the address of each turn in many places.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Address(String);
+pub struct Address(Arc<str>);
 
 impl Address {
     /// A root run.
     pub fn run(number: usize) -> Self {
-        Self(format!("r{number}"))
+        Self(format!("r{number}").into())
     }
 
     /// A turn of this run.
     #[must_use]
     pub fn turn(&self, number: u32) -> Self {
-        Self(format!("{}/t{number}", self.0))
+        Self(format!("{}/t{number}", self.0).into())
     }
 
     /// A tool call at this turn or branch.
     #[must_use]
     pub fn call(&self, number: u32) -> Self {
-        Self(format!("{}/c{number}", self.0))
+        Self(format!("{}/c{number}", self.0).into())
     }
 
     /// A branch of a parallel form at this turn or branch: the form's number from 1, the branch's from 0.
     #[must_use]
     pub fn branch(&self, form: u32, branch: u32) -> Self {
-        Self(format!("{}/p{form}.{branch}", self.0))
+        Self(format!("{}/p{form}.{branch}", self.0).into())
     }
 
     /// A question at this turn or call.
     #[must_use]
     pub fn question(&self, number: u32) -> Self {
-        Self(format!("{}/q{number}", self.0))
+        Self(format!("{}/q{number}", self.0).into())
     }
 
     /// Is it the address of a tool call (and of the run that the call may start)?
@@ -63,7 +66,7 @@ impl Address {
     /// The root run it lies in.
     #[must_use]
     pub fn root(&self) -> Self {
-        Self(self.0.split('/').next().unwrap_or_default().to_owned())
+        Self::from(self.0.split('/').next().unwrap_or_default())
     }
 
     /// The run right below `run` that this address lies in, or is; `None` for addresses of `run` itself and of others.
@@ -73,7 +76,7 @@ impl Address {
         for part in rest.split('/') {
             end += 1 + part.len();
             if part.starts_with('c') {
-                return Some(Self(self.0[..end].to_owned()));
+                return Some(Self::from(&self.0[..end]));
             }
         }
         None
@@ -87,7 +90,7 @@ impl Address {
     /// The run this address lies in: everything before the last turn, or itself.
     #[must_use]
     pub fn run_part(&self) -> Self {
-        self.0.rfind("/t").map_or_else(|| self.clone(), |at| Self(self.0[..at].to_owned()))
+        self.0.rfind("/t").map_or_else(|| self.clone(), |at| Self::from(&self.0[..at]))
     }
 
     /// The innermost turn this address lies in, or itself.
@@ -95,7 +98,7 @@ impl Address {
     pub fn turn_part(&self) -> Self {
         let Some(at) = self.0.rfind("/t") else { return self.clone() };
         let end = self.0[at + 1..].find('/').map_or(self.0.len(), |more| at + 1 + more);
-        Self(self.0[..end].to_owned())
+        Self::from(&self.0[..end])
     }
 
     /// The number of the innermost turn, if the address lies in one.
@@ -123,6 +126,12 @@ impl PartialOrd for Address {
     }
 }
 
+impl Borrow<str> for Address {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -131,7 +140,7 @@ impl fmt::Display for Address {
 
 impl From<&str> for Address {
     fn from(text: &str) -> Self {
-        Self(text.to_owned())
+        Self(text.into())
     }
 }
 

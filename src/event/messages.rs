@@ -36,11 +36,6 @@ impl SentMessage {
     pub fn text(&self) -> String {
         self.parts.iter().map(|(_, text)| text.as_str()).collect()
     }
-
-    /// Is it in one of these inclusive ranges of numbers?
-    pub fn is_in(&self, ranges: &[(u32, u32)]) -> bool {
-        ranges.iter().any(|(first, last)| (*first..=*last).contains(&self.m))
-    }
 }
 
 /// Collects the messages of one run, each once, and which of them each turn sent.
@@ -105,12 +100,19 @@ impl MessageLog {
 }
 
 /// The messages of these inclusive ranges, in the order of the ranges: a fork that edits a prompt says the opening anew and sends it before
-/// what was said earlier.
+/// what was said earlier. The messages are those of a run, which stand in the order of their numbers.
 pub(crate) fn in_order<'m>(
     messages: &'m [SentMessage],
     ranges: &'m [(u32, u32)],
 ) -> impl Iterator<Item = &'m SentMessage> {
-    ranges.iter().flat_map(move |range| messages.iter().filter(move |message| message.is_in(&[*range])))
+    ranges.iter().flat_map(move |range| slice(messages, *range))
+}
+
+/// The messages of an inclusive range.
+pub(crate) fn slice(messages: &[SentMessage], (first, last): (u32, u32)) -> &[SentMessage] {
+    let from = messages.partition_point(|message| message.m < first);
+    let to = messages.partition_point(|message| message.m <= last);
+    messages.get(from..to).unwrap_or_default()
 }
 
 impl Message {

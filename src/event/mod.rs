@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 pub use address::Address;
 pub use gaps::Gaps;
 pub use kinds::*;
-pub(crate) use messages::{MessageLog, in_order};
+pub(crate) use messages::{MessageLog, in_order, slice};
 pub use messages::{RunText, Said, SentMessage};
 pub use raw::JsonText;
 

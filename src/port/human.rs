@@ -60,6 +60,15 @@ impl Gate {
         }
     }
 
+    /// What lets it go on, in a word or two.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Send => "send it",
+            Self::Apply => "apply it",
+            Self::Result => "pass it on",
+        }
+    }
+
     /// When runs stop there, in words.
     pub fn moment(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@
 //! that stands n times in the data and m times in what was sent has entered min(n, m) times. A chance hit (a `1` that meant something else)
 //! makes the figure smaller, never larger.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
@@ -21,8 +21,8 @@ type Words = HashMap<Box<str>, u32>;
 pub struct Ledger {
     /// Runs whose context was counted.
     begun: HashSet<Address>,
-    /// Messages that no request has carried yet.
-    unsent: HashMap<(Address, u32), Message>,
+    /// Messages of each run that no request has carried yet, by number.
+    unsent: HashMap<Address, BTreeMap<u32, Message>>,
     /// Calls that are agents: what they answer is a model's, not data.
     agents: HashSet<Address>,
     had: Words,
@@ -42,12 +42,15 @@ impl Ledger {
                 self.had(&start.context.json());
             }
             Event::Message(message) => {
-                self.unsent.insert((envelope.run(), message.m), message.clone());
+                self.unsent.entry(envelope.run()).or_default().insert(message.m, message.clone());
             }
             Event::RequestMade(request) => {
-                for (first, last) in &request.messages {
-                    (*first..=*last).for_each(|m| self.send(&envelope.run(), m));
-                }
+                let Some(unsent) = self.unsent.get_mut(&envelope.run()) else { return };
+                let is_sent =
+                    |m: &u32, _: &mut Message| request.messages.iter().any(|(first, last)| (first..=last).contains(&m));
+                // A request repeats what those before it sent: only what is new is looked at.
+                let sent: Vec<(u32, Message)> = unsent.extract_if(.., is_sent).collect();
+                sent.iter().for_each(|(_, message)| self.send(message));
             }
             Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
                 self.agents.insert(at.clone());
@@ -61,9 +64,8 @@ impl Ledger {
         }
     }
 
-    /// A request carries this message for the first time, or again.
-    fn send(&mut self, run: &Address, m: u32) {
-        let Some(message) = self.unsent.remove(&(run.clone(), m)) else { return };
+    /// A request carries this message for the first time.
+    fn send(&mut self, message: &Message) {
         // What the model wrote itself is no data that it was shown.
         if message.source == Source::Reply {
             return;

@@ -3,6 +3,7 @@
 //! In: events with their place in the session. Out: sizes, states and the range of events that hold each turn's body.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,7 @@ pub struct RunEntry {
     /// Tokens so far.
     pub tokens: Option<Tokens>,
     /// Its turns.
-    pub turns: Vec<TurnEntry>,
+    pub turns: Vec<Arc<TurnEntry>>,
     /// Places of the run's events in the session: first to one past the last.
     pub events: Range<usize>,
     /// Places of its messages, in the order of their numbers.
@@ -93,7 +94,7 @@ pub struct RunEntry {
 }
 
 /// One turn.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TurnEntry {
     /// Its address.
     pub address: Address,
@@ -187,7 +188,7 @@ impl Skeleton {
             let rest = line.r.strip_prefix(turn.address.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-        if let Some(turn) = turn {
+        if let Some(turn) = turn.map(Arc::make_mut) {
             turn.reach(place, line.t);
             if kind == "reply.part" {
                 turn.hear(place);
@@ -199,8 +200,9 @@ impl Skeleton {
     fn leave_out(&mut self, gap_ms: i64) {
         for run in self.runs.iter_mut().filter(|run| gap_ms > 0 && run.state == RunState::Open) {
             run.gap_ms = run.gap_ms.saturating_add(gap_ms);
-            let open = |turn: &&mut TurnEntry| !matches!(turn.state, TurnState::Succeeded | TurnState::Failed);
+            let open = |turn: &&mut Arc<TurnEntry>| !matches!(turn.state, TurnState::Succeeded | TurnState::Failed);
             if let Some(turn) = run.turns.last_mut().filter(open) {
+                let turn = Arc::make_mut(turn);
                 turn.gap_ms = turn.gap_ms.saturating_add(gap_ms);
             }
         }
@@ -217,7 +219,7 @@ impl Skeleton {
 
     /// The turn at this address.
     pub fn turn(&self, turn: &Address) -> Option<&TurnEntry> {
-        self.run(&turn.run_part())?.turns.iter().find(|entry| entry.address == *turn)
+        self.run(&turn.run_part())?.turns.iter().map(|entry| &**entry).find(|entry| entry.address == *turn)
     }
 
     /// The runs that no other run started.
@@ -243,7 +245,7 @@ impl RunEntry {
             self.messages.push(place);
         }
         match &envelope.event {
-            Event::TurnStart(start) if start.stop.is_none() => self.turns.push(TurnEntry {
+            Event::TurnStart(start) if start.stop.is_none() => self.turns.push(Arc::new(TurnEntry {
                 address: envelope.address.clone(),
                 number: envelope.address.turn_number().unwrap_or_default(),
                 state: TurnState::Waiting,
@@ -257,7 +259,7 @@ impl RunEntry {
                 reason: None,
                 events: place..place + 1,
                 reply: 0..0,
-            }),
+            })),
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
             }
@@ -278,7 +280,7 @@ impl RunEntry {
         if let Some(turn) = self.turns.last_mut()
             && turn.address == envelope.address.turn_part()
         {
-            turn.apply(place, envelope);
+            Arc::make_mut(turn).apply(place, envelope);
         }
     }
 
@@ -289,6 +291,15 @@ impl RunEntry {
 }
 
 impl TurnEntry {
+    /// Did it give what was wanted? `None` when it has no end.
+    pub fn success(&self) -> Option<bool> {
+        match self.state {
+            TurnState::Succeeded => Some(true),
+            TurnState::Failed => Some(false),
+            TurnState::Waiting | TurnState::Streaming | TurnState::Checking => None,
+        }
+    }
+
     /// A part of the reply.
     fn hear(&mut self, place: usize) {
         self.state = TurnState::Streaming;

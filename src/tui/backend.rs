@@ -19,6 +19,7 @@ use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 use crate::port::Gate;
 pub use crate::replay::Policy;
+use crate::session::TurnEntry;
 pub use crate::workbench::SessionKey;
 use crate::workbench::inspect::{Inspection, Probe, Said};
 
@@ -224,30 +225,13 @@ pub struct RunOutline {
     /// Events before the first turn: `run.start` and what follows.
     pub head: Vec<Envelope>,
     /// Its turns.
-    pub turns: Vec<TurnOutline>,
+    pub turns: Vec<Arc<TurnEntry>>,
     /// Events behind the last turn: `run.end`, notices.
     pub tail: Vec<Envelope>,
     /// Unix time in ms of its last event.
     pub last_ms: i64,
     /// Time of it in which nobody ran, in ms.
     pub gap_ms: i64,
-}
-
-/// A turn of a saved session.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnOutline {
-    /// Its address.
-    pub address: Address,
-    /// Places of its events in the session.
-    pub events: Range<usize>,
-    /// Did it give what was wanted? `None` when it has no end.
-    pub success: Option<bool>,
-    /// Why not.
-    pub reason: Option<String>,
-    /// From its start to its end.
-    pub elapsed_ms: u64,
-    /// Its tokens.
-    pub tokens: Option<Tokens>,
 }
 
 /// Reads parts of a saved session. All methods read files.
@@ -383,6 +367,9 @@ pub struct Recovery {
     /// Tools with their edit log; files of older versions do not have it.
     #[serde(default)]
     pub tools: Draft,
+    /// The pinned program, likewise.
+    #[serde(default)]
+    pub program: Draft,
 }
 
 /// What a person can have done.

@@ -15,11 +15,12 @@ use tokio::time::Instant;
 use super::backend::{Backend, Bodies, Run, Trial};
 use super::compare::backend::{MatrixRun, MatrixTold, Told};
 use super::effects;
-use super::limiter::Limiter;
+use super::limiter::{Limiter, News};
 use super::message::{Effect, Msg, Slot};
 use super::model::Model;
 use super::stage::{Input, Stage};
 use super::{start, update};
+use crate::agent::DraftTexts;
 
 /// How long a run may take to write its end when the program leaves.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -81,6 +82,9 @@ pub struct Driver {
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
     pub(super) reading: Vec<crate::event::Address>,
+    /// A check of the texts is under way, and the texts that came meanwhile: only the newest are checked next.
+    pub(super) checking: bool,
+    pub(super) unchecked: Option<(u64, DraftTexts)>,
     /// The search that counts.
     pub(super) search: Option<Arc<()>>,
     /// The last piece of work in turn.
@@ -89,6 +93,8 @@ pub struct Driver {
     pub(super) working: usize,
     clock: Clock,
     limiter: Limiter,
+    /// Something was typed since the last frame.
+    typed: bool,
     /// Frames drawn.
     pub frames: u64,
 }
@@ -122,11 +128,14 @@ impl Driver {
             done,
             answers,
             reading: Vec::new(),
+            checking: false,
+            unchecked: None,
             search: None,
             in_turn: None,
             working: 0,
             clock,
             limiter: Limiter::default(),
+            typed: false,
             frames: 0,
         }
     }
@@ -152,7 +161,7 @@ impl Driver {
 
     /// Waits for one thing to happen, takes everything else that is there, and draws when it is time.
     async fn turn(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<Option<Exit>> {
-        let frame = model.dirty.then(|| self.limiter.due(Instant::now()));
+        let frame = model.dirty.then(|| self.due(Instant::now()));
         let deadline = model.deadline_ms().map(|at| self.clock.instant(at));
         let mut input = None;
         let mut answer = None;
@@ -200,15 +209,20 @@ impl Driver {
                 self.matrix = None;
             }
         }
-        if model.dirty && self.limiter.due(Instant::now()) <= Instant::now() {
+        if model.dirty && self.due(Instant::now()) <= Instant::now() {
             self.draw(model, stage)?;
         }
         Ok(None)
     }
 
+    fn due(&self, now: Instant) -> Instant {
+        self.limiter.due(now, if self.typed { News::Typed } else { News::Told })
+    }
+
     fn draw(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<()> {
         stage.draw(model)?;
         model.dirty = false;
+        self.typed = false;
         self.frames += 1;
         self.limiter.drawn(Instant::now());
         effects::read_what_is_seen(self, model);
@@ -216,6 +230,7 @@ impl Driver {
     }
 
     async fn take(&mut self, model: &mut Model, stage: &mut dyn Stage, input: Input) -> io::Result<Option<Exit>> {
+        self.typed = true;
         let msg = match input {
             Input::Terminal(Event::Key(key)) => Msg::Key(key),
             Input::Terminal(Event::Paste(text)) => Msg::Paste(text),
@@ -267,8 +282,10 @@ impl Driver {
                 msg
             }
         };
-        if let Msg::TurnRead(_, turn, _) = &msg {
-            self.reading.retain(|reading| reading != turn);
+        match &msg {
+            Msg::TurnRead(_, turn, _) => self.reading.retain(|reading| reading != turn),
+            Msg::Checked(..) => effects::checked(self),
+            _ => {}
         }
         self.tell(model, stage, msg).await
     }

@@ -12,7 +12,7 @@ use super::model::{Model, Tone};
 use super::stage::Stage;
 use super::transcript::Transcript;
 use super::update;
-use crate::agent::Diagnostic;
+use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::ErrorRecord;
 
 /// Does what `update` asked for.
@@ -24,10 +24,7 @@ pub(super) async fn perform(
 ) -> io::Result<()> {
     let backend = driver.backend.clone();
     match effect {
-        Effect::Check(version, texts) => work(driver, move || {
-            let (findings, preview) = (backend.diagnose(&texts), backend.preview(&texts));
-            Done::Msg(Msg::Checked(version, findings, Box::new(preview)))
-        }),
+        Effect::Check(version, texts) => check(driver, version, texts),
         Effect::Start(texts) => start(driver, move || backend.start(&texts)),
         Effect::StartPipeline => start(driver, move || backend.start_pipeline()),
         Effect::Replay(key, policy) => {
@@ -112,6 +109,28 @@ pub(super) async fn perform(
     Ok(())
 }
 
+/// Checks the texts, one check at a time: large texts are typed into faster than they are checked, and only the newest count.
+fn check(driver: &mut Driver, version: u64, texts: DraftTexts) {
+    if driver.checking {
+        driver.unchecked = Some((version, texts));
+        return;
+    }
+    driver.checking = true;
+    let backend = driver.backend.clone();
+    work(driver, move || {
+        let (findings, preview) = (backend.diagnose(&texts), backend.preview(&texts));
+        Done::Msg(Msg::Checked(version, findings, Box::new(preview)))
+    });
+}
+
+/// A check has ended: the texts that came meanwhile are next.
+pub(super) fn checked(driver: &mut Driver) {
+    driver.checking = false;
+    if let Some((version, texts)) = driver.unchecked.take() {
+        check(driver, version, texts);
+    }
+}
+
 /// Goes on with a run that waits or broke off.
 fn go_on(driver: &mut Driver, key: SessionKey) {
     let (handle, backend) = (tokio::runtime::Handle::current(), driver.backend.clone());
@@ -171,7 +190,7 @@ type Started = Result<Arc<dyn Run>, Vec<Diagnostic>>;
 fn save(
     backend: &dyn super::backend::Backend,
     path: &str,
-    texts: &crate::agent::DraftTexts,
+    texts: &DraftTexts,
     known: Option<&super::backend::AgentFile>,
     overwrite: Overwrite,
 ) -> Result<super::backend::AgentFile, SaveError> {

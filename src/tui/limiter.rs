@@ -1,27 +1,56 @@
 //! The frame limiter: when the next frame may be drawn. Pure; it reads no clock.
+//!
+//! A person who presses a key waits for the frame; who reads a stream does not. So what was typed is drawn soon, and what streams leaves room for it:
+//! both together stay below sixty frames a second.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The shortest time between two frames: 60 a second.
-pub const FRAME: Duration = Duration::from_nanos(16_666_667);
+/// Frames within any second.
+const MOST: usize = 60;
+/// Frames within any second after which only what was typed is drawn.
+const MOST_TOLD: usize = 50;
+/// The shortest time from one frame to the next that shows what was told.
+const TOLD: Duration = Duration::from_millis(20);
+/// The same for what was typed.
+const TYPED: Duration = Duration::from_millis(8);
+const SECOND: Duration = Duration::from_secs(1);
 
-/// Remembers the last frame.
-#[derive(Debug, Clone, Copy, Default)]
+/// What a frame shows that the one before did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// What a run, the clock or background work told.
+    Told,
+    /// What came of a key or the mouse.
+    Typed,
+}
+
+/// Remembers the frames of the last second.
+#[derive(Debug, Clone, Default)]
 pub struct Limiter {
-    last: Option<Instant>,
+    drawn: VecDeque<Instant>,
 }
 
 impl Limiter {
     /// When a frame asked for now may be drawn.
-    pub fn due(&self, now: Instant) -> Instant {
-        self.last.map_or(now, |last| (last + FRAME).max(now))
+    pub fn due(&self, now: Instant, news: News) -> Instant {
+        let (most, rest) = match news {
+            News::Told => (MOST_TOLD, TOLD),
+            News::Typed => (MOST, TYPED),
+        };
+        let last = self.drawn.back().map(|last| *last + rest);
+        let oldest = self.drawn.len().checked_sub(most).and_then(|at| self.drawn.get(at)).map(|at| *at + SECOND);
+        [Some(now), last, oldest].into_iter().flatten().max().unwrap_or(now)
     }
 
     /// A frame was drawn.
     pub fn drawn(&mut self, at: Instant) {
-        self.last = Some(at);
+        if self.drawn.len() == MOST {
+            self.drawn.pop_front();
+        }
+        self.drawn.push_back(at);
     }
 }
 
@@ -30,12 +59,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_frame_is_due_at_once_and_the_next_after_a_sixtieth_of_a_second() {
+    fn the_first_frame_is_due_at_once_and_what_was_typed_sooner_than_what_was_told() {
         let now = Instant::now();
         let mut limiter = Limiter::default();
-        assert_eq!(limiter.due(now), now);
+        assert_eq!(limiter.due(now, News::Told), now);
         limiter.drawn(now);
-        assert_eq!(limiter.due(now), now + FRAME);
-        assert_eq!(limiter.due(now + FRAME * 3), now + FRAME * 3);
+        assert_eq!(limiter.due(now, News::Told), now + TOLD);
+        assert_eq!(limiter.due(now, News::Typed), now + TYPED);
+        assert_eq!(limiter.due(now + SECOND, News::Told), now + SECOND);
+    }
+
+    /// A stream without end beside keys at this distance: the frames, and the longest that a key waited.
+    fn played(every: Duration) -> (Vec<Instant>, Duration) {
+        let start = Instant::now();
+        let (mut limiter, mut frames, mut longest) = (Limiter::default(), Vec::new(), Duration::ZERO);
+        let (mut now, mut key) = (start, start + every);
+        while now < start + SECOND * 5 {
+            let told = limiter.due(now, News::Told);
+            let typed = limiter.due(key, News::Typed);
+            now = if typed <= told { typed } else { told };
+            if key <= now {
+                longest = longest.max(now - key);
+                key += every;
+            }
+            limiter.drawn(now);
+            frames.push(now);
+        }
+        (frames, longest)
+    }
+
+    #[test]
+    fn a_stream_and_keys_stay_below_sixty_frames_a_second_and_keys_hardly_wait() {
+        for every_ms in [25, 33, 40, 90, 400] {
+            let (frames, longest) = played(Duration::from_millis(every_ms));
+            for frame in &frames {
+                let within = frames.iter().filter(|other| **other >= *frame && **other < *frame + SECOND).count();
+                assert!(within <= 61, "{within} frames in a second, a key every {every_ms} ms");
+            }
+            assert!(longest < Duration::from_millis(16), "a key waited {longest:?}, a key every {every_ms} ms");
+        }
     }
 }

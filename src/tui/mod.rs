@@ -12,6 +12,7 @@ pub mod draft;
 pub mod drive;
 mod effects;
 pub mod form;
+mod forms;
 pub mod inspector;
 pub mod keys;
 pub mod limiter;

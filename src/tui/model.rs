@@ -122,7 +122,7 @@ pub enum Pane {
 #[derive(Debug, Clone)]
 pub struct Workbench {
     /// One for each of [`PLACES`].
-    pub editors: [Editor; 5],
+    pub editors: [Editor; PLACES.len()],
     /// What has the focus.
     pub focus: Pane,
     /// The editor that has or last had it.

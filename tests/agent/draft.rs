@@ -1,4 +1,4 @@
-//! Drafts: the four texts of the workbench, checked while they are typed.
+//! Drafts: the texts of the workbench, checked while they are typed.
 
 use ptc_core::value::json;
 use ptc_workbench::agent::{Agent, BUNDLED, DraftTexts, Plan, diagnose};
@@ -26,6 +26,24 @@ fn the_context_is_shown_as_json_and_the_other_keys_as_toml() {
     let texts = DraftTexts::of(&agent);
     assert_eq!(texts.context, "{\n  \"a\": 1\n}");
     assert_eq!(texts.options, "name = \"agent\"\nmode = \"json\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n");
+}
+
+#[test]
+fn a_pinned_program_has_a_text_of_its_own() {
+    let toml = "mode = 'ptc_lisp'\nprompt = 'go'\nprogram = \"(def a 1)\\n(return a)\\n\"\n";
+    let agent = Agent::from_toml(toml, "pinned.toml").unwrap();
+    let texts = DraftTexts::of(&agent);
+    assert_eq!(texts.program, "(def a 1)\n(return a)\n");
+    assert!(!texts.options.contains("program"), "{}", texts.options);
+    assert_eq!(texts.to_agent(&agent).as_ref(), Ok(&agent));
+    // While the text is blank the key may stand among the options; else it says the same thing twice.
+    let options = "mode = 'ptc_lisp'\nprogram = '(return 1)'\n".to_owned();
+    let old = DraftTexts { program: String::new(), options, ..texts.clone() };
+    assert_eq!(old.to_agent(&agent).unwrap().program(), Some("(return 1)"));
+    let twice = lines(&diagnose(&DraftTexts { program: "(return 2)".to_owned(), ..old }));
+    assert_eq!(twice, ["error options 18..25: `program` has a text of its own; write it there and remove it here"]);
+    let broken = lines(&diagnose(&DraftTexts { program: "(return (f 1)".to_owned(), ..texts }));
+    assert!(broken.len() == 1 && broken[0].starts_with("error program "), "{broken:?}");
 }
 
 #[test]

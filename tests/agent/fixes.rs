@@ -14,6 +14,7 @@ fn applied(texts: &DraftTexts, fix: &Fix) -> DraftTexts {
         Place::Signature => &mut texts.signature,
         Place::Context => &mut texts.context,
         Place::Tools => &mut texts.tools,
+        Place::Program => &mut texts.program,
         Place::Options => &mut texts.options,
     };
     text.replace_range(fix.span.start..fix.span.end, &fix.text);

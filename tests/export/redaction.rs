@@ -245,3 +245,48 @@ fn names_of_members_are_content_too() {
     assert!(!text(&after).contains(EMAIL));
     assert_eq!(removals[0].address, Address::from("r0/t1/c0"));
 }
+
+/// A fork of a run that keeps a journal: everything that only such sessions hold says the same text.
+fn forked(text: &str) -> Content {
+    let agent = json!({"name": "a", "toml": "prompt = \"p\"", "sha": ""});
+    let later = json!({"agent": {"name": "b", "toml": format!("prompt = \"{text}\""), "sha": ""}, "model": "m"});
+    let edit = |at: &str, target: &str, after: serde_json::Value| {
+        event(at, "edit", &json!({"target": target, "at": "r0/t1:request", "after": after, "by": "command"}))
+    };
+    content([
+        event(
+            "r0",
+            "run.start",
+            &json!({
+                "agent": agent, "mode": "ptc_lisp", "model": {"alias": "m", "provider": "p", "id": "m"}, "limits": [],
+                "seed": 0, "context": {}, "pipeline": {"name": "both", "then": [later]},
+            }),
+        ),
+        edit("r0/t1", "prompt", json!(text)),
+        edit("r0/t1", "context.email", json!(text)),
+        edit("r0/t1", "context", json!({"email": text})),
+        edit("r0/t1", "memory.x", json!(text)),
+        edit("r0/t1", "reply", json!(text)),
+        edit("r0/t1/c0", "result", json!({"mail": text})),
+        event("r0/t1", "turn.start", &json!({"now": 0, "left": {"turns": 1}})),
+        event("r0/t1", "tasks", &json!({"set": [["first", text]]})),
+        event("r0/t1", "turn.end", &json!({"success": true, "totals": {"turns": 1, "requests": 1}})),
+    ])
+}
+
+#[test]
+fn edits_journals_and_later_steps_are_looked_at_like_everything_else() {
+    let (clean, removals) = redacted(&forked(&key()), &["secrets"], &[]);
+    assert!(!text(&clean).contains(&key()), "{}", text(&clean));
+    assert_eq!(removals.iter().map(|gone| gone.count).sum::<usize>(), 8, "{removals:?}");
+    let (clean, _) = redacted(&forked("nobody may read this"), &["full"], &[]);
+    assert!(!text(&clean).contains("nobody may"), "{}", text(&clean));
+    // What was put into the context is part of it, wherever it is repeated.
+    for rule in ["context", "field:email", "results"] {
+        let (clean, _) = redacted(&forked(EMAIL), &[rule], &[]);
+        assert!(!text(&clean).contains(EMAIL), "{rule}: {}", text(&clean));
+    }
+    let (clean, removals) = redacted(&forked("plain words"), &["field:email"], &[]);
+    assert!(removals.iter().any(|gone| gone.field == "edit after.email"), "{removals:?}");
+    assert_eq!(clean.events.len(), forked("plain words").events.len());
+}

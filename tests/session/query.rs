@@ -27,8 +27,9 @@ fn words_are_taken_as_they_are_written() {
     assert_eq!(terms(r"/time\s?out/"), one(r"time\s?out"));
     assert_eq!(terms("a -b -\"c d\""), [("a".into(), false), ("b".into(), true), ("c d".into(), true)]);
     assert_eq!(
-        terms("https://x.y/z std::fs 10:30 - a/b"),
-        [r"https://x\.y/z", "std::fs", "10:30", "-", "a/b"].map(|t| (regex_of(t), false))
+        terms("https://x.y/z std::fs 10:30 - a/b x>3 turn->x Note: count=3"),
+        [r"https://x\.y/z", "std::fs", "10:30", "-", "a/b", "x>3", "turn->x", "Note:", "count=3"]
+            .map(|t| (regex_of(t), false))
     );
     let query = Query::parse("a.c", Reading::Patterns, NOW).unwrap();
     assert!(query.terms[0].pattern.is_match("xABCx"));
@@ -61,6 +62,9 @@ fn an_error_names_its_place_and_the_nearest_name() {
         ("status:okay x", "status:okay", "`okay` is no status: ok, error, open (did you mean `ok`?)"),
         ("in:promt", "in:promt", "(did you mean `prompt`?)"),
         ("is:marqued", "is:marqued", "(did you mean `marked`?)"),
+        ("x turrns>3", "turrns>", "`turrns>` is no filter (cost, tokens, turns)"),
+        ("-Tokens>=10", "Tokens>=", "(did you mean `tokens`?)"),
+        ("Mode:json", "Mode:", "(did you mean `mode`?)"),
         ("turns>many", "turns>many", "`many` is no number"),
         ("mode>json", "mode>json", "`mode` takes a colon: mode:json,text"),
         ("since:morning", "since:morning", "`morning` is no date: write 2026-11-21"),

@@ -97,6 +97,25 @@ async fn unsaved_texts_are_kept_a_second_after_the_last_key() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_texts_that_were_typed_during_a_check_the_newest_are_checked() {
+    let fake = Arc::new(Fake::default());
+    let seen = fake.clone();
+    play(fake, |inputs| async move {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        // All of them are taken before the answer to the first check is.
+        "0123456789".repeat(5).chars().for_each(|c| inputs.send(key(KeyCode::Char(c), KeyModifiers::NONE)).unwrap());
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        inputs.send(key(KeyCode::Char('q'), KeyModifiers::CONTROL)).unwrap();
+        inputs.send(key(KeyCode::Char('d'), KeyModifiers::NONE)).unwrap();
+    })
+    .await;
+    let checked = seen.checked.lock().unwrap().clone();
+    let typed: Vec<&String> = checked.iter().filter(|prompt| prompt.starts_with('0')).collect();
+    assert!((1..=2).contains(&typed.len()), "{} checks", typed.len());
+    assert!(typed.last().unwrap().starts_with(&"0123456789".repeat(5)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_is_stopped_before_the_program_leaves() {
     let fake = Arc::new(Fake::default());
     let run = fake.run.clone();

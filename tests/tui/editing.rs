@@ -31,6 +31,47 @@ fn keys(model: &mut Model, chords: &[&str]) {
     }
 }
 
+/// A draft with a pinned program and the cursor in it.
+fn programming(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    model.workbench.preview.mode = "ptc_lisp".to_owned();
+    keys(&mut model, &["alt-g", "x"]);
+    write(&mut model, "(def rows data/rows)\n(return (map :total rows))");
+    model
+}
+
+#[test]
+fn a_pinned_program_is_edited_like_the_other_texts() {
+    let mut model = programming(SIZE);
+    assert_eq!(model.workbench.focus, Pane::Editor(Place::Program));
+    assert!(model.workbench.texts().program.starts_with("(def rows"));
+    assert_eq!(model.workbench.changed(), [Place::Program]);
+    checked(&mut model, Vec::new());
+    assert!(shown(&mut model).contains("✓ 2 forms"));
+    let broken = Diagnostic::error(Place::Program, Reason::ParseError, "1 bracket is open").at(Span::new(0, 1));
+    checked(&mut model, vec![broken]);
+    assert!(shown(&mut model).contains("1 bracket is open"));
+    let effects = press(&mut model, "ctrl-e");
+    assert!(matches!(effects.as_slice(), [Effect::Edit(Place::Program, _)]), "{effects:?}");
+}
+
+#[test]
+fn an_agent_that_runs_no_programs_shows_no_editor_for_one_until_it_is_asked_for() {
+    let mut model = fresh(SIZE);
+    assert!(!shown(&mut model).contains("─ Program"));
+    for _ in 0..5 {
+        press(&mut model, "tab");
+    }
+    assert_eq!(model.workbench.focus, Pane::Run, "the focus passes by what is not there");
+    keys(&mut model, &["alt-g", "x"]);
+    assert!(shown(&mut model).contains("━ Program"));
+}
+
+#[test]
+fn the_editor_of_a_program_on_screen() {
+    screens("program_editor", &[(80, 24), SIZE], programming);
+}
+
 fn searching(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "ctrl-f");

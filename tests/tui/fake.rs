@@ -10,12 +10,13 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
+use ptc_workbench::session::{TurnEntry, TurnState};
 use ptc_workbench::tui::archive::{
     self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning, Spot,
 };
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run,
-    RunOutline, SaveError, SentMessage, SessionKey, SessionSummary, Trial, TurnOutline, Written,
+    RunOutline, SaveError, SentMessage, SessionKey, SessionSummary, Trial, Written,
 };
 use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::inspector::Subject;
@@ -84,6 +85,8 @@ pub(crate) struct Fake {
     pub(crate) starts: AtomicUsize,
     pub(crate) kept: Mutex<Vec<Recovery>>,
     pub(crate) forgotten: AtomicUsize,
+    /// The prompts that were checked.
+    pub(crate) checked: Mutex<Vec<String>>,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) long_session: Option<usize>,
     /// Started instead of the scripted run.
@@ -126,7 +129,8 @@ impl Backend for Fake {
         Opening { texts: sentiment(), ..Opening::default() }
     }
 
-    fn diagnose(&self, _: &DraftTexts) -> Vec<Diagnostic> {
+    fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
+        self.checked.lock().unwrap().push(texts.prompt.clone());
         Vec::new()
     }
 
@@ -241,13 +245,20 @@ impl Archive for Fake {
 
 /// A saved session of many turns whose bodies are made when asked for.
 pub(crate) fn long_session(turns: usize) -> OpenSession {
-    let outline = |number: usize| TurnOutline {
+    let outline = |number: usize| TurnEntry {
         address: Address::from(format!("r0/t{number}").as_str()),
-        events: number * 10..number * 10 + 10,
-        success: Some(true),
-        reason: None,
-        elapsed_ms: 300,
+        number: u32::try_from(number).unwrap(),
+        state: TurnState::Succeeded,
+        started_ms: super::story::NOW_MS,
+        last_ms: super::story::NOW_MS + 300,
+        gap_ms: 0,
+        errors: 0,
+        fixes: 0,
+        attempts: 1,
         tokens: None,
+        reason: None,
+        events: number * 10..number * 10 + 10,
+        reply: 0..0,
     };
     OpenSession {
         summary: SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() },
@@ -255,7 +266,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
             address: Address::from("r0"),
             events: 0..turns * 10 + 20,
             head: super::story::Story::new().start().events(),
-            turns: (1..=turns).map(outline).collect(),
+            turns: (1..=turns).map(outline).map(Arc::new).collect(),
             tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),
             last_ms: super::story::NOW_MS,
             gap_ms: 0,

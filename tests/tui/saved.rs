@@ -1,6 +1,9 @@
 //! Saving and the sessions screen: what messages do to the model, and which effects come of them. No IO.
 
+use std::sync::Arc;
+
 use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::session::TurnState;
 use ptc_workbench::tui::backend::{AgentFile, Ended, Overwrite, SaveError, SessionKey, SessionSummary};
 use ptc_workbench::tui::message::{Effect, Msg, Slot, TurnBody};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
@@ -137,7 +140,7 @@ fn a_recording_without_an_end_is_not_live() {
     let run = &mut session.runs[0];
     run.tail.clear();
     run.last_ms = NOW_MS + 2_500;
-    run.turns[1].success = None;
+    Arc::make_mut(&mut run.turns[1]).state = TurnState::Checking;
     let turn = run.turns[1].address.clone();
     tell(&mut model, Msg::Opened(Ok(session)));
     picture(&mut model, SIZE);

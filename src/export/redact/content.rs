@@ -1,6 +1,8 @@
 //! Where content stands in events: the one table of what came from prompts, models, tools and people. Everything else in an event
 //! (numbers, addresses, states) is its shape and is never changed.
 
+use crate::event::{Edit, Event, KINDS};
+
 /// What a piece of content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Group {
@@ -42,7 +44,7 @@ pub(super) const BODIES: &[Group] = &[
     Group::Notes,
 ];
 
-/// Kind of event, path in its data (`*` is any step), group. What lies below a path belongs to it.
+/// Kind of event ([`kind`]), path in its data (`*` is any step), group. What lies below a path belongs to it.
 const CONTENT: &[(&str, &[&str], Group)] = &[
     ("run.start", &["agent", "name"], Group::Names),
     ("run.start", &["agent", "toml"], Group::Agent),
@@ -51,6 +53,10 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("run.start", &["context"], Group::Context),
     ("run.start", &["context_descriptions", "*", "1"], Group::Context),
     ("run.start", &["journal"], Group::Memory),
+    ("run.start", &["pipeline", "name"], Group::Names),
+    ("run.start", &["pipeline", "then", "*", "agent", "name"], Group::Names),
+    ("run.start", &["pipeline", "then", "*", "agent", "toml"], Group::Agent),
+    ("run.start", &["pipeline", "then", "*", "model"], Group::Names),
     ("message", &["parts", "*", "text"], Group::Messages),
     ("message", &["parts", "*", "result"], Group::Results),
     ("message", &["parts", "*", "call", "args"], Group::Arguments),
@@ -88,8 +94,15 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("question", &["options", "*"], Group::Messages),
     ("answer", &["value"], Group::Messages),
     ("memory", &["set", "*", "1"], Group::Memory),
+    ("tasks", &["set", "*", "1"], Group::Memory),
     ("plan", &["items", "*", "1"], Group::Messages),
     ("plan", &["items", "*", "2"], Group::Messages),
+    ("edit agent", &["after"], Group::Agent),
+    ("edit context", &["after"], Group::Context),
+    ("edit memory", &["after"], Group::Memory),
+    ("edit reply", &["after"], Group::Replies),
+    ("edit result", &["after"], Group::Results),
+    ("edit model", &["after"], Group::Names),
     ("run.end", &["return"], Group::Values),
     ("run.end", &["summary"], Group::Values),
     ("run.end", &["refs"], Group::Values),
@@ -100,7 +113,16 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
 ];
 
 /// Texts that are kept as head, length and hash when they are long: only the head is content then.
-const KEPT: &[(&str, &str)] = &[("extract", "repaired"), ("program.end", "value"), ("memory", "set")];
+const KEPT: &[(&str, &str)] = &[("extract", "repaired"), ("program.end", "value"), ("memory", "set"), ("tasks", "set")];
+
+/// The kind of an event as the table names it: what an edit holds depends on what was edited.
+pub(super) fn kind(event: &Event) -> String {
+    let Event::Edit(edit) = event else { return event.kind().to_owned() };
+    let target = edit.target.split('.').next().unwrap_or_default();
+    let of =
+        if ["context", "memory", Edit::REPLY, Edit::RESULT, Edit::MODEL].contains(&target) { target } else { "agent" };
+    format!("edit {of}")
+}
 
 /// What stands at a path of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +134,8 @@ pub(super) struct Place {
 
 /// What stands at this path of an event; `None` for its shape. In events of unknown kinds everything is content.
 pub(super) fn place(kind: &str, path: &[String]) -> Option<Place> {
-    if crate::event::KINDS.iter().all(|(known, ..)| *known != kind) {
+    let stored = kind.split(' ').next().unwrap_or_default();
+    if KINDS.iter().all(|(known, ..)| *known != stored) {
         return Some(Place { group: Group::Notes, own: 0 });
     }
     let fits = |steps: &[&str]| {
@@ -131,7 +154,8 @@ mod tests {
     #[test]
     fn every_row_names_a_kind_and_the_shape_is_no_content() {
         for (kind, ..) in CONTENT {
-            assert!(crate::event::KINDS.iter().any(|(known, ..)| known == kind), "{kind}");
+            let stored = kind.split(' ').next().unwrap();
+            assert!(KINDS.iter().any(|(known, ..)| *known == stored), "{kind}");
         }
         let at = |kind: &str, path: &str| {
             place(kind, &path.split('.').map(str::to_owned).collect::<Vec<_>>()).map(|place| place.group)

@@ -9,7 +9,8 @@ mod walk;
 
 use std::collections::{HashMap, HashSet};
 
-use ptc_core::value::json;
+use ptc_core::value::Json;
+use ptc_core::value::json::{self, Node};
 use serde_json::value::RawValue;
 
 use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
@@ -180,12 +181,35 @@ fn part_of(envelope: &mut Envelope) -> Option<&mut ReplyPart> {
     }
 }
 
+/// The data of an event as a tree. What an edit puts under a name (`context.email`) stands under that name, so that rules about fields see it.
+fn tree(event: &Event) -> Result<Json, String> {
+    let data = event.data().map_err(|error| error.to_string())?;
+    let tree = json::parse(data.get()).map_err(|error| error.to_string())?;
+    let (Some(name), Some(after)) = (edited_name(event), tree.get("after").cloned()) else { return Ok(tree) };
+    Ok(with_after(tree, Json::object([(name, after)])))
+}
+
+/// The name in the context that an edit puts something under.
+fn edited_name(event: &Event) -> Option<&str> {
+    match event {
+        Event::Edit(edit) => edit.target.strip_prefix("context."),
+        _ => None,
+    }
+}
+
+/// The data of an edit with something else in its place.
+fn with_after(tree: Json, after: Json) -> Json {
+    let Node::Object(mut members) = tree.node else { return tree };
+    members.iter_mut().filter(|member| member.key == "after").for_each(|member| member.value = after.clone());
+    Node::Object(members).into()
+}
+
 fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Found) -> Result<Event, String> {
     let kind = event.kind().to_owned();
     let failed = |why: String| format!("{kind} at {address} cannot be redacted: {why}");
-    let data = event.data().map_err(|error| failed(error.to_string()))?;
-    let mut tree = json::parse(data.get()).map_err(|error| failed(error.to_string()))?;
-    let hits = walk.tree(&kind, &mut tree);
+    let mut tree = self::tree(&event).map_err(failed)?;
+    let hits = walk.tree(&content::kind(&event), &mut tree);
+    let name = edited_name(&event).map(str::to_owned);
     let event = match event {
         // The frame repeats tools and options in the provider's words.
         Event::Sent(mut sent) => {
@@ -198,6 +222,12 @@ fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Fo
         return Ok(event);
     }
     found.add(address, &kind, hits);
+    if name.is_some() {
+        // The whole of it may have gone: then nothing stands under the name any more.
+        let after = tree.get("after").cloned().unwrap_or_default();
+        let inner = after.members().and_then(<[_]>::first).map(|member| member.value.clone());
+        tree = with_after(tree, inner.unwrap_or(after));
+    }
     let text = RawValue::from_string(tree.to_text()).map_err(|error| failed(error.to_string()))?;
     let mut event = Event::read(&kind, &text).map_err(|error| failed(error.to_string()))?;
     if let Event::Sent(sent) = &mut event {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, Node};
+use ptc_core::value::json::Node;
 use regex::Regex;
 
 use super::content::{self, Group};
@@ -57,10 +57,9 @@ impl Echoes {
     pub(super) fn of(events: &[Envelope], rules: &Rules) -> Result<Self, String> {
         let mut texts = HashSet::new();
         for envelope in events {
-            let kind = envelope.event.kind();
-            let Ok(data) = envelope.event.data() else { continue };
-            let Ok(tree) = json::parse(data.get()) else { continue };
-            collect(kind, &tree, &mut Vec::new(), false, rules, &mut texts);
+            let tree = super::tree(&envelope.event)?;
+            let kind = content::kind(&envelope.event);
+            collect(&kind, &tree, &mut Vec::new(), false, rules, &mut texts);
         }
         if texts.is_empty() {
             return Ok(Self::default());

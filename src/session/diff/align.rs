@@ -11,7 +11,7 @@ const MOST_PAIRS: usize = 1 << 20;
 
 /// The pairs: places of turns on the left and on the right.
 pub(super) fn aligned(left: &[SideTurn], right: &[SideTurn]) -> Vec<(Option<usize>, Option<usize>)> {
-    let common = left.iter().zip(right).take_while(|(one, other)| one.reply == other.reply).count();
+    let common = left.iter().zip(right).take_while(|(one, other)| one.reply() == other.reply()).count();
     let mut pairs: Vec<_> = (0..common).map(|turn| (Some(turn), Some(turn))).collect();
     let (rows, columns) = (left.len() - common, right.len() - common);
     if rows == 0 || columns == 0 || rows.saturating_mul(columns) > MOST_PAIRS {
@@ -20,7 +20,9 @@ pub(super) fn aligned(left: &[SideTurn], right: &[SideTurn]) -> Vec<(Option<usiz
         pairs.extend(rest.map(|turn| (side(turn, left.len()), side(turn, right.len()))));
         return pairs;
     }
-    let like = |i: usize, j: usize| likeness(&left[common + i], &right[common + j]);
+    let (called_left, called_right) = (called(&left[common..]), called(&right[common..]));
+    let like =
+        |i: usize, j: usize| likeness((&left[common + i], &called_left[i]), (&right[common + j], &called_right[j]));
     // best[i][j]: what the turns from i and j on can be worth.
     let mut best = vec![vec![0_u32; columns + 1]; rows + 1];
     for i in (0..rows).rev() {
@@ -46,21 +48,23 @@ pub(super) fn aligned(left: &[SideTurn], right: &[SideTurn]) -> Vec<(Option<usiz
     pairs
 }
 
-/// How much two turns have in common; 1 for any two, so that what has no like stands beside something.
-fn likeness(one: &SideTurn, other: &SideTurn) -> u32 {
-    let names = |turn: &SideTurn| -> Vec<String> {
-        let calls = turn.calls.items().unwrap_or_default().iter();
-        calls.filter_map(|call| call.get("name")?.as_str().map(str::to_owned)).collect()
-    };
-    let (here, there) = (names(one), names(other));
+/// The names of the tools that each turn called.
+fn called(turns: &[SideTurn]) -> Vec<Vec<&str>> {
+    let calls = turns.iter().map(|turn| turn.calls.items().unwrap_or_default().iter());
+    calls.map(|calls| calls.filter_map(|call| call.get("name")?.as_str()).collect()).collect()
+}
+
+/// How much two turns with the tools that they called have in common; 1 for any two, so that what has no like stands beside something.
+fn likeness((one, here): (&SideTurn, &[&str]), (other, there): (&SideTurn, &[&str])) -> u32 {
+    let (failed_here, failed_there) = (!one.turn.success, !other.turn.success);
     let worth = [
-        (one.reply == other.reply && !one.reply.is_empty(), 6),
+        (one.reply() == other.reply() && !one.reply().is_empty(), 6),
         (one.program.is_some() && one.program == other.program, 5),
         (one.is_answer && other.is_answer, 4),
         (!here.is_empty() && here == there, 3),
         (here.iter().any(|name| there.contains(name)), 2),
-        (one.success == other.success, 1),
-        (!one.success && !other.success && one.turn.reason == other.turn.reason, 2),
+        (failed_here == failed_there, 1),
+        (failed_here && failed_there && one.turn.reason == other.turn.reason, 2),
         (one.is_answer == other.is_answer, 1),
     ];
     1 + worth.iter().filter(|(is_so, _)| *is_so).map(|(_, worth)| worth).sum::<u32>()

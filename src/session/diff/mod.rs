@@ -6,6 +6,7 @@
 
 mod align;
 mod lines;
+mod sent;
 mod side;
 mod totals;
 mod turn;
@@ -20,6 +21,7 @@ pub use turn::{MessageDifference, Part, PartDifference, Shape};
 
 use crate::event::Address;
 use align::aligned;
+use turn::Told;
 
 /// Sessions beside each other.
 #[derive(Debug, Clone)]
@@ -173,7 +175,7 @@ fn compare_runs(pair: &mut Pair, run: usize, one: &SideRun, other: &SideRun) {
     if pair.first.is_none() {
         pair.first = first_divergence(one, other);
     }
-    let mut told = turn::Told::default();
+    let mut told = Told::new(one, other);
     for (left, right) in aligned(&one.turns, &other.turns) {
         let parts = match (left, right) {
             (Some(i), Some(j)) => turn::differences(&one.turns[i], &other.turns[j], &mut told),
@@ -193,9 +195,11 @@ fn compare_runs(pair: &mut Pair, run: usize, one: &SideRun, other: &SideRun) {
 
 /// The first turn in the order of both runs that is not the same.
 fn first_divergence(one: &SideRun, other: &SideRun) -> Option<Divergence> {
+    // Up to the first difference nothing was told that could be left out later.
+    let mut told = Told::new(one, other);
     (0..one.turns.len().max(other.turns.len())).find_map(|place| match (one.turns.get(place), other.turns.get(place)) {
         (Some(left), Some(right)) => {
-            let found = turn::differences(left, right, &mut turn::Told::default());
+            let found = turn::differences(left, right, &mut told);
             found.first().map(|found| Divergence { at: left.address.clone(), part: Some(found.part) })
         }
         (Some(only), None) | (None, Some(only)) => Some(Divergence { at: only.address.clone(), part: None }),

@@ -3,13 +3,14 @@
 //! In: events. Out: a [`Side`]. It must never show anything of a turn that its Step does not hold.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptc_core::lisp::format;
 use ptc_core::value::Json;
 
 use super::object;
 use crate::agent::{CallEntry, Step, StepFold, Turn};
-use crate::event::{Address, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart, SentMessage};
+use crate::event::{Address, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart};
 use crate::session::Ledger;
 
 /// Columns that programs are laid out in before they are compared.
@@ -39,7 +40,7 @@ pub struct SideRun {
     pub definition: String,
     /// Its inputs.
     pub context: Json,
-    /// What it came to.
+    /// What it came to, with the messages of all its turns; the turns themselves have gone to `turns`.
     pub step: Step,
     /// Its turns.
     pub turns: Vec<SideTurn>,
@@ -52,27 +53,19 @@ pub struct SideRun {
 pub struct SideTurn {
     /// Its address.
     pub address: Address,
-    /// The messages that were sent, the system text among them.
-    pub messages: Vec<SentMessage>,
-    /// What else its request said: schema, tools, options.
-    pub request: Json,
-    /// The reply as it came.
-    pub reply: String,
+    /// What its request said beside the messages: schema, tools, options. Turns that say the same share it.
+    pub request: Arc<Json>,
     /// The program that was run, laid out; as written when it cannot be read.
     pub program: Option<String>,
-    /// The JSON read from the reply.
-    pub json: Option<Json>,
     /// The calls: `[{name, args, status, result | error}]`.
     pub calls: Json,
     /// The program's value and prints as text.
     pub value: String,
     /// What went wrong: `{reason, error, issues}`; null when nothing did.
     pub error: Json,
-    /// It gave what was wanted.
-    pub success: bool,
     /// It is the last turn of a run that returned.
     pub is_answer: bool,
-    /// What the turn was, for its tokens and times.
+    /// The turn itself; the messages that it sent are numbers of those in the run's Step.
     pub turn: Turn,
 }
 
@@ -115,34 +108,49 @@ struct Folding {
     address: Address,
     start: RunStart,
     fold: StepFold,
-    requests: HashMap<Address, RequestMade>,
+    requests: HashMap<Address, Arc<Json>>,
+    /// The last request without its messages.
+    last: Option<(RequestMade, Arc<Json>)>,
 }
 
 impl Folding {
     fn new(address: Address) -> Self {
-        Self { address, start: RunStart::default(), fold: StepFold::default(), requests: HashMap::new() }
+        let (start, fold) = (RunStart::default(), StepFold::default());
+        Self { address, start, fold, requests: HashMap::new(), last: None }
     }
 
     fn apply(&mut self, envelope: &Envelope) {
         match &envelope.event {
             // A run that went on after waiting starts once more.
             Event::RunStart(start) if envelope.address == self.address => self.start = start.clone(),
-            Event::RequestMade(request) => {
-                self.requests.insert(envelope.address.clone(), request.clone());
+            Event::RequestMade(request) if envelope.run() == self.address => {
+                self.keep(envelope.address.clone(), RequestMade { messages: Vec::new(), ..request.clone() });
             }
             _ => {}
         }
         self.fold.apply(envelope);
     }
 
-    fn done(self) -> SideRun {
-        let step = self.fold.step();
-        let last = step.turns.len();
-        let turns = step.turns.iter().enumerate().filter_map(|(place, turn)| {
+    fn keep(&mut self, turn: Address, bare: RequestMade) {
+        let known = self.last.as_ref().filter(|(last, _)| *last == bare).map(|(_, json)| Arc::clone(json));
+        let json = known.unwrap_or_else(|| Arc::new(request(&bare)));
+        self.requests.insert(turn, Arc::clone(&json));
+        self.last = Some((bare, json));
+    }
+
+    fn done(mut self) -> SideRun {
+        let mut step = self.fold.step();
+        let mut calls: HashMap<Address, Vec<Json>> = HashMap::new();
+        for entry in &step.calls {
+            let Some(turn) = entry.address.as_ref().map(Address::turn_part) else { continue };
+            calls.entry(turn).or_default().push(call(entry));
+        }
+        let (last, has_returned) = (step.turns.len(), step.is_ok() && self.fold.is_complete());
+        let turns = std::mem::take(&mut step.turns).into_iter().enumerate().filter_map(|(place, turn)| {
             let address = turn.address.clone()?;
-            let is_answer = place + 1 == last && step.is_ok() && self.fold.is_complete();
-            let request = self.requests.get(&address).map(request).unwrap_or_default();
-            Some(SideTurn::of(&step, turn, address, request, is_answer))
+            let request = self.requests.remove(&address).unwrap_or_default();
+            let calls = Json::list(calls.remove(&address).unwrap_or_default());
+            Some(SideTurn::of(turn, address, request, calls, has_returned && place + 1 == last))
         });
         SideRun {
             turns: turns.collect(),
@@ -170,31 +178,26 @@ impl SideRun {
 }
 
 impl SideTurn {
-    fn of(step: &Step, turn: &Turn, address: Address, request: Json, is_answer: bool) -> Self {
-        let calls = step.calls.iter().filter(|call| in_turn(call, &address)).map(call);
+    fn of(turn: Turn, address: Address, request: Arc<Json>, calls: Json, is_answer: bool) -> Self {
         let prints = turn.prints.iter().map(String::as_str);
         let value: Vec<&str> = prints.chain(turn.result.as_deref()).collect();
         let laid_out = |text: &String| format::program(text, PROGRAM_COLUMNS).unwrap_or_else(|| text.clone());
         Self {
-            messages: step.sent(turn).cloned().collect(),
             request,
-            reply: turn.raw_response.clone(),
             program: turn.program.as_ref().map(laid_out),
-            json: turn.json.clone(),
-            calls: Json::list(calls),
+            calls,
             value: value.join("\n"),
-            error: error_of(turn),
-            success: turn.success,
+            error: error_of(&turn),
             is_answer,
-            turn: turn.clone(),
+            turn,
             address,
         }
     }
-}
 
-/// Was the call made by the run of this turn, in it?
-fn in_turn(call: &CallEntry, turn: &Address) -> bool {
-    call.address.as_ref().is_some_and(|at| at.is_within(turn) && at != turn)
+    /// The reply as it came.
+    pub fn reply(&self) -> &str {
+        &self.turn.raw_response
+    }
 }
 
 fn call(entry: &CallEntry) -> Json {

@@ -1,6 +1,6 @@
 //! What a session used: its own runs, the agents below them, and both together. The parts add up to the whole.
 
-use super::Side;
+use super::{Side, SideRun};
 use crate::agent::{Step, Turn};
 use crate::event::Tokens;
 
@@ -43,27 +43,34 @@ impl Share {
     }
 
     /// A run without those below it. What its end did not tell is added up from its turns.
-    fn own(step: &Step) -> Self {
-        let of_turns = step.turns.iter().filter_map(|turn| turn.tokens);
-        let attempts: u64 = step.turns.iter().map(|turn| u64::from(turn.attempts)).sum();
+    fn own<'t>(step: &Step, turns: impl Iterator<Item = &'t Turn> + Clone) -> Self {
+        let of_turns = turns.clone().filter_map(|turn| turn.tokens);
+        let attempts: u64 = turns.clone().map(|turn| u64::from(turn.attempts)).sum();
         let has_ended = step.usage.turns > 0;
         let issues = |turn: &Turn| turn.issues.iter().filter(|issue| issue.severity == "error").count() as u64;
         let is_other = |turn: &&Turn| turn.error.is_some() && issues(turn) == 0;
         Self {
-            turns: step.turns.len() as u64,
+            turns: turns.clone().count() as u64,
             requests: if has_ended { u64::from(step.usage.llm_requests) } else { attempts },
             tokens: step.usage.tokens.or_else(|| of_turns.reduce(|sum, tokens| sum.plus(&tokens))),
             cost: step.usage.cost,
             calls: step.calls.len() as u64,
-            validation_errors: step.turns.iter().map(issues).sum(),
-            other_errors: step.turns.iter().filter(is_other).count() as u64,
+            validation_errors: turns.clone().map(issues).sum(),
+            other_errors: turns.filter(is_other).count() as u64,
         }
     }
 
     /// The runs below a run, at every level. (Agents nest a few levels deep.)
     fn below(step: &Step) -> Self {
-        step.children.iter().fold(Self::default(), |sum, child| sum.plus(Self::own(child)).plus(Self::below(child)))
+        step.children
+            .iter()
+            .fold(Self::default(), |sum, child| sum.plus(Self::own(child, child.turns.iter())).plus(Self::below(child)))
     }
+}
+
+/// The turns of a root run.
+fn turns(run: &SideRun) -> impl Iterator<Item = &Turn> + Clone {
+    run.turns.iter().map(|turn| &turn.turn)
 }
 
 /// What a session used.
@@ -88,20 +95,20 @@ pub struct ColumnTotals {
 impl ColumnTotals {
     /// Adds up the runs of a side.
     pub fn of(side: &Side) -> Self {
-        let steps = || side.runs.iter().map(|run| &run.step);
-        let own = steps().map(Share::own).fold(Share::default(), Share::plus);
-        let below = steps().map(Share::below).fold(Share::default(), Share::plus);
-        let latency = |step: &Step| step.turns.iter().map(|turn| turn.latency_ms).sum::<u64>();
+        let own = side.runs.iter().map(|run| Share::own(&run.step, turns(run))).fold(Share::default(), Share::plus);
+        let below = side.runs.iter().map(|run| Share::below(&run.step)).fold(Share::default(), Share::plus);
+        let duration_ms = |run: &SideRun| match &run.step.usage {
+            usage if usage.turns > 0 => usage.duration_ms,
+            _ => turns(run).map(|turn| turn.latency_ms).sum(),
+        };
         Self {
             own,
             below,
             all: own.plus(below),
-            duration_ms: steps()
-                .map(|step| if step.usage.turns > 0 { step.usage.duration_ms } else { latency(step) })
-                .sum(),
+            duration_ms: side.runs.iter().map(duration_ms).sum(),
             data_bytes: side.data.0,
             kept_out_bytes: side.data.1,
-            first_ms: steps().flat_map(|step| &step.turns).find_map(|turn| turn.first_ms),
+            first_ms: side.runs.iter().flat_map(turns).find_map(|turn| turn.first_ms),
         }
     }
 }

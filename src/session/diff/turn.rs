@@ -1,12 +1,14 @@
 //! What differs between two turns: request, reply, program, calls, value, error, in the order in which they come about.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Difference};
 
-use super::{DiffLine, SideTurn, diff_lines};
-use crate::event::{Role, SentMessage};
+use super::sent::{Sent, beside};
+use super::{DiffLine, SideRun, SideTurn, diff_lines};
+use crate::event::SentMessage;
 
 /// A part of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,22 +80,40 @@ pub struct MessageDifference {
 }
 
 /// What was told at earlier turns of the same two runs: a request repeats the messages of those before it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct Told<'r> {
+    /// The messages of both runs.
+    runs: (&'r [SentMessage], &'r [SentMessage]),
+    /// The messages of the last two requests.
+    before: (Sent<'r>, Sent<'r>),
     messages: HashSet<(Option<u32>, Option<u32>)>,
+    /// What the last two requests said beside their messages.
+    said: Option<(Arc<Json>, Arc<Json>)>,
     rest: HashSet<(String, Option<String>, Option<String>)>,
 }
 
+impl<'r> Told<'r> {
+    /// Nothing yet. The turns of these two runs follow in their order.
+    pub(super) fn new(one: &'r SideRun, other: &'r SideRun) -> Self {
+        Self {
+            runs: (&one.step.messages, &other.step.messages),
+            before: Default::default(),
+            messages: HashSet::new(),
+            said: None,
+            rest: HashSet::new(),
+        }
+    }
+}
+
 /// What differs between two turns, in their order. Times and tokens are no difference.
-pub(super) fn differences(one: &SideTurn, other: &SideTurn, told: &mut Told) -> Vec<PartDifference> {
+pub(super) fn differences(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Vec<PartDifference> {
     let values = |left: &Json, right: &Json| json::differences(left, right);
     let mut found = Vec::new();
     let mut add = |part, shape| found.push(PartDifference { part, shape });
     if let Some(shape) = request(one, other, told) {
         add(Part::Request, shape);
     }
-    if one.reply != other.reply {
-        add(Part::Reply, Shape::Lines(diff_lines(&one.reply, &other.reply)));
+    if one.reply() != other.reply() {
+        add(Part::Reply, Shape::Lines(diff_lines(one.reply(), other.reply())));
     }
     let program = |turn: &SideTurn| turn.program.clone().unwrap_or_default();
     if one.program != other.program {
@@ -103,7 +123,7 @@ pub(super) fn differences(one: &SideTurn, other: &SideTurn, told: &mut Told) -> 
     if !calls.is_empty() {
         add(Part::Calls, Shape::Values(calls));
     }
-    match (&one.json, &other.json) {
+    match (&one.turn.json, &other.turn.json) {
         (Some(left), Some(right)) => {
             let found = values(left, right);
             if !found.is_empty() {
@@ -121,13 +141,16 @@ pub(super) fn differences(one: &SideTurn, other: &SideTurn, told: &mut Told) -> 
     found
 }
 
-fn request(one: &SideTurn, other: &SideTurn, told: &mut Told) -> Option<Shape> {
+fn request(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Option<Shape> {
+    let left = Sent::of(told.runs.0, &one.turn.request);
+    let right = Sent::of(told.runs.1, &other.turn.request);
     let mut messages = Vec::new();
-    for (left, right) in matched(&one.messages, &other.messages) {
+    for (left, right) in beside((&left, &right), (&told.before.0, &told.before.1)) {
         let key = (left.map(|message| message.m), right.map(|message| message.m));
         let text = |message: Option<&SentMessage>| message.map(SentMessage::text).unwrap_or_default();
-        let same = left.is_some() && right.is_some() && text(left) == text(right);
-        if same || !told.messages.insert(key) {
+        let is_same =
+            left.zip(right).is_some_and(|(left, right)| left.parts == right.parts || left.text() == right.text());
+        if is_same || !told.messages.insert(key) {
             continue;
         }
         messages.push(MessageDifference {
@@ -137,23 +160,21 @@ fn request(one: &SideTurn, other: &SideTurn, told: &mut Told) -> Option<Shape> {
             lines: diff_lines(&text(left), &text(right)),
         });
     }
-    let mut rest = json::differences(&one.request, &other.request);
-    let text = |side: &Option<Json>| side.as_ref().map(Json::to_text);
-    rest.retain(|found| told.rest.insert((found.path.clone(), text(&found.left), text(&found.right))));
+    told.before = (left, right);
+    let rest = rest(one, other, told);
     (!messages.is_empty() || !rest.is_empty()).then_some(Shape::Request { messages, rest })
 }
 
-type Sides<'m> = (Option<&'m SentMessage>, Option<&'m SentMessage>);
-
-/// Messages side by side: the system texts, and the others in order.
-fn matched<'m>(one: &'m [SentMessage], other: &'m [SentMessage]) -> Vec<Sides<'m>> {
-    let split = |messages: &'m [SentMessage]| -> (Vec<&'m SentMessage>, Vec<&'m SentMessage>) {
-        messages.iter().partition(|message| message.role == Role::System)
-    };
-    let (left, right) = (split(one), split(other));
-    let beside = |left: Vec<&'m SentMessage>, right: Vec<&'m SentMessage>| -> Vec<Sides<'m>> {
-        let most = left.len().max(right.len());
-        (0..most).map(|place| (left.get(place).copied(), right.get(place).copied())).collect()
-    };
-    [beside(left.0, right.0), beside(left.1, right.1)].concat()
+/// What differs in two requests beside their messages, and was not told yet.
+fn rest(one: &SideTurn, other: &SideTurn, told: &mut Told<'_>) -> Vec<Difference> {
+    let is_said =
+        |(left, right): &(Arc<Json>, Arc<Json>)| Arc::ptr_eq(left, &one.request) && Arc::ptr_eq(right, &other.request);
+    if told.said.as_ref().is_some_and(is_said) {
+        return Vec::new();
+    }
+    told.said = Some((Arc::clone(&one.request), Arc::clone(&other.request)));
+    let mut rest = json::differences(&one.request, &other.request);
+    let text = |side: &Option<Json>| side.as_ref().map(Json::to_text);
+    rest.retain(|found| told.rest.insert((found.path.clone(), text(&found.left), text(&found.right))));
+    rest
 }

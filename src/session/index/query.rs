@@ -85,6 +85,9 @@ pub const FILTERS: &[(&str, &str)] = &[
     ("date", "date:2026-11-21"),
 ];
 
+/// The filters that compare a number.
+const NUMBERS: &[&str] = &["cost", "tokens", "turns"];
+
 impl Query {
     /// Reads a query. `now_ms` is the time that `7d` and `today` count from, in Unix ms; days are those of UTC.
     pub fn parse(text: &str, reading: Reading, now_ms: i64) -> Result<Self, QueryError> {
@@ -166,7 +169,7 @@ impl Query {
                 }
                 return Ok(());
             }
-            "cost" | "tokens" | "turns" => {
+            key if NUMBERS.contains(&key) => {
                 let number: f64 = value.parse().map_err(|_| wrong(format!("`{value}` is no number"), None))?;
                 let number = Number::new(op, number);
                 match key {
@@ -249,7 +252,7 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, QueryError> {
         let rest = &text[start..];
         let negated = rest.len() > 1 && rest.starts_with('-') && !rest[1..].starts_with(char::is_whitespace);
         let from = start + usize::from(negated);
-        let head = head(&text[from..], start)?;
+        let head = head(&text[from..], from)?;
         let value_at = from + head.map_or(0, |(key, op)| key.len() + op.len());
         let (kind, inner, end) = value_of(text, value_at, head.is_some())?;
         if head.is_some() && inner.is_empty() {
@@ -265,20 +268,27 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, QueryError> {
 
 /// Key and comparison of a filter at the beginning of a text.
 fn head(text: &str, start: usize) -> Result<Option<(&str, &str)>, QueryError> {
-    let key_end = text.find(|c: char| !(c.is_ascii_lowercase() || c == '_')).unwrap_or(text.len());
+    let key_end = text.find(|c: char| !(c.is_ascii_alphabetic() || c == '_')).unwrap_or(text.len());
     let (key, rest) = text.split_at(key_end);
     let op = [">=", "<=", ":", ">", "<", "="].into_iter().find(|op| rest.starts_with(op));
     let Some(op) = op.filter(|_| !key.is_empty()) else { return Ok(None) };
     if FILTERS.iter().any(|(name, _)| *name == key) {
         return Ok(Some((key, &rest[..op.len()])));
     }
-    // Links and code hold colons too: only what looks like a filter is taken for a mistyped one.
-    let near = nearest(key, FILTERS.iter().map(|(name, _)| *name));
-    if op == ":" && !rest[1..].starts_with([':', '/', ' ']) && rest.len() > 1 && near.is_some() {
-        let names: Vec<&str> = FILTERS.iter().map(|(name, _)| *name).collect();
-        let span = (start, start + key.len() + 1);
-        let message = format!("`{key}:` is no filter ({}); to look for the text, put it in quotes", names.join(", "));
-        return Err(QueryError { span, message, near: near.map(ToOwned::to_owned) });
+    // Links and code hold colons and signs too: only what looks like a filter is taken for a mistyped one.
+    let value = rest[op.len()..].split(char::is_whitespace).next().unwrap_or_default();
+    let names = || FILTERS.iter().map(|(name, _)| *name);
+    let near = match op {
+        ":" if !value.is_empty() && !value.starts_with([':', '/']) => nearest(key, names()),
+        ">" | "<" | ">=" | "<=" if value.parse::<f64>().is_ok() => nearest(key, NUMBERS.iter().copied()),
+        _ => None,
+    };
+    if let Some(near) = near {
+        let known = if op == ":" { names().collect() } else { NUMBERS.to_vec() };
+        let span = (start, start + key.len() + op.len());
+        let message =
+            format!("`{key}{op}` is no filter ({}); to look for the text, put it in quotes", known.join(", "));
+        return Err(QueryError { span, message, near: Some(near.to_owned()) });
     }
     Ok(None)
 }

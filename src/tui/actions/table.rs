@@ -39,6 +39,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FocusOn(Place::Signature), "focus.signature", "to the signature", "Moves to the signature.", &["alt-g s"], C::Global, 0),
     row(A::FocusOn(Place::Context), "focus.context", "to the context", "Moves to the context.", &["alt-g c"], C::Global, 0),
     row(A::FocusOn(Place::Tools), "focus.tools", "to the tools", "Moves to the tools.", &["alt-g t"], C::Global, 0),
+    row(A::FocusOn(Place::Program), "focus.program", "to the program", "Moves to the pinned program, which answers in the place of a model.", &["alt-g x"], C::Global, 0),
     row(A::FocusOn(Place::Options), "focus.options", "to the options", "Moves to the options.", &["alt-g o"], C::Global, 0),
     row(A::FocusRun, "focus.run", "to the run", "Moves to the run.", &["alt-g r"], C::Global, 0),
     row(A::NextTheme, "theme.next", "next theme", "Takes the next theme; `theme` in config.toml chooses the first one.", &["alt-g k"], C::Global, 0),

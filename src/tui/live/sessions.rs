@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::event::{Address, Envelope, ErrorRecord, Role};
-use crate::session::{Marks, RunState, Session, Summary, TurnEntry, TurnState, summarize};
+use crate::session::{Marks, RunState, Session, Summary, summarize};
 use crate::tui::backend::{
-    Bodies, OpenSession, Origin, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, TurnOutline,
-    Written,
+    Bodies, OpenSession, Origin, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, Written,
 };
 use crate::workbench::Definitions;
 use crate::workbench::format::{plural, size};
@@ -74,7 +73,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             address: run.address.clone(),
             events: run.events.clone(),
             head: of_run(run.events.start..first),
-            turns: run.turns.iter().map(turn).collect(),
+            turns: run.turns.clone(),
             tail: of_run(last..run.events.end),
             last_ms: run.last_ms,
             gap_ms: run.gap_ms,
@@ -83,21 +82,6 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
     let runs = runs.collect();
     let summary = summary(Summary { example: matches!(key, SessionKey::Example(_)), ..summarize(&session) });
     OpenSession { runs, summary, bodies: Arc::new(Bodied { session, replaced: OnceLock::new() }) }
-}
-
-fn turn(entry: &TurnEntry) -> TurnOutline {
-    TurnOutline {
-        address: entry.address.clone(),
-        events: entry.events.clone(),
-        success: match entry.state {
-            TurnState::Succeeded => Some(true),
-            TurnState::Failed => Some(false),
-            _ => None,
-        },
-        reason: entry.reason.clone(),
-        elapsed_ms: entry.elapsed_ms(),
-        tokens: entry.tokens,
-    }
 }
 
 /// Reads bodies on demand; what definitions replaced is collected once, when the first turn is read.

@@ -3,15 +3,16 @@
 use ratatui::layout::Rect;
 
 use super::{Pane, Workbench};
-use crate::agent::{DraftTexts, Place};
+use crate::agent::{DraftTexts, Mode, Place};
 use crate::tui::backend::Recovery;
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 
 /// The places of the editors, from top to bottom.
-pub const PLACES: [Place; 5] = [Place::Prompt, Place::Signature, Place::Context, Place::Tools, Place::Options];
+pub const PLACES: [Place; 6] =
+    [Place::Prompt, Place::Signature, Place::Context, Place::Tools, Place::Program, Place::Options];
 
-/// The places of the drafts that a recovery file lists; the tools came later and have a key of their own.
+/// The places of the drafts that a recovery file lists; the others came later and have keys of their own.
 pub const KEPT: [Place; 4] = [Place::Prompt, Place::Signature, Place::Context, Place::Options];
 
 /// One editor.
@@ -28,8 +29,8 @@ pub struct Editor {
 }
 
 /// The texts of the editors, in the order of [`PLACES`].
-pub(super) fn texts_of(texts: &DraftTexts) -> [&str; 5] {
-    [&texts.prompt, &texts.signature, &texts.context, &texts.tools, &texts.options]
+pub(super) fn texts_of(texts: &DraftTexts) -> [&str; 6] {
+    [&texts.prompt, &texts.signature, &texts.context, &texts.tools, &texts.program, &texts.options]
 }
 
 impl Workbench {
@@ -43,11 +44,11 @@ impl Workbench {
         &mut self.editors[place_index(place)]
     }
 
-    /// The four texts.
+    /// The texts.
     pub fn texts(&self) -> DraftTexts {
-        let [prompt, signature, context, tools, options] =
+        let [prompt, signature, context, tools, program, options] =
             PLACES.map(|place| self.editor(place).draft.text().to_owned());
-        DraftTexts { prompt, signature, context, tools, options }
+        DraftTexts { prompt, signature, context, tools, program, options }
     }
 
     /// Are there edits that no file holds?
@@ -64,7 +65,17 @@ impl Workbench {
     /// Is an editor only its rule, because there is nothing in it and nobody types there?
     pub fn folded(&self, place: Place) -> bool {
         let blank = self.editor(place).draft.text().trim().is_empty();
-        place == Place::Tools && blank && self.focus != Pane::Editor(place)
+        matches!(place, Place::Tools | Place::Program) && blank && self.focus != Pane::Editor(place)
+    }
+
+    /// Is an editor not there at all? A program is pinned where programs are run.
+    pub fn hidden(&self, place: Place) -> bool {
+        place == Place::Program && self.folded(place) && !self.preview.mode.starts_with(Mode::PtcLisp.name())
+    }
+
+    /// The editors that are there.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        PLACES.into_iter().filter(|place| !self.hidden(*place))
     }
 
     /// What a recovery file keeps.
@@ -75,6 +86,7 @@ impl Workbench {
             file: self.file.clone(),
             drafts: KEPT.map(|place| self.editor(place).draft.clone()),
             tools: self.editor(Place::Tools).draft.clone(),
+            program: self.editor(Place::Program).draft.clone(),
         }
     }
 }
@@ -85,7 +97,8 @@ fn place_index(place: Place) -> usize {
         Place::Signature => 1,
         Place::Context => 2,
         Place::Tools => 3,
-        Place::Options => 4,
+        Place::Program => 4,
+        Place::Options => 5,
     }
 }
 
@@ -96,6 +109,7 @@ pub fn place_name(place: Place) -> &'static str {
         Place::Signature => "Signature",
         Place::Context => "Context",
         Place::Tools => "Tools",
+        Place::Program => "Program",
         Place::Options => "Options",
     }
 }
@@ -107,5 +121,6 @@ pub fn place_language(place: Place) -> Language {
         Place::Signature => Language::Signature,
         Place::Context => Language::Json,
         Place::Tools | Place::Options => Language::Toml,
+        Place::Program => Language::Lisp,
     }
 }

@@ -249,6 +249,10 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::SendAnswer => match popup {
+                Some(Popup::Answer { question, .. }) => question.gate.map_or(row.title, Gate::verb),
+                _ => row.title,
+            },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
@@ -298,6 +302,7 @@ impl Model {
             Action::Run if self.screen != Screen::Workbench || self.inspector.is_some() => 45,
             Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
             Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
+            Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
             Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,

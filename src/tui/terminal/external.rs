@@ -36,6 +36,7 @@ impl Scratch {
             Place::Signature => ("signature", "txt"),
             Place::Context => ("context", "json"),
             Place::Tools => ("tools", "toml"),
+            Place::Program => ("program", "clj"),
             Place::Options => ("options", "toml"),
         };
         let stamp =

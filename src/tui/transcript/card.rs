@@ -3,16 +3,19 @@
 //! In: event data. Out: plain data that the layout files turn into rows. Nothing here is laid out or drawn.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptc_core::text::estimate_tokens;
 
 use super::partial::Reading;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, Interrupt, JsonText,
-    MemoryChange, NativeCall, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait, Role,
-    RunEnd, RunStart, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Wire,
+    MemoryChange, NativeCall, Notice, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait,
+    Role, RunEnd, RunStart, Sent, StructuredBy, TasksKept, Tokens, ToolCall, ToolEnd, ToolSchema, TurnEnd, Unknown,
+    Wire,
 };
-use crate::tui::backend::{SentMessage, TurnOutline};
+use crate::session::TurnEntry;
+use crate::tui::backend::SentMessage;
 use crate::workbench::{Hit, wording};
 
 /// One part of a run.
@@ -20,8 +23,8 @@ use crate::workbench::{Hit, wording};
 pub enum Card {
     /// What the run was given.
     Start(Box<RunStart>),
-    /// What was sent in a turn.
-    Request(Box<RequestCard>),
+    /// What was sent in a turn, once it is known.
+    Request(Option<Box<RequestCard>>),
     /// Reasoning that the provider showed in a turn; empty most of the time.
     Reasoning(String),
     /// A turn: reply, what was found in it, checks.
@@ -33,26 +36,16 @@ pub enum Card {
     /// How the run ended.
     End(Box<EndCard>),
     /// Something worth knowing.
-    Notice {
-        /// info, warning
-        level: String,
-        /// In words.
-        text: String,
-    },
+    Notice(Box<Notice>),
     /// An event of a kind that this program does not know.
-    Unknown {
-        /// Its kind.
-        kind: String,
-        /// Its data as read.
-        data: String,
-    },
+    Unknown(Box<Unknown>),
 }
 
 /// A turn that stands in its file: most turns of a long session never become more than this.
 #[derive(Debug, Clone)]
 pub struct UnreadCard {
     /// What is known of it.
-    pub outline: TurnOutline,
+    pub outline: Arc<TurnEntry>,
     /// Which part of it stands here.
     pub part: Part,
 }
@@ -68,8 +61,6 @@ impl UnreadCard {
 /// What was sent in a turn.
 #[derive(Debug, Clone, Default)]
 pub struct RequestCard {
-    /// The turn's number.
-    pub turn: u32,
     /// The messages.
     pub messages: Messages,
     /// Estimated tokens by kind of section, in the order of the first of each.
@@ -83,15 +74,18 @@ pub struct RequestCard {
 }
 
 /// The messages of a request.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub enum Messages {
-    /// Not made yet, or not read yet.
-    #[default]
-    Unknown,
     /// Inclusive ranges of message numbers of the run.
     Ranges(Vec<(u32, u32)>),
     /// Read from a file.
     Read(Vec<SentMessage>),
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self::Ranges(Vec::new())
+    }
 }
 
 /// The messages of every run told so far, by number.
@@ -200,7 +194,7 @@ pub struct TurnCard {
     /// What a person is asked.
     pub asked: bool,
     /// For a turn of a saved session whose events were not read yet.
-    pub outline: Option<TurnOutline>,
+    pub outline: Option<Arc<TurnEntry>>,
 }
 
 /// Which part of a turn a card shows.
@@ -353,7 +347,7 @@ impl TurnCard {
         if let Some(end) = &self.end {
             return if end.success { Progress::Succeeded } else { Progress::Failed };
         }
-        if let Some(success) = self.outline.as_ref().and_then(|outline| outline.success) {
+        if let Some(success) = self.outline.as_ref().and_then(|outline| outline.success()) {
             return if success { Progress::Succeeded } else { Progress::Failed };
         }
         if over {
@@ -401,7 +395,7 @@ impl TurnCard {
     /// From its start to its last event, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: Option<i64>) -> u64 {
         if let (None, Some(outline)) = (&self.end, &self.outline) {
-            return outline.elapsed_ms;
+            return outline.elapsed_ms();
         }
         let until = now_ms.map_or(self.last_ms, |now| now.max(self.last_ms));
         u64::try_from(until - self.started_ms).unwrap_or_default()
@@ -428,16 +422,11 @@ impl TurnCard {
 pub const TURN_CELLS: usize = 4;
 
 /// The cards of a new turn.
-pub fn turn_cards(address: &Address, started_ms: i64, outline: Option<TurnOutline>) -> [Card; TURN_CELLS] {
+pub fn turn_cards(address: &Address, started_ms: i64, outline: Option<Arc<TurnEntry>>) -> [Card; TURN_CELLS] {
     let number = address.turn_number().unwrap_or_default();
     let turn = match outline {
         Some(outline) => Card::Unread(Box::new(UnreadCard { outline, part: Part::Whole })),
         None => Card::Turn(Box::new(TurnCard { number, started_ms, last_ms: started_ms, ..TurnCard::default() })),
     };
-    [
-        Card::Request(Box::new(RequestCard { turn: number, ..RequestCard::default() })),
-        Card::Reasoning(String::new()),
-        turn,
-        Card::Feedback(String::new()),
-    ]
+    [Card::Request(None), Card::Reasoning(String::new()), turn, Card::Feedback(String::new())]
 }

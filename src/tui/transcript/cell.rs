@@ -105,7 +105,7 @@ impl Cell {
     /// Is there something to fold?
     pub fn folds(&self) -> bool {
         match &self.card {
-            Card::Notice { .. } => false,
+            Card::Notice(_) => false,
             Card::Turn(turn) => turn.part != Part::After,
             Card::Unread(turn) => turn.part != Part::After,
             _ => true,

@@ -2,72 +2,78 @@
 
 /// A list of heights with fast sums.
 #[derive(Debug, Clone, Default)]
-pub struct Heights {
-    values: Vec<usize>,
-    tree: Vec<usize>,
-}
+pub struct Heights(Vec<usize>);
 
 impl Heights {
     /// The heights of all cells at once.
-    pub fn new(values: Vec<usize>) -> Self {
-        let mut tree = values.clone();
-        for at in 0..tree.len() {
+    pub fn new(mut values: Vec<usize>) -> Self {
+        for at in 0..values.len() {
             let parent = at | (at + 1);
-            if parent < tree.len() {
-                tree[parent] += tree[at];
+            if parent < values.len() {
+                values[parent] += values[at];
             }
         }
-        Self { values, tree }
+        Self(values)
+    }
+
+    /// The plain heights.
+    fn values(self) -> Vec<usize> {
+        let mut values = self.0;
+        for at in (0..values.len()).rev() {
+            let parent = at | (at + 1);
+            if parent < values.len() {
+                values[parent] -= values[at];
+            }
+        }
+        values
     }
 
     /// Number of cells.
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.0.len()
     }
 
     /// Are there no cells?
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.0.is_empty()
     }
 
     /// Adds a cell at the end.
     pub fn push(&mut self, height: usize) {
-        let at = self.values.len();
+        let at = self.0.len();
         let from = at & (at + 1);
         let below = self.before(at) - self.before(from);
-        self.values.push(height);
-        self.tree.push(below + height);
+        self.0.push(below + height);
     }
 
     /// Puts a cell before the one at this place; takes time for all of them.
     pub fn insert(&mut self, at: usize, height: usize) {
-        let mut values = std::mem::take(&mut self.values);
+        let mut values = std::mem::take(self).values();
         values.insert(at.min(values.len()), height);
         *self = Self::new(values);
     }
 
     /// The height of a cell; nothing behind the last.
     pub fn get(&self, cell: usize) -> usize {
-        self.values.get(cell).copied().unwrap_or_default()
+        self.before(cell.saturating_add(1)) - self.before(cell)
     }
 
     /// Changes the height of a cell.
     pub fn set(&mut self, cell: usize, height: usize) {
-        let Some(value) = self.values.get_mut(cell) else { return };
-        let old = std::mem::replace(value, height);
+        let old = self.get(cell);
         let mut at = cell;
-        while at < self.tree.len() {
-            self.tree[at] = self.tree[at] + height - old;
+        while at < self.0.len() {
+            self.0[at] = self.0[at] + height - old;
             at |= at + 1;
         }
     }
 
     /// Rows above a cell.
     pub fn before(&self, cell: usize) -> usize {
-        let mut at = cell.min(self.tree.len());
+        let mut at = cell.min(self.0.len());
         let mut sum = 0;
         while at > 0 {
-            sum += self.tree[at - 1];
+            sum += self.0[at - 1];
             at &= at - 1;
         }
         sum
@@ -75,7 +81,7 @@ impl Heights {
 
     /// Rows of all cells.
     pub fn total(&self) -> usize {
-        self.before(self.tree.len())
+        self.before(self.0.len())
     }
 }
 

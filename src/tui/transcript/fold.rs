@@ -4,37 +4,23 @@
 //! calls stay before the agent's cards, what came of it stands behind them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, UnreadCard, turn_cards};
+use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Message, MessagePart, PartKind, ReplyStatus, RunEnd, RunStart, Source,
+    Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RunEnd, RunStart, Source,
 };
-use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage, TurnOutline};
+use crate::session::TurnEntry;
+use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, Hit};
-
-/// Where the cells of a turn stand.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TurnCells {
-    /// The first of its cells.
-    pub(super) base: usize,
-    /// The cell of what came of a parted turn; its feedback stands behind it.
-    pub(super) after: Option<usize>,
-}
-
-impl TurnCells {
-    /// A cell came at this place.
-    pub(super) fn make_room(&mut self, place: usize) {
-        let moved = |at: usize| at + usize::from(at >= place);
-        *self = Self { base: moved(self.base), after: self.after.map(moved) };
-    }
-}
 
 /// A part of a saved session that becomes cells at its place.
 enum Piece<'a> {
     Head(&'a RunOutline),
-    Turn(&'a TurnOutline),
-    After(&'a TurnOutline),
+    Turn(&'a Arc<TurnEntry>),
+    After(&'a TurnEntry),
     Tail(&'a RunOutline),
 }
 
@@ -62,7 +48,7 @@ impl Transcript {
             pieces.push((run.events.start, Piece::Head(run)));
             for turn in &run.turns {
                 pieces.push((turn.events.start, Piece::Turn(turn)));
-                if turn.success.is_some() && callers.contains(&turn.address) {
+                if turn.success().is_some() && callers.contains(&turn.address) {
                     pieces.push((turn.events.end.saturating_sub(1), Piece::After(turn)));
                 }
             }
@@ -84,7 +70,7 @@ impl Transcript {
                 if turn.address.depth() == 0 {
                     self.facts.turn = turn.address.turn_number().unwrap_or_default();
                 }
-                self.start_turn(&turn.address, 0, Some((*turn).clone()));
+                self.start_turn(&turn.address, 0, Some(Arc::clone(turn)));
             }
             Piece::After(turn) => self.part_turn(&turn.address),
             Piece::Tail(run) => {
@@ -145,20 +131,19 @@ impl Transcript {
             }
             Event::RunEnd(end) => self.end_run(envelope, end),
             Event::Message(message) => self.message(at, message),
-            Event::Notice(notice) if !self.turns.contains_key(at) => {
-                self.push(at, Card::Notice { level: notice.level.clone(), text: notice.text.clone() }, true);
+            Event::Notice(notice) if !self.turns.contains(at) => {
+                self.push(at, Card::Notice(Box::new(notice.clone())), true);
             }
-            Event::Edit(edit) if !self.turns.contains_key(&turn) => {
+            Event::Edit(edit) if !self.turns.contains(&turn) => {
                 let text = format!("✎ {} edited by {} at {}", edit.target, edit.by, edit.at);
-                self.push(at, Card::Notice { level: "info".to_owned(), text }, true);
+                self.push(at, Card::Notice(Box::new(Notice { level: "info".to_owned(), text })), true);
             }
             Event::RunWait(wait) => {
                 let text = format!("the run waits for the answer to {}", wait.question);
-                self.push(at, Card::Notice { level: "warning".to_owned(), text }, true);
+                self.push(at, Card::Notice(Box::new(Notice { level: "warning".to_owned(), text })), true);
             }
-            Event::Unknown(unknown) if !self.turns.contains_key(&turn) => {
-                let card = Card::Unknown { kind: unknown.kind.clone(), data: unknown.data.get().to_owned() };
-                self.push(at, card, false);
+            Event::Unknown(unknown) if !self.turns.contains(&turn) => {
+                self.push(at, Card::Unknown(Box::new(unknown.clone())), false);
             }
             event => self.turn_event(&turn, at, envelope.at_ms, event),
         }
@@ -201,7 +186,7 @@ impl Transcript {
 
     /// The events of an unread turn, and what was sent in it.
     pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
-        let Some(&TurnCells { base, after }) = self.turns.get(turn) else { return };
+        let Some(TurnCells { base, after }) = self.turns.get(turn) else { return };
         let mut gaps = Gaps::default();
         let gap_ms: i64 = events.iter().map(|envelope| gaps.before(envelope)).sum();
         let started_ms = events.first().map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
@@ -235,6 +220,7 @@ impl Transcript {
         let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
         self.cards_of(turn).for_each(|card| card.last_ms = last_ms);
         if let (Some(messages), Card::Request(card)) = (request, &mut self.cells[base + REQUEST].card) {
+            let card = card.get_or_insert_default();
             card.sizes = card::sizes(&messages);
             card.messages = Messages::Read(messages);
         }
@@ -266,7 +252,7 @@ impl Transcript {
     pub fn tools_of(&self, turn: &Address) -> Vec<String> {
         let card = self.turns.get(turn).and_then(|cells| self.cells.get(cells.base + REQUEST)).map(|cell| &cell.card);
         match card {
-            Some(Card::Request(card)) => card.tools.iter().map(|tool| tool.name.clone()).collect(),
+            Some(Card::Request(Some(card))) => card.tools.iter().map(|tool| tool.name.clone()).collect(),
             _ => Vec::new(),
         }
     }
@@ -288,15 +274,17 @@ impl Transcript {
 
     /// The turn's card, and the one of what came of it when the turn is parted.
     pub(super) fn cards_of(&mut self, at: &Address) -> impl Iterator<Item = &mut TurnCard> {
-        let found = self.turns.get(at).copied();
-        let indexes = [found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after)];
-        indexes.iter().flatten().for_each(|index| self.touch(*index));
-        self.cells.iter_mut().enumerate().filter(move |(index, _)| indexes.contains(&Some(*index))).filter_map(
-            |(_, cell)| match &mut cell.card {
-                Card::Turn(card) => Some(&mut **card),
-                _ => None,
-            },
-        )
+        let found = self.turns.get(at);
+        let (turn, after) = (found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after));
+        turn.into_iter().chain(after).for_each(|index| self.touch(index));
+        // This runs for every piece of a reply: it must not look at all cells.
+        let place = after.unwrap_or(self.cells.len());
+        let (before, behind) = self.cells.split_at_mut(place);
+        let behind = behind.first_mut().filter(|_| after.is_some());
+        turn.and_then(|turn| before.get_mut(turn)).into_iter().chain(behind).filter_map(|cell| match &mut cell.card {
+            Card::Turn(card) => Some(&mut **card),
+            _ => None,
+        })
     }
 
     /// What came of a turn stands here, behind the agents below.
@@ -311,8 +299,8 @@ impl Transcript {
         let after = Some(self.place_of(turn));
         self.push(turn, card, true);
         self.push(turn, Card::Feedback(String::new()), false);
-        if let Some(cells) = self.turns.get_mut(turn) {
-            cells.after = after;
+        if let Some(cells) = self.turns.get(turn) {
+            self.turns.insert(turn, TurnCells { after, ..cells });
         }
     }
 
@@ -327,7 +315,7 @@ impl Transcript {
         }
     }
 
-    fn start_turn(&mut self, at: &Address, started_ms: i64, outline: Option<TurnOutline>) {
+    fn start_turn(&mut self, at: &Address, started_ms: i64, outline: Option<Arc<TurnEntry>>) {
         let base = self.place_of(at);
         if outline.is_none() {
             self.moving.push(at.clone());
@@ -336,7 +324,7 @@ impl Transcript {
             let open = matches!(card, Card::Turn(_) | Card::Unread(_));
             self.push(at, card, open);
         }
-        self.turns.insert(at.clone(), TurnCells { base, after: None });
+        self.turns.insert(at, TurnCells { base, after: None });
     }
 
     fn push(&mut self, at: &Address, card: Card, open: bool) {
@@ -387,10 +375,10 @@ impl Transcript {
             })
             .collect();
         let sent = SentMessage { role: message.role, sections };
-        if message.source == Source::Feedback && self.turns.contains_key(at) {
+        if message.source == Source::Feedback && self.turns.contains(at) {
             let text = sent.sections.iter().map(|(_, text)| text.as_str()).collect();
             self.goes_behind(at);
-            if let Some(cells) = self.turns.get(at).copied() {
+            if let Some(cells) = self.turns.get(at) {
                 let index = cells.after.map_or(cells.base + FEEDBACK, |after| after + 1);
                 self.cells[index].card = Card::Feedback(text);
                 self.touch(index);
@@ -444,11 +432,12 @@ impl Transcript {
     }
 
     fn turn_event(&mut self, turn: &Address, at: &Address, at_ms: i64, event: &Event) {
-        let Some(TurnCells { base, .. }) = self.turns.get(turn).copied() else { return };
+        let Some(TurnCells { base, .. }) = self.turns.get(turn) else { return };
         match event {
             Event::RequestMade(made) => {
                 let sizes = card::sizes(self.store.ranges(&turn.run_part(), &made.messages));
                 if let Card::Request(card) = &mut self.cells[base + REQUEST].card {
+                    let card = card.get_or_insert_default();
                     card.sizes = sizes;
                     card.messages = Messages::Ranges(made.messages.clone());
                     card.schema.clone_from(&made.schema);

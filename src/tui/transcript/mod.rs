@@ -10,6 +10,7 @@ mod fold;
 mod layout;
 mod order;
 pub mod partial;
+mod places;
 mod search;
 mod seek;
 mod select;
@@ -21,6 +22,7 @@ mod viewport;
 pub mod wrapped;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 pub use cell::{Cell, View};
 pub use select::Spot;
@@ -28,8 +30,8 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, Gaps, RunStart, Tokens};
-use crate::tui::backend::TurnOutline;
+use crate::event::{Address, ErrorRecord, Gaps, Notice, RunStart, Tokens};
+use crate::session::TurnEntry;
 use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
 use fenwick::Heights;
@@ -40,7 +42,7 @@ use viewport::Viewport;
 pub struct Transcript {
     cells: Vec<Cell>,
     /// Where the cells of each turn stand.
-    turns: HashMap<Address, fold::TurnCells>,
+    turns: places::TurnPlaces,
     /// Turns that began and did not end.
     moving: Vec<Address>,
     /// When the runs began, Unix time in ms.
@@ -51,7 +53,7 @@ pub struct Transcript {
     /// Runs below others that are folded.
     folded: Vec<Address>,
     /// Turns of a saved session whose bodies are here, the longest first.
-    read: VecDeque<TurnOutline>,
+    read: VecDeque<Arc<TurnEntry>>,
     store: MessageStore,
     definitions: Definitions,
     /// What the title and the status line tell.
@@ -133,7 +135,7 @@ impl Transcript {
 
     /// Where the session comes from, in words, before anything else.
     pub fn come_from(&mut self, origin: &str) {
-        let card = card::Card::Notice { level: "info".to_owned(), text: origin.to_owned() };
+        let card = card::Card::Notice(Box::new(Notice { level: "info".to_owned(), text: origin.to_owned() }));
         self.insert(0, Cell::new(Address::run(0), card, true), 1);
     }
 

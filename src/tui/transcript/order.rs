@@ -20,7 +20,7 @@ impl Transcript {
         }
         self.heights.insert(place, height);
         self.cells.insert(place, cell);
-        self.turns.values_mut().for_each(|cells| cells.make_room(place));
+        self.turns.make_room(place);
         self.viewport.make_room(place);
         self.search.make_room(place);
         self.selection.iter_mut().for_each(|selection| selection.make_room(place));

@@ -11,10 +11,11 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut 
             told(&start.agent.name);
             told(start.context.as_str());
         }
-        Card::Request(card) => messages(card, at, store, &mut |message| {
+        Card::Request(Some(card)) => messages(card, at, store, &mut |message| {
             message.sections.iter().for_each(|(_, text)| told(text));
         }),
-        Card::Reasoning(text) | Card::Feedback(text) | Card::Notice { text, .. } => told(text),
+        Card::Reasoning(text) | Card::Feedback(text) => told(text),
+        Card::Notice(notice) => told(&notice.text),
         Card::Turn(card) => turn(card, told),
         Card::End(card) => {
             card.end.value.iter().for_each(|value| told(value.as_str()));
@@ -23,15 +24,14 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut 
                 told(&fail.message);
             }
         }
-        Card::Unread(_) => {}
-        Card::Unknown { data, .. } => told(data),
+        Card::Request(None) | Card::Unread(_) => {}
+        Card::Unknown(unknown) => told(unknown.data.get()),
     }
 }
 
 /// The messages of a request that are known.
 fn messages(card: &RequestCard, at: &Address, store: &MessageStore, told: &mut dyn FnMut(&SentMessage)) {
     match &card.messages {
-        Messages::Unknown => {}
         Messages::Ranges(ranges) => store.ranges(&at.run_part(), ranges).for_each(told),
         Messages::Read(messages) => messages.iter().for_each(told),
     }
@@ -74,7 +74,7 @@ fn turn(card: &TurnCard, told: &mut dyn FnMut(&str)) {
 pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String {
     match card {
         Card::Start(start) => pretty(&start.context),
-        Card::Request(card) => {
+        Card::Request(Some(card)) => {
             let mut parts = Vec::new();
             messages(card, at, store, &mut |message| {
                 let text: String = message.sections.iter().map(|(_, text)| text.as_str()).collect();
@@ -82,15 +82,16 @@ pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String 
             });
             parts.join("\n")
         }
-        Card::Reasoning(text) | Card::Feedback(text) | Card::Notice { text, .. } => text.clone(),
+        Card::Reasoning(text) | Card::Feedback(text) => text.clone(),
+        Card::Notice(notice) => notice.text.clone(),
         Card::Turn(card) => reply(card),
         Card::End(card) => match (&card.end.value, &card.end.fail) {
             (Some(value), _) => pretty(value),
             (None, Some(fail)) => format!("{}: {}", fail.reason, fail.message),
             (None, None) => String::new(),
         },
-        Card::Unread(_) => String::new(),
-        Card::Unknown { data, .. } => data.clone(),
+        Card::Request(None) | Card::Unread(_) => String::new(),
+        Card::Unknown(unknown) => unknown.data.get().to_owned(),
     }
 }
 

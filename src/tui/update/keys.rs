@@ -10,7 +10,7 @@ use crate::tui::colours::Language;
 use crate::tui::draft::{Draft, Reach};
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, PLACES, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
+use crate::tui::model::{Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 
@@ -327,7 +327,7 @@ fn focus(model: &mut Model, by: usize) -> Vec<Effect> {
     if model.screen == Screen::Workbench {
         let panes = match model.workbench.pipeline {
             Some(_) => vec![Pane::Steps, Pane::Run],
-            None => [PLACES.map(Pane::Editor).as_slice(), &[Pane::Run]].concat(),
+            None => model.workbench.places().map(Pane::Editor).chain([Pane::Run]).collect(),
         };
         let now = panes.iter().position(|pane| *pane == model.workbench.focus).unwrap_or(0);
         let step = if by == 1 { 1 } else { panes.len() - 1 };

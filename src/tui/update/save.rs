@@ -144,8 +144,8 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
         let restored: [Option<Draft>; 4] = std::array::from_fn(|_| drafts.next().flatten());
         let [Some(prompt), Some(signature), Some(context), Some(options)] = restored else { return None };
         let drafts = [prompt, signature, context, options];
-        let tools = recovery.tools.restored()?;
-        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts, tools })
+        let (tools, program) = (recovery.tools.restored()?, recovery.program.restored()?);
+        Some(Recovery { id: recovery.id, saved_ms: recovery.saved_ms, file: recovery.file, drafts, tools, program })
     });
     // Texts of an agent have no place where a pipeline is open: they wait for the next start.
     if let (Some(recovery), None) = (usable, &model.workbench.pipeline) {
@@ -157,7 +157,10 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
 /// Puts the kept texts with their undo into the editors; they are this process's own from now on.
 pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Recovery(recovery)) = model.popups.pop() else { return Vec::new() };
-    let kept = KEPT.into_iter().zip(recovery.drafts).chain([(Place::Tools, recovery.tools)]);
+    let kept = KEPT
+        .into_iter()
+        .zip(recovery.drafts)
+        .chain([(Place::Tools, recovery.tools), (Place::Program, recovery.program)]);
     for (place, draft) in kept {
         let editor = model.workbench.editor_mut(place);
         let restored = editor.draft.take_over(draft);

@@ -6,7 +6,7 @@ use crate::agent::Place;
 use crate::tui::model::{PLACES, Pane, TWO_COLUMNS, Workbench};
 
 /// Shares of the editors in their column.
-const SHARES: [u16; 5] = [4, 2, 3, 3, 3];
+const SHARES: [u16; PLACES.len()] = [4, 2, 3, 3, 4, 3];
 /// Rows that the editors need to be open at the same time: rule and text for each.
 const OPEN_ROWS: u16 = 12;
 /// Columns that each side keeps, wherever the divider is dragged.
@@ -20,7 +20,7 @@ pub(super) struct Areas {
     /// The whole column of the editors; `None` on the run page.
     pub(super) column: Option<Rect>,
     /// For each editor: its rule and what is below it; `None` on the run page.
-    pub(super) editors: Option<[(Rect, Rect); 5]>,
+    pub(super) editors: Option<[(Rect, Rect); PLACES.len()]>,
     /// The line between the columns, when both are there.
     pub(super) divider: Option<Rect>,
     /// The run's rule and its rows; `None` on the editors page.
@@ -64,17 +64,18 @@ pub(super) fn areas(screen: Rect, workbench: &Workbench) -> Areas {
 }
 
 fn split_rule(area: Rect) -> (Rect, Rect) {
-    let rule = Rect { height: 1, ..area };
-    (rule, Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area })
+    let rule = Rect { height: area.height.min(1), ..area };
+    (rule, Rect { y: area.y + rule.height, height: area.height.saturating_sub(1), ..area })
 }
 
-fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); 5] {
+fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); PLACES.len()] {
     let focused = PLACES.iter().position(|place| workbench.focus == Pane::Editor(*place)).unwrap_or(0);
-    let mut heights = [1_u16; 5];
+    let mut heights = PLACES.map(|place| u16::from(!workbench.hidden(place)));
+    let there = heights.iter().sum::<u16>();
     if column.height >= OPEN_ROWS {
         let open = || heights_of(workbench);
         let total: u16 = open().map(|(_, share)| share).sum();
-        let room = column.height - u16::try_from(PLACES.len() - open().count()).unwrap_or(0);
+        let room = column.height - there.saturating_sub(u16::try_from(open().count()).unwrap_or(0));
         for (index, share) in open() {
             heights[index] = (room * share / total).max(2);
         }
@@ -86,7 +87,7 @@ fn editors(column: Rect, workbench: &Workbench) -> [(Rect, Rect); 5] {
             heights[*index] += 1;
         }
     } else {
-        heights[focused] = column.height.saturating_sub(4);
+        heights[focused] = column.height.saturating_sub(there - 1);
     }
     let mut y = column.y;
     heights.map(|height| {

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::{answer, bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use crate::event::Address;
 use crate::port::Gate;
 use crate::tool::Decision;
 use crate::tui::actions::ActionRow;
@@ -20,6 +21,9 @@ use crate::tui::transcript::wrapped::{Look, Wrapped};
 use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
+
+/// Columns of the arguments of a call in a heading.
+const ARGS: usize = 40;
 
 /// Measures the topmost popup.
 pub(super) fn layout(model: &mut Model) {
@@ -161,7 +165,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let heading = match question.gate {
                 Some(Gate::Send) => "The request",
                 Some(Gate::Apply) => "The reply",
-                Some(Gate::Result) => "The result",
+                Some(Gate::Result) => &format!("The result of {}", asked_tool(model, question)),
                 None if question.address.is_question() => "Your answer",
                 None => "Your reply",
             };
@@ -360,6 +364,15 @@ fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer
     for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().enumerate() {
         Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line + 1), buffer, model.theme);
     }
+}
+
+/// The tool whose result waits at a gate, with its arguments in short.
+fn asked_tool(model: &Model, question: &Question) -> String {
+    let call = question.address.as_str().rsplit_once('/').map(|(call, _)| call);
+    let run = model.workbench.run.as_ref();
+    let card = run.and_then(|run| run.transcript.turn_card(&question.address.turn_part()));
+    let made = card.and_then(|card| card.calls.iter().find(|made| made.address.as_ref().map(Address::as_str) == call));
+    made.map_or_else(|| "the call".to_owned(), |made| format!("{} {}", made.name, truncate(&made.args, ARGS)))
 }
 
 /// One row per answer: its key and what it means.

@@ -7,8 +7,10 @@ use super::areas::{Areas, areas, place};
 use super::{bars, editor, line_of, run, steps};
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::tui::actions::Action;
+use crate::tui::forms::brackets_at;
 use crate::tui::model::{Model, Pane, Popup, Workbench, place_language, place_name};
 use crate::tui::row::{Piece, Row};
+use crate::tui::sessions::check;
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
 use ptc_core::text::SafeText;
@@ -138,12 +140,15 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     for (line, row) in below.iter().enumerate() {
         row.draw(line_of(rows, first + line), buffer, model.theme);
     }
+    let draft = &workbench.editor(place).draft;
+    let is_program = focused && place == Place::Program && draft.text().len() <= LONGEST_PROGRAM;
+    let brackets = is_program.then(|| brackets_at(draft.text(), draft.cursor())).flatten();
     let looks = editor::Looks {
         language: place_language(place),
         findings: &findings,
         found: match model.popups.last() {
             Some(Popup::Find(find)) if find.place == place => &find.places,
-            _ => &[],
+            _ => brackets.as_ref().map_or(&[], |brackets| brackets),
         },
         focused,
         theme: model.theme,
@@ -152,12 +157,16 @@ fn draw_editor(model: &Model, place: Place, rule: Rect, rows: Rect, buffer: &mut
     editor::draw(workbench.editor(place), text_area(rows, workbench, (place, &fix_key)), &looks, buffer)
 }
 
+/// Bytes of a program up to which the form under the cursor is marked.
+const LONGEST_PROGRAM: usize = 256 << 10;
+
 fn placeholder(place: Place) -> &'static str {
     match place {
         Place::Prompt => "What should the agent do? {{name}} takes a value.",
         Place::Signature => "(text :string) -> {answer :string}",
         Place::Context => "{\"text\": \"…\"}",
         Place::Tools => "[tools.search] … declares a tool; none is needed",
+        Place::Program => "(return …) answers in the place of a model",
         Place::Options => "mode = \"json\"",
     }
 }
@@ -174,6 +183,7 @@ fn state(workbench: &Workbench, place: Place, findings: &[&Diagnostic], with_mes
             // Whether it fits is a question to a signature that can be read.
             Place::Context if broken(workbench, Place::Signature) => return vec![Piece::literal(Role::Dim, "–")],
             Place::Context => "fits".to_owned(),
+            Place::Program => check::program(workbench.editor(place).draft.text()).state,
             Place::Prompt | Place::Tools | Place::Options => String::new(),
         };
         return vec![Piece::new(Role::Good, format!("✓ {good}").trim_end())];

@@ -58,7 +58,7 @@ pub fn of_turns(comparison: &Comparison, row: &Row, frame: Frame) -> Vec<Line> {
     }
     let first = row.cells.iter().enumerate().find_map(|(column, place)| comparison.turn(column, (*place)?));
     let Some(turn) = first else { return lines };
-    let text = turn.program.as_deref().unwrap_or(&turn.reply);
+    let text = turn.program.as_deref().unwrap_or(turn.reply());
     let head = if alone { lines } else { vec![frame.line(Tone::Head, "  the same in all")] };
     let said = text.lines().map(|line| frame.line(Tone::Dim, &format!("    {line}")));
     head.into_iter().chain(said).collect()

@@ -268,7 +268,7 @@ pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
 /// A turn in short: which, how it went, how long it took, what the model said.
 pub fn told(comparison: &Comparison, column: usize, place: Place, frame: Frame) -> Option<String> {
     let turn = comparison.turn(column, place)?;
-    let mark = if turn.success { frame.good() } else { frame.bad() };
+    let mark = if turn.turn.success { frame.good() } else { frame.bad() };
     let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);
     let name = address(turn, several);
     Some(format!("{name} {mark} {}  {}", duration(turn.turn.latency_ms), said(turn)))
@@ -284,13 +284,13 @@ pub(super) fn address(turn: &SideTurn, with_run: bool) -> String {
 
 /// What a turn came to, on one line.
 fn said(turn: &SideTurn) -> String {
-    let reason = turn.turn.reason.as_deref().filter(|_| !turn.success);
-    let text = match (reason, &turn.program, &turn.json) {
+    let reason = turn.turn.reason.as_deref().filter(|_| !turn.turn.success);
+    let text = match (reason, &turn.program, &turn.turn.json) {
         (Some(reason), ..) => reason.to_owned(),
         (None, Some(program), _) => program.clone(),
         (None, None, Some(json)) => json.to_text(),
-        (None, None, None) if turn.reply.trim().is_empty() => called(turn),
-        (None, None, None) => turn.reply.clone(),
+        (None, None, None) if turn.reply().trim().is_empty() => called(turn),
+        (None, None, None) => turn.reply().to_owned(),
     };
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

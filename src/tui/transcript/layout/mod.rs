@@ -100,7 +100,7 @@ impl From<Vec<Row>> for Laid<'_> {
 pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
     match card {
         Card::Start(card) => start::rows(card, frame).into(),
-        Card::Request(card) => request::rows(card, frame).into(),
+        Card::Request(card) => request::rows(card.as_deref(), frame).into(),
         Card::Turn(card) => turn::lay(card, frame),
         Card::Unread(card) => {
             let Laid { head, tail, .. } = turn::lay(&card.card(), frame);
@@ -109,8 +109,8 @@ pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
         Card::End(card) => end::rows(card, frame).into(),
         Card::Reasoning(text) => folded("Reasoning shown by the provider", text, frame).into(),
         Card::Feedback(text) => folded("Feedback sent to the model", text, frame).into(),
-        Card::Notice { level, text } => notice(level, text, frame.columns).into(),
-        Card::Unknown { kind, data } => unknown(kind, data, frame).into(),
+        Card::Notice(card) => notice(&card.level, &card.text, frame.columns).into(),
+        Card::Unknown(card) => unknown(&card.kind, card.data.get(), frame).into(),
     }
 }
 

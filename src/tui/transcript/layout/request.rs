@@ -15,21 +15,25 @@ use ptc_core::text::width::width;
 /// Columns that mark, title and turn take.
 const HEADER_COLUMNS: usize = 18;
 
-pub(super) fn rows(card: &RequestCard, frame: &Frame<'_>) -> Vec<Row> {
+pub(super) fn rows(card: Option<&RequestCard>, frame: &Frame<'_>) -> Vec<Row> {
+    let columns = frame.columns.saturating_sub(HEADER_COLUMNS);
     let mut rows = vec![
         Row::new([
             frame.mark(),
             Piece::literal(Role::Title, "Request   "),
-            Piece::new(Role::Dim, &summary(card, frame.columns.saturating_sub(HEADER_COLUMNS))),
+            Piece::new(Role::Dim, &card.map(|card| summary(card, columns)).unwrap_or_default()),
         ])
-        .ending([Piece::new(Role::Dim, &format!("t{}", card.turn))]),
+        .ending([Piece::new(Role::Dim, &format!("t{}", frame.at.turn_number().unwrap_or_default()))]),
     ];
     if !frame.open {
         return rows;
     }
     let run = frame.at.run_part();
+    let Some(card) = card else {
+        rows.push(Row::new([Piece::literal(Role::Dim, "   not there yet")]));
+        return rows;
+    };
     match &card.messages {
-        Messages::Unknown => rows.push(Row::new([Piece::literal(Role::Dim, "   not there yet")])),
         Messages::Ranges(ranges) => rows.extend(frame.store.ranges(&run, ranges).flat_map(|m| message(m, frame))),
         Messages::Read(messages) => rows.extend(messages.iter().flat_map(|m| message(m, frame))),
     }
