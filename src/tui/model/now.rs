@@ -259,15 +259,6 @@ impl Model {
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",
             Action::Close if matches!(popup, Some(Popup::Form(form, _)) if form.waiting.is_some()) => "give up",
-            Action::SendAnswer => match popup {
-                Some(Popup::Answer { question, .. }) => match question.gate {
-                    Some(Gate::Send) => "send request",
-                    Some(Gate::Apply) => "apply reply",
-                    Some(Gate::Result) => "give result",
-                    None => row.title,
-                },
-                _ => row.title,
-            },
             Action::SubmitDialog => match popup {
                 Some(Popup::Form(form, _)) => form.verb,
                 _ => row.title,

@@ -152,7 +152,7 @@ fn spoken_turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
         let each = (1..).zip(&row.cells).enumerate().map(|(column, (number, place))| {
             let turn = place.and_then(|place| comparison.turn(column, place));
             let told = turn.map(|turn| {
-                let end = if turn.success { frame.good() } else { frame.bad() };
+                let end = if turn.turn.success { frame.good() } else { frame.bad() };
                 let said = said(turn);
                 let said = width::truncate(&said, SPOKEN);
                 format!("{} {end}, {}, {said}", address(turn, several), duration(turn.turn.latency_ms))
