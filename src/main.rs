@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ptc_workbench::agent::BUNDLED;
 use ptc_workbench::cli::{self, Arguments, Drawing};
@@ -16,6 +16,7 @@ use ptc_workbench::tui::{self, Colours, Setup};
 use ptc_workbench::workbench::{SessionKey, Workbench};
 
 fn main() -> ExitCode {
+    cli::hook_panics();
     let mut arguments = Arguments::from_process();
     // The screen of the workbench has no linear form: only commands change by themselves.
     arguments.plain |= arguments.command.is_some() && cli::is_spoken(&process_env);
@@ -35,7 +36,7 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
         ));
     }
     if let Some(file) = &arguments.log {
-        log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
+        cli::log_to(file).map_err(|error| format!("{}: cannot be written: {error}", file.display()))?;
     }
     if let Some(code) = cli::run_at_once(arguments) {
         return Ok(code);
@@ -43,6 +44,7 @@ fn start(arguments: &Arguments) -> Result<u8, String> {
     let folders = Folders::new(arguments.sessions.as_deref()).with_spare(arguments.spare_sessions.as_deref());
     let config =
         Config::load(arguments.config.as_deref(), &folders, &process_env).map_err(|error| error.to_string())?;
+    cli::keep_secret(&config.providers);
     let workbench = Workbench::new(config, folders).with_policy(policy(arguments));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -133,10 +135,4 @@ fn session_named(name: &str, workbench: &Workbench) -> Result<Option<SessionKey>
         Err(error) if only_session => Err(error.to_string()),
         Err(_) => Ok(None),
     }
-}
-
-fn log_to(file: &Path) -> std::io::Result<()> {
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
-    tracing_subscriber::fmt().with_writer(Mutex::new(file)).with_ansi(false).init();
-    Ok(())
 }

@@ -55,6 +55,9 @@ limits! {
     TOOL_OUTPUT "output_max_bytes" "bytes" Some(1_048_576), 1, 67_108_864, ToolError "What one call of a command or request may answer.";
     MODEL_ATTEMPTS "max_attempts" "attempts" Some(3), 1, 20, LlmError "Attempts to get one reply from a provider, the first included; only failures that may pass are tried again.";
     CONCURRENT_REQUESTS "concurrent_requests" "requests" Some(8), 1, 1_000, LlmError "Requests to one provider at the same time, from all runs of the program; more wait, and the wait is no latency.";
+    CONNECT_TIME "connect_ms" "ms" Some(10_000), 1, 3_600_000, LlmError "Time for a connection to a provider, the secure handshake included.";
+    FIRST_BYTE_TIME "first_byte_ms" "ms" Some(300_000), 1, 86_400_000, LlmError "Time from the sending of a request to the first byte of the reply; a local model may read a long prompt for minutes.";
+    SILENCE_TIME "silence_ms" "ms" Some(120_000), 1, 86_400_000, LlmError "Silence within a reply; comments that a service sends while it works break it.";
     JSON_DEPTH "json_depth" "levels" Some(512), 1, 512, JsonParseError "Nesting of JSON from replies, contexts and tools.";
     JSON_DIGITS "json_digits" "digits" Some(10_000), 1, 10_000, JsonParseError "Digits of a whole number in JSON from replies, contexts and tools.";
     TEMPLATE_DEPTH "template_depth" "levels" Some(20), 1, 20, TemplateError "Nesting of template sections.";

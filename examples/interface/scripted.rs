@@ -16,6 +16,7 @@ use ptc_workbench::tui::backend::{
 use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::live::Live;
+use ptc_workbench::workbench::Standing;
 use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::matrix::MatrixState;
 
@@ -42,7 +43,7 @@ impl Archive for Scripted {
         self.live.points(key)
     }
 
-    fn text_at(&self, spot: &Spot) -> Result<Option<String>, ErrorRecord> {
+    fn text_at(&self, spot: &Spot) -> Result<Standing, ErrorRecord> {
         self.live.text_at(spot)
     }
 

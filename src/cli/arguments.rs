@@ -2,6 +2,7 @@
 
 mod case;
 mod compare;
+mod doctor;
 mod export;
 mod models;
 mod replay;
@@ -19,6 +20,7 @@ use crate::port::Gate;
 
 pub(super) use case::CaseFlags;
 pub(super) use compare::CompareFlags;
+pub(super) use doctor::DoctorFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use models::ModelsFlags;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
@@ -144,7 +146,7 @@ pub enum Command {
     /// List the tools of an agent and what providers are told of them
     Tools(ToolsFlags),
     /// Look at what works on this machine
-    Doctor,
+    Doctor(DoctorFlags),
     /// Draw a screen into an SVG file
     Screenshot(ScreenshotFlags),
 }

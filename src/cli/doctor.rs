@@ -1,15 +1,26 @@
-//! `doctor`: what works on this machine, one line each.
+//! `doctor`: what works on this machine, one line or one JSON object each.
 
 use std::io::IsTerminal;
 
 use ptc_core::text::width;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
+use super::arguments::DoctorFlags;
+use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::workbench::{Finding, Health, Workbench};
 
-pub(super) async fn doctor(plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let mut findings = vec![terminal(), locale(&|name| std::env::var(name).ok())];
     findings.extend(workbench.doctor().await);
+    let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
+    let code = if is_bad { exit::FAILED } else { exit::OK };
+    if flags.json {
+        let ok = ("ok", Json::from(Node::Bool(!is_bad)));
+        out(&printable(&Json::object([ok, ("findings", Json::list(findings.iter().map(as_json)))])));
+        return Ok(code);
+    }
     for finding in &findings {
         let (mark, word) = match finding.health {
             Health::Good => ("✓", "ok"),
@@ -21,8 +32,19 @@ pub(super) async fn doctor(plain: bool, workbench: &Workbench) -> Result<u8, Usa
             if plain { format!("{word}: {what}: {said}") } else { format!("{mark} {}  {said}", width::pad(&what, 22)) };
         out(&line);
     }
-    let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
-    Ok(if is_bad { exit::FAILED } else { exit::OK })
+    Ok(code)
+}
+
+fn as_json(finding: &Finding) -> Json {
+    let health = match finding.health {
+        Health::Good => "good",
+        Health::Note => "note",
+        Health::Bad => "bad",
+    };
+    Json::object(
+        [("health", health), ("what", finding.what.as_str()), ("said", finding.said.as_str())]
+            .map(|(key, text)| (key, Json::str(text))),
+    )
 }
 
 fn terminal() -> Finding {

@@ -19,6 +19,7 @@ mod printer;
 mod proceed;
 mod prompt;
 mod replay;
+mod report;
 mod rerun;
 mod run;
 mod screenshot;
@@ -36,6 +37,7 @@ use ptc_core::text::SafeText;
 pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
 pub use plain::is_spoken;
+pub use report::{hook_panics, keep_secret, log_to};
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
 
@@ -84,7 +86,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, workbench).await,
-        Command::Doctor => doctor::doctor(arguments.plain, workbench).await,
+        Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen),
     };

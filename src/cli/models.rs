@@ -8,7 +8,7 @@ use super::arguments::ModelsFlags;
 use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::config::{Catalog, Facts};
-use crate::workbench::{ModelLine, ModelState, ServerLine, Workbench};
+use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbench};
 
 /// Models of a local server that are named in its line.
 const NAMED: usize = 5;
@@ -26,6 +26,7 @@ pub(super) async fn models(flags: &ModelsFlags, workbench: &Workbench) -> Result
         let json = Json::object([
             ("prices_of", date),
             ("models", models),
+            ("providers", Json::list(workbench.providers().iter().map(provider))),
             ("servers", Json::list(servers.iter().map(server))),
         ]);
         out(&printable(&json));
@@ -94,13 +95,37 @@ fn model(line: &ModelLine) -> Json {
     let whole = |number: u64| Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into();
     let real = |number: f64| Json::from(Node::Float(number));
     let price = line.facts.price.map(|price| {
-        let cached = price.cached_input.map(|cached| ("cached_input", real(cached)));
+        let cached = [("cached_input", price.cached_input), ("cache_write", price.cache_write)];
+        let cached = cached.into_iter().filter_map(|(name, price)| Some((name, real(price?))));
         Json::object([("input", real(price.input)), ("output", real(price.output))].into_iter().chain(cached))
     });
     let texts = [("name", &line.name), ("provider", &line.provider), ("id", &line.id), ("note", &line.note)];
     let members = texts.into_iter().map(|(key, text)| (key, Json::str(text.as_str())));
-    let context = line.facts.context.map(|tokens| ("context", whole(tokens)));
-    Json::object(members.chain([("state", Json::str(state))]).chain(context).chain(price.map(|price| ("price", price))))
+    let facts = [
+        line.facts.context.map(|tokens| ("context", whole(tokens))),
+        line.facts.max_output.map(|tokens| ("max_output", whole(tokens))),
+        line.facts.structured_output.map(|way| ("structured_output", Json::str(way.name()))),
+        price.map(|price| ("price", price)),
+    ];
+    Json::object(members.chain([("state", Json::str(state))]).chain(facts.into_iter().flatten()))
+}
+
+fn provider(line: &ProviderLine) -> Json {
+    let whole = |number: u64| Json::from(Node::Int(i64::try_from(number).unwrap_or(i64::MAX)));
+    let key = line.key.as_ref().map(|(source, is_present)| {
+        let key = [("source", Json::str(source.as_str())), ("present", Node::Bool(*is_present).into())];
+        ("key", Json::object(key))
+    });
+    let members = [
+        ("name", Json::str(line.name.as_str())),
+        ("kind", Json::str(line.kind.name())),
+        ("url", Json::str(line.url.as_str())),
+        ("concurrent_requests", whole(u64::from(line.concurrent_requests))),
+        ("connect_ms", whole(line.timeouts.connect_ms)),
+        ("first_byte_ms", whole(line.timeouts.first_byte_ms)),
+        ("silence_ms", whole(line.timeouts.silence_ms)),
+    ];
+    Json::object(members.into_iter().chain(key))
 }
 
 fn server(line: &ServerLine) -> Json {

@@ -1,12 +1,14 @@
 //! `tools`: the tools of an agent, who may call them, what they start, what providers are told of them, and the servers behind them.
 
+use std::path::PathBuf;
+
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::arguments::ToolsFlags;
 use super::source::{described, in_file};
 use super::{UsageError, exit, json, out, safe, safe_line, tell, tell_error};
-use crate::agent::Plan;
+use crate::agent::{Agent, Plan};
 use crate::tool::{Kind, ServerState, Tool};
 use crate::workbench::{StartError, ToolState, Workbench};
 
@@ -20,6 +22,9 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         other => UsageError(other.to_string()),
     };
     let mut agent = workbench.connected(read.clone()).map_err(told)?;
+    if flags.logs {
+        return Ok(logs(flags, &agent, workbench));
+    }
     let mut servers = Vec::new();
     if flags.connect {
         servers = workbench.look_at_servers(&agent).await;
@@ -46,6 +51,29 @@ pub(super) async fn tools(flags: &ToolsFlags, workbench: &Workbench) -> Result<u
         tell_error(error);
     }
     Ok(if failed.is_empty() { exit::OK } else { exit::FAILED })
+}
+
+/// What the servers have said.
+fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
+    let logs = workbench.server_logs(agent);
+    if flags.json {
+        let log = |(server, file, lines): &(String, PathBuf, Vec<String>)| {
+            let file = Json::str(file.display().to_string());
+            let lines = Json::list(lines.iter().map(Json::str));
+            Json::object([("server", Json::str(server)), ("file", file), ("lines", lines)])
+        };
+        out(&json::printable(&Json::list(logs.iter().map(log))));
+        return exit::OK;
+    }
+    for (server, file, lines) in &logs {
+        let what = if lines.is_empty() { "has said nothing yet" } else { "says" };
+        out(&safe_line(&format!("server {server} {what} ({})", file.display())));
+        lines.iter().for_each(|line| out(&format!("    {}", safe_line(line))));
+    }
+    if logs.is_empty() {
+        tell(&safe_line(&format!("{} names no servers", agent.name)));
+    }
+    exit::OK
 }
 
 fn show(plan: &Plan, state: &ToolState) {

@@ -6,7 +6,7 @@ use ptc_core::reasons::Reason;
 
 use super::document::advice;
 use super::model::RESERVED;
-use super::{Config, ConfigError, Facts, KeySource, ModelEntry, Protocol};
+use super::{Config, ConfigError, Facts, KeySource, ModelEntry, Protocol, Timeouts};
 use crate::event::{Options, Price, StructuredBy};
 
 /// A model that was asked for.
@@ -59,6 +59,8 @@ pub struct HttpModel {
     pub options: Options,
     /// How often a call is tried.
     pub max_attempts: u32,
+    /// How long the provider may take.
+    pub timeouts: Timeouts,
 }
 
 impl Config {
@@ -149,6 +151,7 @@ impl Config {
             options: model.options,
             fallback: model.fallback,
             max_attempts: self.max_attempts,
+            timeouts: provider.timeouts,
         })))
     }
 }

@@ -23,7 +23,7 @@ pub use choice::{HttpModel, ModelChoice};
 pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
-pub use provider::{KeySource, Protocol, Provider};
+pub use provider::{KeySource, Protocol, Provider, Timeouts};
 pub use server::ServerEntry;
 
 use document::{Entry, FileError, Key, Problem, Problems, read_table, set};

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use ptc_core::limits::CONCURRENT_REQUESTS;
+use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit, SILENCE_TIME};
 
 use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
 
@@ -53,6 +53,26 @@ pub struct Provider {
     pub headers: Vec<(String, String)>,
     /// Limit `concurrent_requests`.
     pub concurrent_requests: u32,
+    /// How long it may take.
+    pub timeouts: Timeouts,
+}
+
+/// How long to wait for a provider, in ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Timeouts {
+    /// Limit `connect_ms`.
+    pub connect_ms: u64,
+    /// Limit `first_byte_ms`.
+    pub first_byte_ms: u64,
+    /// Limit `silence_ms`.
+    pub silence_ms: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let usual = |limit: Limit| u64::from(limit.usual());
+        Self { connect_ms: usual(CONNECT_TIME), first_byte_ms: usual(FIRST_BYTE_TIME), silence_ms: usual(SILENCE_TIME) }
+    }
 }
 
 /// Where an API key comes from; its value is read when a run needs it.
@@ -118,6 +138,24 @@ const KEYS: &[Key<Target>] = &[
             set(&mut target.provider.concurrent_requests, count, problems);
         },
     },
+    Key {
+        name: CONNECT_TIME.name,
+        read: |entry, target, problems| {
+            set(&mut target.provider.timeouts.connect_ms, entry.limit(&CONNECT_TIME), problems);
+        },
+    },
+    Key {
+        name: FIRST_BYTE_TIME.name,
+        read: |entry, target, problems| {
+            set(&mut target.provider.timeouts.first_byte_ms, entry.limit(&FIRST_BYTE_TIME), problems);
+        },
+    },
+    Key {
+        name: SILENCE_TIME.name,
+        read: |entry, target, problems| {
+            set(&mut target.provider.timeouts.silence_ms, entry.limit(&SILENCE_TIME), problems);
+        },
+    },
 ];
 
 /// Reads a section; keys that it does not name keep the values of `known`.
@@ -137,6 +175,7 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<Provider>, start: &Start, pr
         key: None,
         headers: Vec::new(),
         concurrent_requests: CONCURRENT_REQUESTS.usual(),
+        timeouts: Timeouts::default(),
     });
     let mut target = Target { provider, keys: Vec::new(), start: start.clone() };
     match entry.json.get("api_key") {

@@ -69,6 +69,7 @@ impl Cycle<'_> {
             journal: None,
             continues: None,
             pipeline: None,
+            consents: Vec::new(),
         };
         let step = super::run(plan, input, &ports).await;
         self.adopt(at, &step);

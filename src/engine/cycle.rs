@@ -274,8 +274,15 @@ impl<'a> Cycle<'a> {
             continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
             journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
             pipeline: input.pipeline.clone(),
+            consents: input.consents.clone(),
         };
-        self.emit(&self.run.clone(), start).await
+        let run = self.run.clone();
+        self.emit(&run, start).await?;
+        for consent in &input.consents {
+            let level = if consent.failed.is_some() { "warning" } else { "info" };
+            self.emit(&run, Notice { level: level.to_owned(), text: consent.told() }).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn notice(&mut self, address: &Address, text: impl Into<String>) -> Result<(), SinkError> {

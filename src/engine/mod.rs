@@ -36,7 +36,7 @@ use ptc_core::template::TemplateError;
 use ptc_core::value::{Json, Map, Value};
 
 use crate::agent::{Diagnostic, Mode, Plan, Step, Variant};
-use crate::event::{Address, Check, ErrorRecord, IssueRecord, PipelineRecord};
+use crate::event::{Address, Check, ConsentRecord, ErrorRecord, IssueRecord, PipelineRecord};
 use crate::model::Message;
 use crate::port::SinkError;
 use crate::prompt::json::Opening;
@@ -70,6 +70,8 @@ pub struct Input {
     pub continues: Option<(Address, Carry)>,
     /// The pipeline whose first step this run is: only recorded.
     pub pipeline: Option<PipelineRecord>,
+    /// What was decided before the run: only recorded.
+    pub consents: Vec<ConsentRecord>,
 }
 
 impl Input {
@@ -90,6 +92,7 @@ impl Input {
             tree: Tree::default(),
             journal: None,
             continues: None,
+            consents: Vec::new(),
             pipeline: None,
         }
     }

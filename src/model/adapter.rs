@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use ptc_core::limits::CONCURRENT_REQUESTS;
-use ptc_core::value::Json;
+use ptc_core::value::{Json, json};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
@@ -24,7 +24,7 @@ use super::outlet::{Failure, Outlet};
 use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
-use super::{Call, ErrorClass, Model, ModelError, Reply, Request, fault, fields};
+use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, fault, fields};
 use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
@@ -81,6 +81,14 @@ impl Adapter {
 
     fn key(&self) -> Result<Option<Secret>, ModelError> {
         self.endpoint.key.as_ref().map(crate::config::KeySource::read).transpose()
+    }
+
+    /// From now on the next dialect, unless a parallel question has learned something meanwhile: its knowledge stands.
+    fn replace(&self, before: Dialect, next: Dialect) {
+        let mut current = self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
+        if *current == before {
+            *current = next;
+        }
     }
 
     fn dialect(&self) -> Dialect {
@@ -148,7 +156,11 @@ impl Attempts for Answer<'_> {
             Framing::Events if !response.is_type("json") => listener.events(response, tape).await,
             Framing::Lines | Framing::Events => listener.whole(response, tape).await,
         };
-        reply.map(|reply| Reply { structured_by, ..reply })
+        let reply = Reply { structured_by, ..reply? };
+        if structured_by.is_some() && !keeps_to_json(&reply) {
+            self.learn_ignored(outlet).await;
+        }
+        Ok(reply)
     }
 
     fn concede(&self, failure: &Failure) -> Option<String> {
@@ -167,16 +179,23 @@ impl Attempts for Answer<'_> {
             stream: *stream,
         };
         let (next, words) = before.concede(status, refused, used, self.model.language.ways())?;
-        let mut current = self.model.dialect.lock().unwrap_or_else(PoisonError::into_inner);
-        // A parallel question may have learned it meanwhile; its knowledge stands.
-        if *current == before {
-            *current = next;
-        }
+        self.model.replace(before, next);
         Some(format!("{provider} {words} from now on ({})", failure.error.message))
     }
 }
 
 impl Answer<'_> {
+    /// The server took the schema and did not keep to it. This reply is what it is; the next question is put in the next way.
+    async fn learn_ignored(&self, outlet: &Outlet<'_>) {
+        if self.model.endpoint.structured_output != StructuredOutput::Auto {
+            return;
+        }
+        let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((next, words)) = before.after_ignored(self.model.language.ways()) else { return };
+        self.model.replace(before, next);
+        outlet.notice(&format!("{} {words} from now on", self.model.endpoint.provider)).await;
+    }
+
     fn headers(&self) -> Result<HeaderMap, ModelError> {
         let mut headers = self.model.headers.clone();
         let accept = match (self.model.endpoint.stream, self.model.language.framing()) {
@@ -225,6 +244,12 @@ impl Answer<'_> {
         ModelError::new(ErrorClass::Configuration, message)
             .hint(format!("base_url usually ends in /v1; check with: curl {check_url}"))
     }
+}
+
+/// Is a reply that the model ended by itself the JSON that was promised? What it thought aloud before does not count.
+fn keeps_to_json(reply: &Reply) -> bool {
+    let said = reply.text.rsplit_once("</think>").map_or(reply.text.as_str(), |(_, said)| said);
+    reply.finish != Some(Finish::Stop) || !reply.calls.is_empty() || json::parse(said.trim()).is_ok()
 }
 
 /// What a call of the tool that carries the schema means here.

@@ -2,7 +2,7 @@
 //!
 //! In: a resolved [`HttpModel`]. Out: the [`Endpoint`] of an adapter. Nothing is checked or read here; the adapter does when it is made.
 
-use super::{Endpoint, Known, RetryPolicy, StructuredOutput, Timeouts};
+use super::{Endpoint, Known, RetryPolicy, StructuredOutput};
 use crate::config::HttpModel;
 
 impl From<HttpModel> for Endpoint {
@@ -26,7 +26,7 @@ impl From<HttpModel> for Endpoint {
             price: model.price,
             stream: model.stream,
             retry: RetryPolicy { max_attempts: model.max_attempts, ..RetryPolicy::default() },
-            timeouts: Timeouts::default(),
+            timeouts: model.timeouts,
         }
     }
 }

@@ -132,6 +132,20 @@ impl Dialect {
         self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways))
     }
 
+    /// What to ask for after a server took a schema and answered with something else: it does not know what it took. Nothing is
+    /// weaker than a way that is only words.
+    pub(super) fn after_ignored(self, ways: &[StructuredBy]) -> Option<(Self, String)> {
+        let is_promise = matches!(self.structured, StructuredBy::JsonSchema | StructuredBy::Tool);
+        let place = ways.iter().position(|way| *way == self.structured).filter(|_| is_promise)?;
+        let step = *ways.get(place + 1)?;
+        let words = format!(
+            "takes structured output by {} and does not keep to it; using {}",
+            self.structured.name(),
+            step.name()
+        );
+        Some((Self { structured: step, ..self }, words))
+    }
+
     /// The same schema in another form, when the form is what was refused.
     fn other_form(self, refused: &Refused, used: Used) -> Option<(Self, String)> {
         let has_schema = used.structured && self.structured != StructuredBy::Prompt;

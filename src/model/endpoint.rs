@@ -11,14 +11,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use super::language::{self, Root};
 use super::retry::RetryPolicy;
 use super::secret::{Scrub, Secret, speaks_of_a_secret};
-use super::{ErrorClass, ModelError};
-use crate::config::{KeySource, Protocol};
+use super::{ErrorClass, ModelError, proxy};
+use crate::config::{KeySource, Protocol, Timeouts};
 use crate::event::{ModelRecord, Price, StructuredBy};
-
-/// Longest wait for the first byte of a reply: a local model may read a long prompt for minutes.
-pub const FIRST_BYTE_MS: u64 = 300_000;
-/// Longest silence within a reply.
-pub const SILENCE_MS: u64 = 120_000;
 
 /// A model at a provider.
 #[derive(Clone)]
@@ -64,21 +59,6 @@ pub struct Known {
     pub strict: bool,
     /// The most tokens it may answer with.
     pub max_output: Option<u64>,
-}
-
-/// How long to wait for a reply, in ms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
-    /// From sending to the first byte of the reply's body.
-    pub first_byte_ms: u64,
-    /// Between two pieces of it.
-    pub silence_ms: u64,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { first_byte_ms: FIRST_BYTE_MS, silence_ms: SILENCE_MS }
-    }
 }
 
 /// The setting `structured_output`.
@@ -209,7 +189,7 @@ impl Endpoint {
             .collect()
     }
 
-    /// What must not leave the port: the key and the secret headers. In `url`, the values of its query.
+    /// What must not leave the port: the key, the secret headers, the passwords of proxies. In `url`, the values of its query.
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
         let headers = self.headers.iter().filter(|(name, _)| speaks_of_a_secret(name));
         let headers = headers.flat_map(|(_, value)| {
@@ -217,8 +197,21 @@ impl Endpoint {
             [value.as_str(), value.rsplit(' ').next().unwrap_or_default()].map(Secret::new)
         });
         let query = url.query_pairs().filter(|(name, _)| speaks_of_a_secret(name)).map(|(_, value)| Secret::new(value));
-        Scrub::new(key.cloned().into_iter().chain(headers).chain(query))
+        Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()))
     }
+}
+
+/// A configured address as it may be shown: without query, name and password. What is no address is shown up to where one of them
+/// could begin.
+pub fn shown_address(text: &str) -> String {
+    let Some(mut url) = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https")) else {
+        let end = text.find(['?', '#', '@']).unwrap_or(text.len());
+        return text.get(..end).unwrap_or_default().to_owned();
+    };
+    // An address that cannot have them has none.
+    _ = url.set_username("").and_then(|()| url.set_password(None));
+    let shown = shown(&url);
+    if text.ends_with('/') { shown } else { shown.trim_end_matches('/').to_owned() }
 }
 
 /// An address as it may be shown: without query.
@@ -290,6 +283,18 @@ mod tests {
         endpoint.headers = vec![("bad name".into(), "header-secret".into())];
         let error = endpoint.header_map().unwrap_err();
         assert!(error.message.contains("bad name") && !error.message.contains("header-secret"));
+    }
+
+    #[test]
+    fn a_configured_address_is_shown_without_what_may_be_secret() {
+        for (text, shown) in [
+            ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("https://me:pass@x.test/a?key=k#f", "https://x.test/a"),
+            ("no address?key=k", "no address"),
+        ] {
+            assert_eq!(shown_address(text), shown);
+        }
     }
 
     #[test]

@@ -6,20 +6,19 @@
 use std::error::Error as _;
 use std::io::ErrorKind;
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
 
-use super::endpoint::{Timeouts, shown};
+use super::endpoint::shown;
 use super::outlet::Failure;
 use super::tape::Tape;
-use super::{ErrorClass, ModelError};
+use super::{ErrorClass, ModelError, proxy};
+use crate::config::Timeouts;
 
-/// Longest wait for a connection.
-pub const CONNECT_MS: u64 = 10_000;
 /// Largest reply that is read.
 pub(super) const REPLY_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// How much of an error's body is read.
@@ -67,13 +66,13 @@ pub(super) async fn post<'a>(
     body: String,
     tape: &mut Tape,
 ) -> Result<Response<'a>, Failure> {
-    let request = client(is_loopback(&target.url))?.post(target.url.clone()).headers(headers).body(body);
+    let request = client(&target.url, target.timeouts.connect_ms)?.post(target.url.clone()).headers(headers).body(body);
     send(target, request, tape).await
 }
 
 /// Asks by GET. The status is noted on the tape.
 pub(super) async fn get<'a>(target: &'a Target, headers: HeaderMap, tape: &mut Tape) -> Result<Response<'a>, Failure> {
-    let request = client(is_loopback(&target.url))?.get(target.url.clone()).headers(headers);
+    let request = client(&target.url, target.timeouts.connect_ms)?.get(target.url.clone()).headers(headers);
     send(target, request, tape).await
 }
 
@@ -146,7 +145,10 @@ impl Response<'_> {
     fn silent(&self, bytes: usize) -> ModelError {
         let Target { provider, .. } = self.target;
         let message = format!("{provider} fell silent for {} ms after {bytes} bytes of its reply", self.silence_ms);
-        ModelError::new(ErrorClass::Timeout, message).hint("run again; the server or the network stalled")
+        let hint = format!(
+            "run again; the server or the network stalled. A server that thinks longer needs a larger silence_ms under [providers.{provider}]"
+        );
+        ModelError::new(ErrorClass::Timeout, message).hint(hint)
     }
 
     fn broken(&self, error: &reqwest::Error, bytes: usize) -> ModelError {
@@ -163,24 +165,30 @@ fn after(ms: u64) -> Instant {
     Instant::now() + Duration::from_millis(ms)
 }
 
-/// The client: one for this machine, without proxy, and one for everything else, with the environment's proxies.
-pub(super) fn client(loopback: bool) -> Result<&'static Client, ModelError> {
-    static DIRECT: OnceLock<Result<Client, String>> = OnceLock::new();
-    static OUTSIDE: OnceLock<Result<Client, String>> = OnceLock::new();
-    let place = if loopback { &DIRECT } else { &OUTSIDE };
-    place.get_or_init(|| build(loopback).map_err(|error| root(&error))).as_ref().map_err(|error| {
-        ModelError::new(ErrorClass::Configuration, format!("no HTTP client: {error}"))
+/// The client for this address: for this machine without proxy, for everything else with the environment's proxies. Clients are made
+/// once for each wait for a connection, and shared.
+pub(super) fn client(url: &Url, connect_ms: u64) -> Result<Client, ModelError> {
+    static CLIENTS: Mutex<Vec<((bool, u64), Client)>> = Mutex::new(Vec::new());
+    let kind = (is_loopback(url), connect_ms);
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
+        return Ok(client.clone());
+    }
+    let client = build(kind).map_err(|error| {
+        ModelError::new(ErrorClass::Configuration, format!("no HTTP client: {}", root(&error)))
             .hint("check the proxy variables of your environment and the system's certificates")
-    })
+    })?;
+    clients.push((kind, client.clone()));
+    Ok(client)
 }
 
-fn build(loopback: bool) -> Result<Client, reqwest::Error> {
+fn build((loopback, connect_ms): (bool, u64)) -> Result<Client, reqwest::Error> {
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         tracing::debug!("a TLS provider was installed before");
     }
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(Duration::from_millis(CONNECT_MS))
+        .connect_timeout(Duration::from_millis(connect_ms))
         .user_agent(concat!("ptc-workbench/", env!("CARGO_PKG_VERSION")));
     if loopback { builder.no_proxy() } else { builder }.build()
 }
@@ -194,7 +202,11 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 fn no_first_byte(target: &Target) -> ModelError {
     let message =
         format!("{} gave no answer within {} ms at {}", target.provider, target.timeouts.first_byte_ms, target.shown());
-    ModelError::new(ErrorClass::Timeout, message).hint("the server may be busy or loading the model; run again")
+    let hint = format!(
+        "the server may be busy or loading the model; run again, or raise first_byte_ms under [providers.{}]",
+        target.provider
+    );
+    ModelError::new(ErrorClass::Timeout, message).hint(hint)
 }
 
 /// Why no answer came at all.
@@ -209,7 +221,9 @@ fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
             (ErrorClass::Network, format!("cannot connect to {provider} at {place}: connection refused"), running)
         }
         Cause::ConnectTimeout => {
-            (ErrorClass::Timeout, format!("no connection to {provider} at {place} within {CONNECT_MS} ms"), running)
+            let waited = target.timeouts.connect_ms;
+            let hint = format!("{running}; a slow network needs a larger connect_ms under [providers.{provider}]");
+            (ErrorClass::Timeout, format!("no connection to {provider} at {place} within {waited} ms"), hint)
         }
         Cause::Dns => (
             ErrorClass::Network,
@@ -224,7 +238,8 @@ fn unreachable_server(target: &Target, error: &reqwest::Error) -> ModelError {
         ),
         Cause::Other => (ErrorClass::Network, format!("cannot reach {provider} at {place}: {detail}"), running),
     };
-    let proxy = proxy_variable(&target.url).map(|name| format!(" (a proxy is set in {name}: check it as well)"));
+    let proxy = (!is_loopback(&target.url)).then(|| proxy::variable(&target.url)).flatten();
+    let proxy = proxy.map(|name| format!(" (a proxy is set in {name}: check it as well)"));
     ModelError::new(class, what).hint(hint + &proxy.unwrap_or_default())
 }
 
@@ -266,14 +281,6 @@ fn cause(error: &reqwest::Error) -> Cause {
 fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
     let wrapped = |error: &std::io::Error| error.get_ref().is_some_and(|inner| is_tls(inner));
     error.is::<rustls::Error>() || error.downcast_ref().is_some_and(wrapped)
-}
-
-/// The environment variable by which requests to this address go through a proxy, if one is set.
-fn proxy_variable(url: &Url) -> Option<&'static str> {
-    let own = if url.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
-    let names = own.into_iter().chain(["ALL_PROXY", "all_proxy"]);
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    (!is_loopback(url)).then(|| names.into_iter().find(is_set)).flatten()
 }
 
 /// The innermost words of an error: the outer ones repeat the address.

@@ -5,16 +5,27 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::endpoint::{Endpoint, Timeouts, shown};
+use super::endpoint::{Endpoint, shown};
 use super::http::{Response, Target, get};
 use super::language::{self, Listing};
 use super::outlet::Failure;
 use super::secret::Scrub;
 use super::tape::Tape;
 use super::{ErrorClass, ModelError, fault};
+use crate::config::Timeouts;
 
 /// How long a server may take to list its models, in ms.
 pub const LIST_MS: u64 = 10_000;
+
+/// None of them longer than this.
+fn within(timeouts: Timeouts, most_ms: u64) -> Timeouts {
+    let Timeouts { connect_ms, first_byte_ms, silence_ms } = timeouts;
+    Timeouts {
+        connect_ms: connect_ms.min(most_ms),
+        first_byte_ms: first_byte_ms.min(most_ms),
+        silence_ms: silence_ms.min(most_ms),
+    }
+}
 
 /// The models that the server lists, in its order, without secrets.
 pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
@@ -35,7 +46,7 @@ pub async fn listed(endpoint: &Endpoint) -> Result<Vec<String>, ModelError> {
         url,
         key: endpoint.key.as_ref().map(|key| (key.name(), key.advice())),
         model: endpoint.id.clone(),
-        timeouts: Timeouts { first_byte_ms: LIST_MS, silence_ms: LIST_MS },
+        timeouts: within(endpoint.timeouts, LIST_MS),
     };
     let names = ask(&target, headers, &scrub, language.list()).await.map_err(|mut failure| {
         if failure.error.class == ErrorClass::NotFound {

@@ -29,6 +29,7 @@ mod outlet;
 mod outside;
 mod pinned;
 mod probe;
+mod proxy;
 mod request;
 mod retry;
 mod retry_after;
@@ -46,11 +47,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use adapter::Adapter;
 pub use closure::{ClosureModel, script};
-pub use endpoint::{Endpoint, FIRST_BYTE_MS, Known, SILENCE_MS, StructuredOutput, Timeouts};
+pub use endpoint::{Endpoint, Known, StructuredOutput, shown_address};
 pub use error::{ErrorClass, ModelError};
 pub use fallback::WithFallback;
 pub use gate::Gate;
-pub use http::CONNECT_MS;
 pub use human::{HumanModel, everything};
 pub use listing::{LIST_MS, listed};
 pub use outside::{Incoming, Outgoing, exchange, speaker};
@@ -62,6 +62,8 @@ pub use sample::{FAULTS, Fault, Sample};
 pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets, speaks_of_a_secret};
 pub use tape::unpack;
 pub use written::{CALL, Written, typed};
+
+pub use crate::config::Timeouts;
 
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 

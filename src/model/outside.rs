@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Url};
 
-use super::http::{client, is_loopback, root};
+use super::http::{client, root};
+use crate::config::Timeouts;
 
 /// A request of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,7 +48,7 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
     if out.body.is_some() {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     }
-    let client = client(is_loopback(&url)).map_err(|error| error.message)?;
+    let client = client(&url, connect_ms()).map_err(|error| error.message)?;
     let mut request = client.request(method, url).headers(headers);
     if let Some(body) = &out.body {
         request = request.body(body.clone());
@@ -77,9 +78,14 @@ pub async fn exchange(out: &Outgoing) -> Result<Incoming, String> {
 /// What a protocol over HTTP needs to speak to this address by the one client: the client, and the headers of each request.
 pub fn speaker(url: &str, headers: &[(String, String)]) -> Result<(Client, HashMap<HeaderName, HeaderValue>), String> {
     let url = Url::parse(url).map_err(|error| format!("{url:?} is no address: {error}"))?;
-    let client = client(is_loopback(&url)).map_err(|error| error.message)?.clone();
+    let client = client(&url, connect_ms()).map_err(|error| error.message)?;
     let headers = header_map(headers)?;
     Ok((client, headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect()))
+}
+
+/// Tools wait for a connection as long as models usually do; the time for the whole call is theirs.
+fn connect_ms() -> u64 {
+    Timeouts::default().connect_ms
 }
 
 fn host_of(location: &str, from: &Url) -> String {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{ErrorClass, ModelError};
+use super::{ErrorClass, ModelError, proxy};
 use crate::config::{KeySource, Provider};
 
 /// What stands where a secret stood.
@@ -31,10 +31,10 @@ impl Secret {
 }
 
 impl Secret {
-    /// The values of environment variables whose names speak of a key, token, secret or password.
+    /// The values of environment variables whose names speak of a key, token, secret or password, and the passwords of proxies.
     fn of_environment() -> Vec<Self> {
         let all = std::env::vars_os().filter(|(name, _)| speaks_of_a_secret(&name.to_string_lossy()));
-        all.filter_map(|(_, value)| Some(Self::new(value.into_string().ok()?.trim()))).collect()
+        all.filter_map(|(_, value)| Some(Self::new(value.into_string().ok()?.trim()))).chain(proxy::secrets()).collect()
     }
 }
 
@@ -122,6 +122,12 @@ impl Scrub {
         let mut secrets: Vec<_> = secrets.into_iter().filter(|secret| secret.0.len() >= SECRET_MIN_BYTES).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
         Self { secrets }
+    }
+
+    /// The same with these secrets as well.
+    #[must_use]
+    pub fn knowing(self, more: impl IntoIterator<Item = Secret>) -> Self {
+        Self::new(self.secrets.into_iter().chain(more))
     }
 
     /// The text with [`MASK`] in place of each secret, and how many there were.

@@ -163,6 +163,7 @@ pub fn input_of(run: &Address, start: &RunStart) -> Input {
             _ => None,
         }),
         pipeline: start.pipeline.clone(),
+        consents: start.consents.clone(),
         ..Input::at(run.clone(), start.context.json())
     }
 }

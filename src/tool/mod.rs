@@ -36,7 +36,7 @@ pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling, digest};
 pub use declare::{KINDS, SELF, Wrong};
 pub use http::Http;
 pub use live::LiveTools;
-pub use mcp::{Connection, Listing, Mcp, ServerState, Servers};
+pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};
 pub use outside::Outside;
 pub use process::{Program, USUAL_VARIABLES};
 pub use shaping::{SHAPING_KEYS, Shaping, answered_by};

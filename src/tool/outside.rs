@@ -2,6 +2,8 @@
 //!
 //! In: calls that were allowed. Out: values and failures without known secrets. The servers that it started end with it.
 
+use std::path::PathBuf;
+
 use futures::future::BoxFuture;
 use ptc_core::value::Value;
 
@@ -22,9 +24,21 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// `policy`: who decides; `grants`: what was decided for good; `scrub`: knows the secrets of this machine.
+    /// `policy`: who decides; `grants`: what was decided for good; `scrub`: knows the secrets of this machine. The logs of servers are
+    /// not kept.
     pub fn new(policy: Policy, grants: Grants, scrub: Scrub) -> Self {
-        Self { policy, grants, servers: Servers::default(), scrub }
+        Self { policy, grants, servers: Servers::new(scrub.clone(), None), scrub }
+    }
+
+    /// The same, keeping the logs of servers in this folder.
+    #[must_use]
+    pub fn keeping_logs(self, folder: PathBuf) -> Self {
+        Self { servers: Servers::new(self.scrub.clone(), Some(folder)), ..self }
+    }
+
+    /// Ends the servers of tools, which get a moment for it. Without it they are killed when this is dropped.
+    pub async fn end(&self) {
+        self.servers.end().await;
     }
 
     /// The servers of tools that are in use.

@@ -105,6 +105,7 @@ impl Workbench {
                 carries.insert(run.clone(), carry);
                 last = step;
             }
+            tools.end().await;
             Step { session: Some(task_id), ..last }
         });
         Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings: Vec::new(), task })

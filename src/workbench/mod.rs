@@ -61,7 +61,7 @@ pub use feed::Feed;
 pub use fork::{Changed, ForkSpec};
 pub use import::{ImportError, ImportReport};
 pub use marks::MarkPlace;
-pub use models::{ModelLine, ModelState, ServerLine};
+pub use models::{ModelLine, ModelState, ProviderLine, ServerLine};
 pub use pipeline::{Pipeline, PipelineSpec};
 pub use points::{Standing, TurnPoints};
 pub use preview::Preview;

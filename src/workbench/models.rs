@@ -8,8 +8,8 @@ use ptc_core::reasons::Reason;
 use super::examples::demo;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place};
-use crate::config::{ConfigError, Facts, HttpModel, ModelChoice, Provider};
-use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback};
+use crate::config::{ConfigError, Facts, HttpModel, ModelChoice, Protocol, Provider, Timeouts};
+use crate::model::{Adapter, FAULTS, HumanModel, Model, ModelError, Sample, WithFallback, shown_address};
 use crate::port::Human;
 use crate::replay::{Recorded, Recording};
 
@@ -147,13 +147,26 @@ impl Workbench {
         lines
     }
 
+    /// The providers, built-in and configured.
+    pub fn providers(&self) -> Vec<ProviderLine> {
+        let line = |provider: &Provider| ProviderLine {
+            name: provider.name.clone(),
+            kind: provider.kind,
+            url: shown_address(&provider.base_url),
+            key: provider.key.as_ref().map(|key| (key.name(), key.read().is_ok())),
+            concurrent_requests: provider.concurrent_requests,
+            timeouts: provider.timeouts,
+        };
+        self.config.providers.iter().map(line).collect()
+    }
+
     fn line(&self, name: &str, provider: &str, id: &str) -> ModelLine {
         let found = self.config.provider(provider);
         let (state, note) = match found {
             Some(found) => match found.key.as_ref().map(|key| (key.name(), key.read().is_ok())) {
                 Some((key, true)) => (ModelState::Ready, format!("{key} is set")),
                 Some((key, false)) => (ModelState::NoKey, format!("{key} is missing")),
-                None => (ModelState::Ready, format!("no key needed, {}", found.base_url)),
+                None => (ModelState::Ready, format!("no key needed, {}", shown_address(&found.base_url))),
             },
             None => (ModelState::Unknown, "its provider is not configured".to_owned()),
         };
@@ -171,7 +184,7 @@ impl Workbench {
     pub async fn loopback_servers(&self) -> Vec<(String, String, bool)> {
         let asked = self.local_providers().map(|provider| async {
             let listens = crate::model::listens(&provider.base_url, LOOPBACK_WAIT).await;
-            (provider.name.clone(), provider.base_url.clone(), listens)
+            (provider.name.clone(), shown_address(&provider.base_url), listens)
         });
         futures::future::join_all(asked).await
     }
@@ -185,7 +198,7 @@ impl Workbench {
         let asked = self.local_providers().map(|provider| async {
             let listens = crate::model::listens(&provider.base_url, LOOPBACK_WAIT).await;
             let models = if listens { self.ask_models(provider).await } else { Err("nothing listens".to_owned()) };
-            ServerLine { name: provider.name.clone(), url: provider.base_url.clone(), models }
+            ServerLine { name: provider.name.clone(), url: shown_address(&provider.base_url), models }
         });
         futures::future::join_all(asked).await
     }
@@ -196,7 +209,7 @@ impl Workbench {
             self.config.providers.iter().filter(|provider| provider.key.as_ref().is_none_or(|key| key.read().is_ok()));
         let asked = ready.map(|provider| async {
             let models = self.ask_models(provider).await;
-            ServerLine { name: provider.name.clone(), url: provider.base_url.clone(), models }
+            ServerLine { name: provider.name.clone(), url: shown_address(&provider.base_url), models }
         });
         futures::future::join_all(asked).await
     }
@@ -212,7 +225,7 @@ impl Workbench {
             }));
         };
         let models = self.ask_models(provider).await;
-        Ok(ServerLine { name: provider.name.clone(), url: provider.base_url.clone(), models })
+        Ok(ServerLine { name: provider.name.clone(), url: shown_address(&provider.base_url), models })
     }
 
     async fn ask_models(&self, provider: &Provider) -> Result<Vec<String>, String> {
@@ -223,6 +236,23 @@ impl Workbench {
             format!("{}{hint}", error.message)
         })
     }
+}
+
+/// A provider, without anything that is secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderLine {
+    /// Its name.
+    pub name: String,
+    /// The protocol spoken there.
+    pub kind: Protocol,
+    /// Where it is, without query.
+    pub url: String,
+    /// How its key is named to a person, and whether it is there; `None` for servers without keys.
+    pub key: Option<(String, bool)>,
+    /// Limit `concurrent_requests`.
+    pub concurrent_requests: u32,
+    /// How long it may take.
+    pub timeouts: Timeouts,
 }
 
 /// A server that was asked for its models.

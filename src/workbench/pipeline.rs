@@ -10,11 +10,12 @@ use ptc_core::value::Json;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::stages::{Stage, follow};
+use super::tools::Looks;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step};
 use crate::config::document::{self, Entry, FileError, Problems};
 use crate::engine::{self, Input, Ports};
-use crate::event::PipelineRecord;
+use crate::event::{Address, PipelineRecord};
 use crate::port::{Human, Stop, SystemClock};
 
 /// Agents in a row.
@@ -120,8 +121,8 @@ impl Workbench {
             let none = Diagnostic::error(Place::Options, Reason::InvalidAgent, "the pipeline has no steps");
             return Err(StartError::Agent(vec![none.key("steps")]));
         }
-        let later = stages.split_off(1);
-        let first = stages.remove(0);
+        let mut later = stages.split_off(1);
+        let mut first = stages.remove(0);
         let context = spec.context.unwrap_or_else(|| first.plan.agent.context.clone().into());
         for stage in [&first].into_iter().chain(&later) {
             self.refuse_keys(&stage.plan.agent, &context)?;
@@ -134,17 +135,25 @@ impl Workbench {
         let (feed, stop) = (Feed::default(), Stop::default());
         let models = LiveModels::of(self, Arc::clone(&person));
         let warnings = [&first].into_iter().chain(&later).flat_map(|stage| stage.plan.warnings.clone()).collect();
-        let record = PipelineRecord { name: spec.pipeline.name, then: later.iter().map(Stage::record).collect() };
+        let (name, workbench) = (spec.pipeline.name, self.clone());
         let (task_feed, task_stop, task_session) = (feed.clone(), stop.clone(), session.clone());
         let tools = self.outside();
         let task = tokio::spawn(async move {
             let tee = Tee::new(recorder, task_feed);
-            let live = Ports::new(&*first.model, &SystemClock, &tee, task_stop);
+            let (run, cancel) = (Address::run(0), task_stop.token());
+            let mut looks = Looks { run, tools: &tools, person: &*person, cancel, consents: Vec::new() };
+            for stage in [&mut first].into_iter().chain(&mut later) {
+                stage.look(&workbench, &mut looks).await;
+            }
+            let consents = looks.consents;
+            let record = PipelineRecord { name, then: later.iter().map(Stage::record).collect() };
+            let live = Ports::new(&*first.model, &SystemClock, &tee, task_stop.clone());
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let descriptions = context.descriptions;
-            let input = Input { descriptions, pipeline: Some(record), ..Input::new(context.json) };
+            let input = Input { descriptions, consents, pipeline: Some(record), ..Input::new(context.json) };
             let step = engine::run(&first.plan, input, &ports).await;
             let step = follow(step, &later, 1, &ports).await;
+            tools.end().await;
             Step { session: task_session, ..step }
         });
         Ok(Running { session, path, saving, feed, stop, warnings, task })

@@ -113,7 +113,9 @@ impl Workbench {
                 person: &*person,
                 ..Ports::new(model, &SystemClock, &tee, task_stop.clone())
             });
-            Step { session: Some(task_id), ..step.await }
+            let step = step.await;
+            tools.end().await;
+            Step { session: Some(task_id), ..step }
         });
         Ok(Running { session: Some(id), path: Some(path), saving, feed, stop, warnings, task })
     }

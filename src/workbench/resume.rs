@@ -98,6 +98,7 @@ impl Workbench {
                 if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
             };
             let step = follow(step, &later, next, &ports).await;
+            tools.end().await;
             Step { session: Some(task_id), ..step }
         });
         let path = Some(session.path.clone());
@@ -191,6 +192,7 @@ impl Workbench {
             let input =
                 Input { seed: start.seed, continues: Some((earlier, carry)), ..Input::at(run, start.context.json()) };
             let step = engine::run(&plan, input, &ports).await;
+            tools.end().await;
             Step { session: Some(task_id), ..step }
         });
         Ok(Running { session: Some(id), path, saving, feed, stop, warnings, task })

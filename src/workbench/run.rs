@@ -12,6 +12,7 @@ use super::Workbench;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::saving::Saving;
+use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
@@ -124,12 +125,16 @@ impl Workbench {
         let (task_stop, task_session) = (stop.clone(), session.clone());
         let (tools, workbench) = (self.outside(), self.clone());
         let task = tokio::spawn(async move {
-            let agent = workbench.listed(agent, &input.address, &tools, &*person, task_stop.token()).await;
+            let (run, cancel) = (input.address.clone(), task_stop.token());
+            let mut looks = Looks { run, tools: &tools, person: &*person, cancel, consents: Vec::new() };
+            let agent = workbench.listed(agent, &mut looks).await;
+            let input = Input { consents: looks.consents, ..input };
             // What a server says of its tools changes their words only; were it to break the agent, the run has it as it was.
             let plan = Plan::new(&agent).unwrap_or(plan);
-            let live = Ports::new(&*model, &SystemClock, &events, task_stop);
+            let live = Ports::new(&*model, &SystemClock, &events, task_stop.clone());
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let step = engine::run(&plan, input, &ports).await;
+            tools.end().await;
             drop(events);
             let reason = step.fail.as_ref().map_or("returned", |fail| fail.reason.as_str());
             tracing::info!(session = task_session, turns = step.turns.len(), reason, "run ended");

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::run::{refuse_closures, with_options};
+use super::tools::Looks;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step};
 use crate::engine::{self, Input, Ports};
@@ -26,6 +27,15 @@ impl Stage {
     /// What a session keeps of a step that is to follow.
     pub(super) fn record(&self) -> LaterStep {
         LaterStep { agent: self.plan.agent.record(), model: self.name.clone() }
+    }
+
+    /// Learns what the servers of its tools say of them, where that is not known yet and allowed.
+    pub(super) async fn look(&mut self, workbench: &Workbench, looks: &mut Looks<'_>) {
+        let agent = workbench.listed(self.plan.agent.clone(), looks).await;
+        // As for a single run: what would break the agent does not count.
+        if let Ok(plan) = Plan::new(&agent) {
+            self.plan = Plan { warnings: std::mem::take(&mut self.plan.warnings), ..plan };
+        }
     }
 }
 

@@ -12,13 +12,37 @@ use tokio_util::sync::CancellationToken;
 
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place, Plan, Tool as Declared};
-use crate::event::Address;
+use crate::event::{Address, ConsentRecord};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
-use crate::tool::{Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, ServerState, Tool, digest};
+use crate::tool::{
+    Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, digest, log_file,
+};
 
+/// Lines of a server's log that are shown.
+const LOG_LINES: usize = 200;
 /// Agents within agents that are looked into.
 const DEPTH: usize = 16;
+
+/// Looks at servers before a run begins: who is asked, and what was decided so far.
+pub(super) struct Looks<'a> {
+    pub(super) run: Address,
+    pub(super) tools: &'a Outside,
+    pub(super) person: &'a dyn Human,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) consents: Vec<ConsentRecord>,
+}
+
+impl Looks<'_> {
+    async fn asked(&self, definition: &str) -> Decision {
+        let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
+        let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let number = u32::try_from(self.consents.len()).unwrap_or(u32::MAX);
+        let question = Question { address: self.run.question(number), text, options, gate: None };
+        let answer = self.person.ask(&question, self.cancel).await.unwrap_or_default();
+        Decision::read(&answer).unwrap_or(Decision::Deny)
+    }
+}
 
 /// A tool and what is known about it before a run.
 #[derive(Debug)]
@@ -50,6 +74,7 @@ impl Workbench {
     /// The tools of one run.
     pub(super) fn outside(&self) -> Outside {
         Outside::new(self.policy, self.grants(), known_secrets(&self.config.providers))
+            .keeping_logs(self.folders.logs_dir.clone())
     }
 
     fn grants(&self) -> Grants {
@@ -87,41 +112,39 @@ impl Workbench {
     }
 
     /// The agent with the lists of servers that were not known yet: each is begun, if that is allowed or a person allows it now.
-    pub(super) async fn listed(
-        &self,
-        agent: Agent,
-        run: &Address,
-        outside: &Outside,
-        person: &dyn Human,
-        cancel: &CancellationToken,
-    ) -> Agent {
+    pub(super) async fn listed(&self, agent: Agent, looks: &mut Looks<'_>) -> Agent {
         for (server, connection) in unlisted(&agent) {
             let definition = connection.definition(&server);
-            let decision = if let Some(ruling) = outside.decided(&definition) {
-                ruling.decision
-            } else {
-                let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
-                let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
-                let question = Question { address: run.question(0), text, options, gate: None };
-                let answer = person.ask(&question, cancel).await.unwrap_or_default();
-                Decision::read(&answer).unwrap_or(Decision::Deny)
-            };
-            if decision == Decision::Deny {
+            if looks.consents.iter().any(|known| known.what == definition) {
                 continue;
             }
-            if decision == Decision::Always
+            let ruling = match looks.tools.decided(&definition) {
+                Some(ruling) => ruling,
+                None => Ruling::new("person", looks.asked(&definition).await),
+            };
+            let mut consent = ConsentRecord {
+                what: definition.clone(),
+                decision: ruling.decision.name().to_owned(),
+                by: ruling.by,
+                failed: None,
+            };
+            if ruling.decision == Decision::Always
                 && let Err(error) = self.grants().keep(&definition)
             {
                 tracing::warn!(%error, "the decision could not be kept");
             }
-            let looked = tokio::select! {
-                biased;
-                () = cancel.cancelled() => break,
-                looked = self.look(outside, &server, &connection) => looked,
-            };
-            if let Err(error) = looked {
-                tracing::warn!(server, error, "the tools of a server are not known");
+            if ruling.decision != Decision::Deny {
+                let looked = tokio::select! {
+                    biased;
+                    () = looks.cancel.cancelled() => break,
+                    looked = self.look(looks.tools, &server, &connection) => looked,
+                };
+                if let Err(error) = looked {
+                    tracing::warn!(server, error, "the tools of a server are not known");
+                    consent.failed = Some(error);
+                }
             }
+            looks.consents.push(consent);
         }
         self.connected(agent.clone()).unwrap_or(agent)
     }
@@ -153,7 +176,25 @@ impl Workbench {
             let state = self.look(&outside, &server, &connection).await;
             states.push((server, state));
         }
+        outside.end().await;
         states
+    }
+
+    /// What the servers that the agent's tools name have said in earlier runs beside their answers: the latest lines of each, and where
+    /// all of them are kept.
+    pub fn server_logs(&self, agent: &Agent) -> Vec<(String, PathBuf, Vec<String>)> {
+        let mut names: Vec<String> = servers(agent).into_iter().map(|(server, _)| server).collect();
+        names.dedup();
+        let log = |server: String| {
+            let file = log_file(&self.folders.logs_dir, &server);
+            let text =
+                std::fs::read(&file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let latest =
+                lines.iter().skip(lines.len().saturating_sub(LOG_LINES)).map(|line| (*line).to_owned()).collect();
+            (server, file, latest)
+        };
+        names.into_iter().map(log).collect()
     }
 
     /// The tools of an agent as a run would have them, and what was decided about them.

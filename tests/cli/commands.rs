@@ -135,6 +135,14 @@ fn the_doctor_finds_what_works_and_what_does_not() {
     let done = program.done(command.args(["doctor", "--sessions", "no-folder"]).output().unwrap());
     assert!(done.exits(1).stdout.contains("✗ sessions folder"), "{}", done.stdout);
     assert!(done.stdout.contains("choose another with --sessions"), "{}", done.stdout);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ptc-workbench"));
+    program.surround(&mut command);
+    let done = program.done(command.args(["doctor", "--json", "--sessions", "no-folder"]).output().unwrap());
+    let told = done.exits(1).json();
+    assert_eq!(told["ok"], false);
+    let findings = told["findings"].as_array().unwrap();
+    let health = |what: &str| findings.iter().find(|finding| finding["what"] == what).unwrap()["health"].clone();
+    assert_eq!((health("sessions folder"), health("key for openai")), ("bad".into(), "note".into()));
 }
 
 #[test]

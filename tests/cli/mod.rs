@@ -7,6 +7,7 @@ mod context;
 mod documents;
 mod export;
 mod faults;
+pub(crate) mod leaks;
 mod models;
 pub(crate) mod program;
 mod run;

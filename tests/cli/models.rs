@@ -125,3 +125,37 @@ fn the_models_are_listed_with_what_is_missing_for_them() {
     assert!(line("sonnet").contains(" tokens, ") && line("sonnet").contains(" per million · "));
     assert!(!done.exits(0).stdout.contains("0123456789"));
 }
+
+#[test]
+fn everything_about_models_is_there_as_json() {
+    let program = Program::new().with_env("MINE_KEY", "sk-0123456789abcdef");
+    program.file(
+        "config.toml",
+        "[providers.mine]\nkind = \"anthropic\"\nbase_url = \"http://127.0.0.1:1/v1?tenant=0123456789\"\napi_key_env = \"MINE_KEY\"\nfirst_byte_ms = 7\n\
+         [models.sonnet]\nfallback = \"haiku\"\n",
+    );
+    let done = program.run(["--config", "config.toml", "models", "--json"]);
+    let all = done.exits(0).json();
+    let named = |list: &str, name: &str| {
+        let rows = all[list].as_array().unwrap();
+        let key = if list == "servers" { "provider" } else { "name" };
+        rows.iter().find(|row| row[key] == name).unwrap_or_else(|| panic!("{name} in {list}: {all}")).clone()
+    };
+    let sonnet = named("models", "sonnet");
+    assert_eq!((&sonnet["state"], &sonnet["provider"]), (&json!("no_key"), &json!("anthropic")));
+    for known in ["context", "max_output", "price"] {
+        assert!(!sonnet[known].is_null(), "{known}: {sonnet}");
+    }
+    assert_eq!(named("models", "deepseek")["structured_output"], "json_object");
+    let mine = named("providers", "mine");
+    assert_eq!(mine["key"], json!({"source": "environment variable MINE_KEY", "present": true}));
+    assert_eq!((&mine["kind"], &mine["url"]), (&json!("anthropic"), &json!("http://127.0.0.1:1/v1")));
+    assert_eq!(
+        (&mine["connect_ms"], &mine["first_byte_ms"], &mine["silence_ms"]),
+        (&json!(10_000), &json!(7), &json!(120_000))
+    );
+    assert_eq!(named("providers", "openai")["key"]["present"], false);
+    assert!(named("providers", "ollama").get("key").is_none());
+    assert_eq!(named("servers", "mine")["error"], "nothing listens");
+    assert!(!done.stdout.contains("0123456789"), "{}", done.stdout);
+}

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ptc_core::limits::{CONCURRENT_REQUESTS, MODEL_ATTEMPTS};
 use ptc_core::reasons::Reason;
-use ptc_workbench::config::{Config, ConfigError, Folders, HttpModel, KeySource, ModelChoice, Protocol, options_over};
+use ptc_workbench::config::{
+    Config, ConfigError, Folders, HttpModel, KeySource, ModelChoice, Protocol, Timeouts, options_over,
+};
 use ptc_workbench::event::{Options, StructuredBy};
 use ptc_workbench::model::{Endpoint, StructuredOutput};
 
@@ -91,6 +93,16 @@ fn a_provider_says_how_many_requests_it_takes_at_a_time() {
         CONCURRENT_REQUESTS.min, CONCURRENT_REQUESTS.max
     );
     assert_eq!(error("[providers.openai]\nconcurrent_requests = 0"), refused);
+}
+
+#[test]
+fn a_provider_says_how_long_it_may_take() {
+    let text = "[providers.openai]\nconnect_ms = 5\nfirst_byte_ms = 6\nsilence_ms = 7";
+    let waits = |toml: &str| Endpoint::from(http(&config(toml), "gpt")).timeouts;
+    assert_eq!(waits(text), Timeouts { connect_ms: 5, first_byte_ms: 6, silence_ms: 7 });
+    assert_eq!(waits(""), Timeouts { connect_ms: 10_000, first_byte_ms: 300_000, silence_ms: 120_000 });
+    let refused = error("[providers.openai]\nsilence_ms = 0");
+    assert!(refused.starts_with("config.toml:2:14: `providers.openai.silence_ms` must be between 1 and "), "{refused}");
 }
 
 #[test]

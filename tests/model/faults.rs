@@ -81,7 +81,7 @@ async fn silence_is_noticed_in_every_protocol() {
     for kit in ALL {
         let server = Server::play([kit.typed(Play::silent([kit.begin(), kit.text("half")]))]).await;
         let mut hasty = kit.endpoint(&server);
-        hasty.timeouts = Timeouts { first_byte_ms: 10_000, silence_ms: 30 };
+        hasty.timeouts = Timeouts { first_byte_ms: 10_000, silence_ms: 30, ..Timeouts::default() };
         hasty.retry = RetryPolicy { max_attempts: 1, ..hasty.retry };
         let asked = ask(kit, &server, &Adapter::new(hasty).unwrap(), &request("hi")).await;
         assert_eq!(asked.error().class, ErrorClass::Timeout, "{kit:?}");

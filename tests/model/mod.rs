@@ -10,6 +10,7 @@ mod faults;
 mod kit;
 mod listing;
 mod peer;
+mod proxies;
 mod replies;
 mod secrets;
 mod structure;

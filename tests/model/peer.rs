@@ -30,7 +30,7 @@ fn endpoint(peer: &Peer, protocol: Protocol, stream: bool) -> Endpoint {
     endpoint.protocol = protocol;
     endpoint.stream = stream;
     endpoint.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
-    endpoint.timeouts = Timeouts { first_byte_ms: 20_000, silence_ms: 20_000 };
+    endpoint.timeouts = Timeouts { first_byte_ms: 20_000, silence_ms: 20_000, ..Timeouts::default() };
     endpoint
 }
 

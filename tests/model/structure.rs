@@ -80,6 +80,46 @@ async fn each_protocol_steps_down_its_own_ways_and_remembers() {
 }
 
 #[tokio::test]
+async fn a_server_that_takes_a_schema_and_ignores_it_is_asked_in_the_next_way() {
+    use StructuredBy::{JsonObject, JsonSchema, Tool};
+    let next = [Tool, Tool, Tool, JsonObject];
+    for (kit, next) in ALL.into_iter().zip(next) {
+        let server = Server::script(move |_, received| match way(kit, &received.json()) {
+            JsonSchema => kit.answer("Sure! The score is one."),
+            Tool => kit.play([kit.begin(), kit.call(0, "a", "respond", &json!({"score": 1})), kit.end("calls")]),
+            _ => kit.answer("{\"score\":1}"),
+        })
+        .await;
+        let model = kit.model(&server);
+        let asked = ask(kit, &server, &model, &request_json("hi")).await;
+        // The reply is what it is: whether it can be read is for the engine to say.
+        assert_eq!(asked.reply().text, "Sure! The score is one.", "{kit:?}");
+        assert!(asked.notices()[0].contains("by json_schema and does not keep to it; using"), "{:?}", asked.notices());
+        let asked = ask(kit, &server, &model, &request_json("hi")).await;
+        assert_eq!((asked.reply().structured_by, asked.notices().len()), (Some(next), 0), "{kit:?}");
+        assert_eq!(asked.reply().text, "{\"score\":1}", "{kit:?}");
+
+        let mut fixed = kit.endpoint(&server);
+        fixed.structured_output = StructuredOutput::Fixed(JsonSchema);
+        let fixed = Adapter::new(fixed).unwrap();
+        for _ in 0..2 {
+            let asked = ask(kit, &server, &fixed, &request_json("hi")).await;
+            assert_eq!((asked.reply().structured_by, asked.notices().len()), (Some(JsonSchema), 0), "{kit:?}");
+        }
+    }
+    // Thinking aloud before the answer, or a reply that was cut, breaks no promise.
+    for (text, finish) in [("<think>a score</think>\n{\"score\":1}", "stop"), ("{\"sco", "length")] {
+        let kit = ALL[0];
+        let server = Server::play([kit.play([kit.text(text), kit.end(finish)])]).await;
+        let model = kit.model(&server);
+        for _ in 0..2 {
+            let asked = ask(kit, &server, &model, &request_json("hi")).await;
+            assert_eq!(asked.reply().structured_by, Some(JsonSchema), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_arguments_of_a_forced_tool_are_the_reply() {
     for kit in ALL.into_iter().filter(|kit| kit.0 != Protocol::Ollama) {
         let call = kit.call(0, "a", "respond", &json!({"score": 1}));

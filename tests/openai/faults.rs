@@ -118,13 +118,28 @@ async fn silence_has_limits_before_and_within_a_reply() {
     for (play, first_byte_ms, message) in silent {
         let mut server = Server::play([play]).await;
         let mut hasty = endpoint(&server);
-        hasty.timeouts = Timeouts { first_byte_ms, silence_ms: 30 };
+        hasty.timeouts = Timeouts { first_byte_ms, silence_ms: 30, ..Timeouts::default() };
         hasty.retry = RetryPolicy { max_attempts: 1, ..hasty.retry };
         let asked = ask_server(&server, &Adapter::new(hasty).unwrap(), &request("hi")).await;
         assert_eq!(asked.error().class, ErrorClass::Timeout);
         assert!(asked.error().message.contains(message), "{}", asked.error().message);
         assert_eq!(server.client_hung_up().await, 0);
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_never_made_is_given_up() {
+    // It takes the connection and never answers the secure handshake, which is part of connecting.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut mute = Endpoint::new("local", "m", format!("https://{}/v1", listener.local_addr().unwrap()));
+    mute.timeouts = Timeouts { connect_ms: 40, ..Timeouts::default() };
+    mute.retry = RetryPolicy { max_attempts: 1, ..mute.retry };
+    let asked = ask(&Adapter::new(mute).unwrap(), &request("hi")).await;
+    let error = asked.error();
+    assert_eq!(error.class, ErrorClass::Timeout);
+    assert!(error.message.contains("no connection to local at https://127.0.0.1"), "{}", error.message);
+    assert!(error.message.contains("within 40 ms"), "{}", error.message);
+    assert!(error.hint.as_ref().unwrap().contains("connect_ms under [providers.local]"), "{:?}", error.hint);
 }
 
 #[tokio::test]

@@ -98,7 +98,7 @@ impl Asked {
 pub(crate) fn endpoint(server: &Server) -> Endpoint {
     let mut endpoint = Endpoint::new("local", "m-asked", server.base_url.clone());
     endpoint.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
-    endpoint.timeouts = Timeouts { first_byte_ms: 10_000, silence_ms: 10_000 };
+    endpoint.timeouts = Timeouts { first_byte_ms: 10_000, silence_ms: 10_000, ..Timeouts::default() };
     endpoint
 }
 

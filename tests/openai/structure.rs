@@ -129,7 +129,7 @@ async fn other_parameters_that_a_server_refuses_are_renamed_or_left_out() {
             let error = r#"{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}"#;
             Play::json("400 Bad Request", error)
         } else {
-            answer("ok")
+            answer("{}")
         }
     })
     .await;

@@ -5,18 +5,22 @@ use serde_json::json;
 use super::{agent, script};
 use crate::cli::program::{Done, Program};
 
-/// A server: what it does at its start, what it lists, and what it does at a call (`$id` is the call's id).
-fn server(program: &Program, start: &str, listed: &str, call: &str) {
+/// A server: what it does at its start, what it lists, and what it does at a call (`$id` is the call's id, `$token` that of its
+/// progress, `$path` its argument). It keeps each call, and each word that a call is cancelled.
+pub(super) fn server(program: &Program, start: &str, listed: &str, call: &str) {
     let text = format!(
         r#"{start}
 while read -r line; do
   id=${{line#*\"id\":}}; id=${{id%%[,\}}]*}}
+  token=${{line#*\"progressToken\":}}; token=${{token%%[,\}}]*}}
+  path=${{line#*\"file-path\":\"}}; path=${{path%%\"*}}
   case $line in
     *'"initialize"'*) printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{"listChanged":true}},"logging":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}' ;;
     *'"tools/list"'*) printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"result":{{"tools":['"$(cat tools.json)"']}}}}' ;;
     *'"tools/call"'*) printf '%s\n' "$line" >> calls
 {call}
     ;;
+    *'"notifications/cancelled"'*) printf '%s\n' "$line" >> cancelled ;;
   esac
 done
 "#
@@ -26,20 +30,20 @@ done
     program.file("config.toml", format!("[mcp.files]\ncommand = {argv}\n"));
 }
 
-const READ: &str = r#"{"name":"read-file","description":"Reads a file","inputSchema":{"type":"object","properties":{"file-path":{"type":"string","minLength":1},"tail":{"type":"integer"}},"required":["file-path"]}}"#;
+pub(super) const READ: &str = r#"{"name":"read-file","description":"Reads a file","inputSchema":{"type":"object","properties":{"file-path":{"type":"string","minLength":1},"tail":{"type":"integer"}},"required":["file-path"]}}"#;
 
 /// A line that answers a call with this result.
-fn answer(result: &str) -> String {
+pub(super) fn answer(result: &str) -> String {
     format!(r#"printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"result":{result}}}'"#)
 }
 
-fn ran(program: &Program, code: &str, rest: &str) -> Done {
+pub(super) fn ran(program: &Program, code: &str, rest: &str) -> Done {
     let tool = format!("[tools.read-file]\nkind = \"mcp\"\nserver = \"files\"\n{rest}");
     program.file("a.toml", agent(code, &tool));
     program.run(["--config", "config.toml", "run", "a.toml", "--allow-tools", "--json"])
 }
 
-const CALL: &str = r#"(return (tool/read-file {:file_path "a.txt"}))"#;
+pub(super) const CALL: &str = r#"(return (tool/read-file {:file_path "a.txt"}))"#;
 
 #[test]
 fn a_tool_is_called_by_its_listed_schema_and_names_are_mapped_back() {

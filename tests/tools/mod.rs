@@ -7,6 +7,8 @@ mod consent;
 mod http;
 mod mcp;
 mod others;
+mod secrets;
+mod servers;
 mod unknown;
 
 use crate::cli::program::{Done, Program};

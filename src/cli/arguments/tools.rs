@@ -13,6 +13,9 @@ pub struct ToolsFlags {
     /// Start or ask the servers that it names, read their lists of tools, and keep them
     #[arg(long)]
     pub connect: bool,
+    /// Show what the servers that it names have said beside their answers: the latest lines of each
+    #[arg(long, conflicts_with = "connect")]
+    pub logs: bool,
     /// Print them as JSON
     #[arg(long)]
     pub json: bool,

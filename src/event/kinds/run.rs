@@ -39,6 +39,31 @@ pub struct RunStart {
     /// The pipeline whose first step this run is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<PipelineRecord>,
+    /// What was decided before the run about servers whose tools were not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consents: Vec<ConsentRecord>,
+}
+
+/// A decision that was made before a run began.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ConsentRecord {
+    /// What was to be done, in the words that were shown.
+    pub what: String,
+    /// once, run, always, deny.
+    pub decision: String,
+    /// person, `--allow-tools`, stored, nobody.
+    pub by: String,
+    /// What came of it when it was allowed and failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+impl ConsentRecord {
+    /// The decision as a person reads it.
+    pub fn told(&self) -> String {
+        let failed = self.failed.as_ref().map(|why| format!("; it failed: {why}")).unwrap_or_default();
+        format!("before the run: {} by {}: {}{failed}", self.decision, self.by, self.what)
+    }
 }
 
 /// The pipeline that a run begins: what follows it, so that whoever goes on with the session knows.

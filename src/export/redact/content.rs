@@ -53,6 +53,8 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("run.start", &["context"], Group::Context),
     ("run.start", &["context_descriptions", "*", "1"], Group::Context),
     ("run.start", &["journal"], Group::Memory),
+    ("run.start", &["consents", "*", "what"], Group::Messages),
+    ("run.start", &["consents", "*", "failed"], Group::Errors),
     ("run.start", &["pipeline", "name"], Group::Names),
     ("run.start", &["pipeline", "then", "*", "agent", "name"], Group::Names),
     ("run.start", &["pipeline", "then", "*", "agent", "toml"], Group::Agent),

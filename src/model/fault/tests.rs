@@ -4,7 +4,7 @@ use reqwest::Url;
 use reqwest::header::HeaderValue;
 
 use super::*;
-use crate::model::endpoint::Timeouts;
+use crate::config::Timeouts;
 use crate::model::secret::Secret;
 
 fn target() -> Target {

@@ -14,7 +14,7 @@ use tokio::process::Child;
 
 use super::Connection;
 use super::log::Log;
-use crate::model::{Scrub, speaker};
+use crate::model::speaker;
 use crate::tool::process::Group;
 use crate::tool::variables;
 
@@ -24,8 +24,6 @@ pub(super) struct Open {
     pub(super) service: RunningService<RoleClient, Ears>,
     /// Its process, when it is one.
     pub(super) process: Option<(Child, Group)>,
-    /// Knows the keys that were sent.
-    pub(super) scrub: Scrub,
 }
 
 /// Hears what a server says by itself. What it asks for (samples, roots, input) is refused by the protocol's own answers.
@@ -49,18 +47,18 @@ pub(super) async fn open(server: &str, connection: &Connection, log: &Arc<Log>) 
             }
             // From here on the group ends with this call when it is dropped.
             match ears.serve((output, input)).await {
-                Ok(service) => Ok(Open { service, process: Some((child, group)), scrub: Scrub::default() }),
+                Ok(service) => Ok(Open { service, process: Some((child, group)) }),
                 Err(error) => Err(format!("the server {server} did not begin: {error}{}", log.last())),
             }
         }
         Connection::Http { url, headers } => {
-            let (headers, secrets) = variables::headers(headers)?;
-            let (scrub, (client, headers)) = (Scrub::new(secrets), speaker(url, &headers)?);
+            let (headers, _) = variables::headers(headers)?;
+            let (client, headers) = speaker(url, &headers)?;
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
             let transport = StreamableHttpClientTransport::with_client(client, config);
             match ears.serve(transport).await {
-                Ok(service) => Ok(Open { service, process: None, scrub }),
-                Err(error) => Err(scrub.text(&format!("the server {server} at {url} did not begin: {error}"))),
+                Ok(service) => Ok(Open { service, process: None }),
+                Err(error) => Err(format!("the server {server} at {url} did not begin: {error}")),
             }
         }
     }
@@ -70,12 +68,13 @@ impl ClientHandler for Ears {
     async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let total = said.total.map(|total| format!(" of {total}")).unwrap_or_default();
         let message = said.message.map(|message| format!(": {message}")).unwrap_or_default();
-        self.log.tell(&format!("the server {}: {}{total}{message}", self.server, said.progress));
+        let text = format!("the server {}: {}{total}{message}", self.server, said.progress);
+        self.log.progress(&said.progress_token, &text);
     }
 
     async fn on_logging_message(&self, said: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
         let text = said.data.as_str().map_or_else(|| said.data.to_string(), ToOwned::to_owned);
-        let line = format!("{:?}: {text}", said.level).to_lowercase();
+        let line = format!("{}: {text}", format!("{:?}", said.level).to_lowercase());
         self.log.keep(&line);
         if !matches!(said.level, LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice) {
             self.log.tell(&format!("the server {} says: {line}", self.server));

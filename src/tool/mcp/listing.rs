@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::is_same_name;
 use super::reduce::{field_name, reduced};
+use crate::model::Scrub;
 
 /// Bytes of a description that are kept.
 const DESCRIPTION_BYTES: usize = 4_000;
@@ -33,6 +34,13 @@ impl Listing {
     /// Does a person or a program mean this tool by that name?
     pub fn is_named(&self, name: &str) -> bool {
         is_same_name(&self.name, name)
+    }
+
+    /// The same without secrets. The name stays: by it the tool is called.
+    pub(super) fn scrubbed(self, scrub: &Scrub) -> Self {
+        let description = self.description.map(|text| scrub.text(&text));
+        let lost = self.lost.iter().map(|text| scrub.text(text)).collect();
+        Self { description, signature: scrub.text(&self.signature), lost, ..self }
     }
 
     /// Of a tool as listed.

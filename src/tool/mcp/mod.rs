@@ -4,6 +4,7 @@
 //! descriptions, results, logs. A server that dies, hangs or talks nonsense costs a call, never the run.
 
 mod connect;
+mod kept;
 mod listing;
 mod log;
 mod reduce;
@@ -13,6 +14,7 @@ mod session;
 
 use super::{Program, provider_name};
 
+pub use kept::log_file;
 pub use listing::Listing;
 pub use servers::{ServerState, Servers};
 

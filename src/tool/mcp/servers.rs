@@ -3,6 +3,7 @@
 //! In: calls. Out: values and messages. A server that keeps ending is not begun for ever.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -10,24 +11,30 @@ use ptc_core::value::Value;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use super::kept::Kept;
 use super::log::Log;
 use super::session::Session;
 use super::{Connection, Listing, Mcp};
-use crate::tool::{Failure, Invocation};
+use crate::model::Scrub;
+use crate::tool::{Failure, Invocation, variables};
 
 /// How often a server is begun in one run.
 const STARTS: u32 = 3;
 /// How long a server may take to begin and list its tools, when no call bounds it.
 const LOOK: Duration = Duration::from_secs(30);
 
+/// How long a server may take to end by itself when it is not needed any more.
+const END: Duration = Duration::from_millis(500);
+
 /// The servers in use.
 #[derive(Default)]
 pub struct Servers {
+    scrub: Scrub,
+    logs: Option<PathBuf>,
     slots: Lock<HashMap<(String, Connection), Arc<Slot>>>,
 }
 
 /// The place of one server.
-#[derive(Default)]
 struct Slot {
     session: Mutex<(u32, Option<Arc<Session>>)>,
     log: Arc<Log>,
@@ -49,9 +56,38 @@ impl std::fmt::Debug for Servers {
 }
 
 impl Servers {
+    /// `scrub`: knows the secrets of this machine; `logs`: the folder in which the logs of servers are kept.
+    pub fn new(scrub: Scrub, logs: Option<PathBuf>) -> Self {
+        Self { scrub, logs, slots: Lock::default() }
+    }
+
     fn slot(&self, server: &str, connection: &Connection) -> Arc<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry((server.to_owned(), connection.clone())).or_default())
+        let slot = slots.entry((server.to_owned(), connection.clone())).or_insert_with(|| {
+            let sent = match connection {
+                Connection::Http { headers, .. } => variables::headers(headers).map(|(_, secrets)| secrets),
+                Connection::Process(_) => Ok(Vec::new()),
+            };
+            let file = self.logs.as_ref().and_then(|folder| Kept::open(folder, server));
+            let log = Log::new(self.scrub.clone().knowing(sent.unwrap_or_default()), file);
+            Arc::new(Slot { session: Mutex::default(), log: Arc::new(log) })
+        });
+        Arc::clone(slot)
+    }
+
+    /// Ends the servers: each is told by the end of its input, or of its session, and has a moment before its processes are killed.
+    pub async fn end(&self) {
+        let slots: Vec<_> =
+            self.slots.lock().unwrap_or_else(PoisonError::into_inner).drain().map(|(_, slot)| slot).collect();
+        let ends = slots.into_iter().map(|slot| async move {
+            let session = slot.session.lock().await.1.take();
+            if let Some(session) = session.and_then(Arc::into_inner)
+                && timeout(END, session.close()).await.is_err()
+            {
+                tracing::debug!("a server did not end by itself");
+            }
+        });
+        futures::future::join_all(ends).await;
     }
 
     /// Calls a tool of a server.
@@ -69,7 +105,7 @@ impl Servers {
         tokio::select! {
             biased;
             () = call.cancel.cancelled() => Err(Failure::Cancelled),
-            given = work => given.map_err(Failure::said),
+            given = work => given.map_err(|error| Failure::said(slot.log.clean(&error))),
         }
     }
 
@@ -78,7 +114,10 @@ impl Servers {
         let slot = self.slot(server, connection);
         let work = async { slot.session(server, connection, |_| {}).await?.listings().await };
         match timeout(LOOK, work).await {
-            Ok(tools) => Ok(ServerState { tools: tools?, log: slot.log.lines() }),
+            Ok(tools) => {
+                let tools = tools.map_err(|error| slot.log.clean(&error))?;
+                Ok(ServerState { tools, log: slot.log.lines() })
+            }
             Err(_) => Err(format!(
                 "the server {server} did not list its tools within {} s{}",
                 LOOK.as_secs(),

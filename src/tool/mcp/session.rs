@@ -4,10 +4,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt as _;
 use ptc_core::text::nearest;
 use ptc_core::value::Value;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, PaginatedRequestParams, Tool};
-use rmcp::service::ServiceError;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, PaginatedRequestParams,
+    RequestId, ServerResult, Tool,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::sync::mpsc;
 
 use super::connect::{Open, open};
@@ -76,7 +80,22 @@ impl Session {
 
     /// Its tools in our words.
     pub(super) async fn listings(&self) -> Result<Vec<Listing>, String> {
-        Ok(self.tools().await?.iter().map(Listing::of).collect())
+        Ok(self.tools().await?.iter().map(|tool| Listing::of(tool).scrubbed(self.log.scrub())).collect())
+    }
+
+    /// Says that it is over, and waits for the end of its process.
+    pub(super) async fn close(self) {
+        let Open { service, process } = self.open;
+        // What was said last, such as that a call is cancelled, is on its way by tasks of its own.
+        breathe().await;
+        if let Err(error) = service.cancel().await {
+            tracing::debug!(%error, "a server's conversation did not end well");
+        }
+        if let Some((mut child, _group)) = process
+            && let Err(error) = child.wait().await
+        {
+            tracing::debug!(%error, "a server's end cannot be awaited");
+        }
     }
 
     /// Calls a tool. What the server says meanwhile goes to `notes`.
@@ -86,7 +105,7 @@ impl Session {
         args: &Value,
         notes: &mpsc::UnboundedSender<String>,
     ) -> Result<Value, String> {
-        let _listening = self.log.listen(notes);
+        let listening = self.log.listen(notes);
         let tools = self.tools().await?;
         let exact = tools.iter().find(|tool| tool.name == name);
         let Some(tool) = exact.or_else(|| tools.iter().find(|tool| is_same_name(&tool.name, name))) else {
@@ -96,24 +115,31 @@ impl Session {
             return Err(format!("the server {} has no tool `{name}`{near} (tools: {})", self.server, known.join(", ")));
         };
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(listing::arguments(tool, args));
-        let answer = self.open.service.peer().call_tool_once(params).await;
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let peer = self.open.service.peer();
+        let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
+        let sent = sent.map_err(|error| self.said(&error))?;
+        listening.expects(&sent.progress_token);
+        let mut waiting = Waiting { peer, id: Some(sent.id.clone()) };
+        let answer = sent.await_response().await;
+        waiting.id = None;
         // What the server said before its answer is on its way here by tasks of its own.
-        for _ in 0..YIELDS {
-            tokio::task::yield_now().await;
-        }
-        let answer = answer.map_err(|error| self.said(&error))?;
-        match answer {
-            CallToolResponse::Complete(complete) => result::value(&complete, tool.output_schema.is_some())
-                .map(|value| scrubbed(value, &self.open.scrub))
-                .map_err(|message| self.open.scrub.text(&message)),
-            _ => Err(format!("the tool `{name}` of the server {} asks for more than arguments", self.server)),
+        breathe().await;
+        match answer.map_err(|error| self.said(&error))? {
+            ServerResult::CallToolResult(complete) => {
+                result::value(&complete, tool.output_schema.is_some()).map(|value| scrubbed(value, self.log.scrub()))
+            }
+            ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_) => {
+                Err(format!("the tool `{name}` of the server {} asks for more than arguments", self.server))
+            }
+            _ => Err(self.said(&ServiceError::UnexpectedResponse)),
         }
     }
 
     /// Why a request failed, in words.
     fn said(&self, error: &ServiceError) -> String {
         let server = &self.server;
-        let text = match error {
+        match error {
             ServiceError::McpError(error) => format!("the server {server} refused: {}", error.message),
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
                 let what = "ended before it answered; nobody knows whether the call took effect";
@@ -123,8 +149,32 @@ impl Session {
                 format!("the server {server} answered with something else than a result")
             }
             other => format!("the server {server}: {other}"),
-        };
-        self.open.scrub.text(&text)
+        }
+    }
+}
+
+/// A call whose answer is awaited. When it is dropped before, the server is told that nobody waits any more.
+struct Waiting<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let reason = Some("nobody waits for the answer any more".to_owned());
+        let param = CancelledNotificationParam::new(Some(id), reason);
+        // Asked once, it is on its way: whether it arrived does not matter here.
+        if self.peer.notify_cancelled(param).now_or_never().is_some_and(|told| told.is_err()) {
+            tracing::debug!("a server could not be told that a call is cancelled");
+        }
+    }
+}
+
+/// Lets other tasks go first.
+async fn breathe() {
+    for _ in 0..YIELDS {
+        tokio::task::yield_now().await;
     }
 }
 

@@ -1,0 +1,11 @@
+//! The arguments of `doctor`.
+
+use clap::Args;
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorFlags {
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}

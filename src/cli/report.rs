@@ -1,0 +1,71 @@
+//! What the program writes about itself: the log file, and the report of a panic. Neither holds a known secret.
+//!
+//! In: lines of the log, panics. Out: the same without secrets. Before the configuration was read, those of the environment are known.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::panic::PanicHookInfo;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock};
+
+use crate::config::Provider;
+use crate::model::{Scrub, known_secrets};
+
+static SECRETS: OnceLock<Scrub> = OnceLock::new();
+
+/// From now on the keys of these providers are secrets as well.
+pub fn keep_secret(providers: &[Provider]) {
+    if SECRETS.set(known_secrets(providers)).is_err() {
+        tracing::debug!("the secrets were known before");
+    }
+}
+
+fn clean(text: &str) -> String {
+    SECRETS.get().map_or_else(|| known_secrets(&[]).text(text), |secrets| secrets.text(text))
+}
+
+/// Writes the log to this file from now on.
+pub fn log_to(file: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(file)?;
+    tracing_subscriber::fmt().with_writer(Mutex::new(Clean(file))).with_ansi(false).init();
+    Ok(())
+}
+
+/// A file that gets whole lines of the log.
+struct Clean(File);
+
+impl Write for Clean {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.write_all(clean(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Panics are told on stderr without secrets, with the place in the program and, where `RUST_BACKTRACE` asks for it, the way there.
+pub fn hook_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let report = clean(&told(info));
+        tracing::error!(report, "a panic");
+        // There is nobody left to tell that stderr is closed.
+        _ = io::stderr().lock().write_all(report.as_bytes());
+    }));
+}
+
+fn told(info: &PanicHookInfo<'_>) -> String {
+    let thread = std::thread::current();
+    let place = info.location().map(|place| format!(" at {place}")).unwrap_or_default();
+    let said = info.payload_as_str().unwrap_or("no message");
+    let way = Backtrace::capture();
+    let way = if way.status() == BacktraceStatus::Captured {
+        format!("{way}")
+    } else {
+        "set RUST_BACKTRACE=1 to see how it came there\n".to_owned()
+    };
+    let name = thread.name().unwrap_or("without a name");
+    format!("a fault of this program: thread {name} panicked{place}: {said}\n{way}")
+}

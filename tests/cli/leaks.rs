@@ -1,0 +1,99 @@
+//! The search for a key in everything that the program has written and can be made to write about its sessions.
+
+use std::path::Path;
+
+use ptc_workbench::event::Event;
+use ptc_workbench::export::Format;
+use ptc_workbench::model::unpack;
+use ptc_workbench::session::Session;
+
+use super::program::Program;
+
+/// What a person or a script can get out of the program about a session.
+const ABOUT: [&[&str]; 6] = [
+    &["sessions", "show", "{}"],
+    &["sessions", "show", "{}", "--json"],
+    &["replay", "{}"],
+    &["replay", "{}", "--check"],
+    &["replay", "{}", "--json"],
+    &["sessions", "export", "{}", "--preview"],
+];
+
+/// What it says about itself.
+const ITSELF: [&[&str]; 10] = [
+    &["models", "--json"],
+    &["models"],
+    &["models", "--check", "--json"],
+    &["models", "--check"],
+    &["doctor"],
+    &["doctor", "--json"],
+    &["sessions", "list"],
+    &["sessions", "list", "--json"],
+    &["sessions", "search", "key"],
+    &["sessions", "search", "key", "--json"],
+];
+
+/// Asks for everything there is, and fails where a piece of the key stands in an output, in a file of the program's folder, or in the
+/// raw frames of a session. `flags` stand before each command.
+pub(crate) fn assert_no_key(program: &Program, flags: &[&str], key: &str) {
+    let run = |arguments: &[&str]| {
+        let done = program.run(flags.iter().chain(arguments));
+        (arguments.join(" "), done.stdout + &done.stderr)
+    };
+    let mut everything: Vec<(String, String)> = ITSELF.iter().map(|arguments| run(arguments)).collect();
+    for file in program.session_files() {
+        let path = file.display().to_string();
+        for about in ABOUT {
+            let arguments: Vec<&str> = about.iter().map(|word| if *word == "{}" { &path } else { *word }).collect();
+            everything.push(run(&arguments));
+        }
+        for format in Format::ALL {
+            let (told, text) = run(&["sessions", "export", &path, "--format", format.name()]);
+            assert!(!text.starts_with("error"), "{told}: {text}");
+            everything.push((told, text));
+        }
+    }
+    let start = beginning(key);
+    for (what, text) in everything {
+        assert!(!text.contains(start), "{what}: {text}");
+    }
+    assert_no_key_in_files(program, key);
+}
+
+/// The same for what is written already.
+pub(crate) fn assert_no_key_in_files(program: &Program, key: &str) {
+    let mut everything = Vec::new();
+    files(program.dir(), &mut everything);
+    everything
+        .extend(program.session_files().iter().map(|file| (format!("frames of {}", file.display()), frames(file))));
+    for (what, text) in everything {
+        assert!(!text.contains(beginning(key)), "{what}: {text}");
+    }
+}
+
+/// What must not stand anywhere either: most of the key.
+fn beginning(key: &str) -> &str {
+    &key[..key.len() * 3 / 4]
+}
+
+fn frames(file: &Path) -> String {
+    let session = Session::open(file).unwrap();
+    let wires = session.events().filter_map(|envelope| match envelope.event {
+        Event::Wire(wire) => Some(wire),
+        _ => None,
+    });
+    let reads = wires.into_iter().flat_map(|wire| unpack(&wire).unwrap());
+    reads.map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
+fn files(folder: &Path, into: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, into);
+        } else {
+            let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+            into.push((path.display().to_string(), text));
+        }
+    }
+}

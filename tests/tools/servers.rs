@@ -1,0 +1,152 @@
+//! What happens around the calls of servers: whose progress it is, who is told of a cancel, what is kept of their words, and what was
+//! decided before a run.
+
+use std::collections::HashMap;
+
+use ptc_workbench::event::{Event, RunStart};
+use serde_json::json;
+
+use super::mcp::{CALL, READ, answer, ran, server};
+use super::{agent, script};
+use crate::cli::program::Program;
+
+const TOOL: &str = "[tools.read-file]\nkind = \"mcp\"\nserver = \"files\"\n";
+const ONE: &str = r#"{"content":[{"type":"text","text":"one"}]}"#;
+
+fn start_of(program: &Program) -> RunStart {
+    let session = program.session();
+    let mut starts = session.events().filter_map(|envelope| match envelope.event {
+        Event::RunStart(start) => Some(start),
+        _ => None,
+    });
+    starts.next().unwrap()
+}
+
+#[test]
+fn progress_goes_to_the_call_whose_it_is() {
+    let program = Program::new();
+    // The first call waits for the second; then progress of both comes, that of the later one first.
+    let progress = |token: &str, path: &str| {
+        format!(
+            r#"printf '%s\n' '{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":'${token}',"progress":1,"total":2,"message":"reading '"${path}"'"}}}}'"#
+        )
+    };
+    let call = format!(
+        "if [ \"$(wc -l < calls)\" -lt 2 ]; then id1=$id; token1=$token; path1=$path; else\n{}\n{}\n{}\nid=$id1\n{}\nfi",
+        progress("token", "path"),
+        progress("token1", "path1"),
+        answer(ONE),
+        answer(ONE)
+    );
+    server(&program, "", READ, &call);
+    let code = "(return (pmap (fn [p] (tool/read-file {:file_path p})) [\"a.txt\" \"b.txt\"]))";
+    assert_eq!(ran(&program, code, "").exits(0).json()["return"], json!(["one", "one"]));
+    let (mut paths, mut told) = (HashMap::new(), Vec::new());
+    for envelope in program.session().events() {
+        match envelope.event {
+            Event::ToolCall(call) => _ = paths.insert(envelope.address, call.args.json().to_text()),
+            Event::Notice(notice) => told.push((envelope.address, notice.text)),
+            _ => {}
+        }
+    }
+    let progress: Vec<_> = told.iter().filter(|(_, text)| text.contains("1 of 2")).collect();
+    assert_eq!(progress.len(), 2, "{told:?}");
+    for (at, text) in progress {
+        let args = &paths[at];
+        let path = if args.contains("a.txt") { "a.txt" } else { "b.txt" };
+        assert_eq!(text, &format!("the server files: 1 of 2: reading {path}"), "{args}");
+    }
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_any_more_is_cancelled_at_its_server() {
+    let program = Program::new();
+    server(&program, "", READ, "");
+    let code = "(return (tool/read-file {:file_path \"a\"}))";
+    ran(&program, code, "signature = \"(file_path :string) -> :string\"\ntimeout_ms = 300\n").exits(1);
+    let calls = std::fs::read_to_string(program.dir().join("calls")).unwrap();
+    let call: serde_json::Value = serde_json::from_str(calls.lines().next().unwrap()).unwrap();
+    let cancelled = std::fs::read_to_string(program.dir().join("cancelled")).unwrap();
+    let cancelled: serde_json::Value = serde_json::from_str(cancelled.lines().next().unwrap()).unwrap();
+    assert_eq!(cancelled["params"]["requestId"], call["id"], "{cancelled} {call}");
+}
+
+#[test]
+fn what_a_server_says_is_kept_and_can_be_seen_later() {
+    let program = Program::new();
+    let log = r#"printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"a detail"}}'"#;
+    server(&program, "printf 'ready \\033[31mnow\\n' >&2", READ, &format!("{log}\n{}", answer(ONE)));
+    ran(&program, CALL, "").exits(0);
+    let shown = program.run(["--config", "config.toml", "tools", "a.toml", "--logs"]);
+    let text = &shown.exits(0).stdout;
+    assert!(text.contains("server files says (") && text.contains("a detail") && text.contains("now"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let as_json = program.run(["--config", "config.toml", "tools", "a.toml", "--logs", "--json"]);
+    let logs = as_json.exits(0).json();
+    assert_eq!(logs[0]["server"], "files");
+    assert!(logs[0]["lines"].to_string().contains("a detail"), "{logs}");
+    let file = std::fs::read_to_string(logs[0]["file"].as_str().unwrap()).unwrap();
+    assert!(file.contains("a detail") && !file.contains('\u{1b}'), "{file:?}");
+}
+
+#[test]
+fn what_was_decided_about_a_server_before_the_run_is_part_of_the_session() {
+    let program = Program::new();
+    server(&program, "", READ, &answer(ONE));
+    program.file("a.toml", agent(CALL, TOOL));
+    program.run(["--config", "config.toml", "run", "a.toml", "--json"]).exits(1);
+    let refused = start_of(&program).consents;
+    assert_eq!((refused[0].decision.as_str(), refused[0].by.as_str()), ("deny", "nobody"));
+    assert!(refused[0].what.starts_with("mcp the server files, which is started for its list of tools"), "{refused:?}");
+    program.run(["replay", "last", "--check"]).exits(0);
+
+    let program = Program::new();
+    server(&program, "", READ, &answer(ONE));
+    let done = ran(&program, CALL, "");
+    done.exits(0).tells("before the run: run by --allow-tools: mcp the server files");
+    assert_eq!(start_of(&program).consents.len(), 1);
+    program.run(["replay", "last", "--check"]).exits(0);
+    // The list is known now: nothing is decided, nothing is told.
+    let again = ran(&program, CALL, "");
+    assert!(!again.exits(0).stderr.contains("before the run"), "{}", again.stderr);
+
+    let program = Program::new();
+    server(&program, "echo broken >&2; exit 1", READ, "");
+    let done = ran(&program, CALL, "");
+    done.exits(1).tells("; it failed: the server files did not begin");
+}
+
+#[test]
+fn a_pipeline_learns_what_unknown_servers_offer_before_its_first_step() {
+    let program = Program::new();
+    server(&program, "echo x >> starts", READ, &answer(ONE));
+    let step = |name: &str, code: &str| {
+        let text = agent(code, TOOL).replace("name = \"a\"", &format!("name = \"{name}\""));
+        program.file(&format!("{name}.toml"), text);
+    };
+    step("first", "(return {:text (tool/read-file {:file_path \"a\"})})");
+    step("second", "(return (count (tool/read-file {:file_path data/text})))");
+    program.file("both.toml", "name = \"both\"\n[[steps]]\nfile = \"first.toml\"\n[[steps]]\nfile = \"second.toml\"\n");
+    let done = program.run(["--config", "config.toml", "run", "both.toml", "--allow-tools", "--json"]);
+    assert_eq!(done.exits(0).json()["return"], json!(3));
+    let start = start_of(&program);
+    assert_eq!(start.consents.len(), 1, "one server is asked once");
+    let signature = "(file_path :string, tail :int?) -> :string";
+    assert!(start.agent.toml.contains(signature), "{}", start.agent.toml);
+    assert!(start.pipeline.unwrap().then[0].agent.toml.contains(signature));
+    assert_eq!(std::fs::read_to_string(program.dir().join("starts")).unwrap().lines().count(), 1);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn a_server_is_told_that_it_is_over_before_it_is_killed() {
+    let program = Program::new();
+    let text = "sleep 0.01\necho end >> ended\n";
+    server(&program, "", READ, &answer(ONE));
+    // What stands behind the loop runs when its input ends.
+    let whole = std::fs::read_to_string(program.dir().join("server.sh")).unwrap() + text;
+    script(&program, "server.sh", &whole);
+    ran(&program, CALL, "").exits(0);
+    assert!(program.dir().join("ended").exists());
+}
