@@ -12,8 +12,9 @@ pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
     let here = model.contexts_below_help();
     let (mut first, rest): (Vec<_>, Vec<_>) = Context::ALL.into_iter().partition(|(context, _)| here.contains(context));
     first.sort_by_key(|(context, _)| match context {
-        Context::Lines | Context::Text => 2,
-        Context::Global | Context::Always => 1,
+        Context::Lines | Context::Text => 3,
+        Context::Global => 2,
+        Context::Always => 1,
         _ => 0,
     });
     let mut rows = Vec::new();
