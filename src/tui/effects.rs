@@ -102,7 +102,12 @@ pub(super) async fn perform(
             }
         }
         Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::Kept(backend.tour_seen()))),
-        Effect::Clip(text) => stage.clip(&text)?,
+        Effect::Clip(text) => {
+            stage.clip(&text)?;
+            if let Some(copy) = stage.local_clipboard() {
+                work(driver, move || Done::Msg(Msg::Clipped(copy(&text))));
+            }
+        }
         Effect::Suspend => suspend(model, stage).await,
         Effect::Redraw => stage.redraw(),
     }

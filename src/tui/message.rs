@@ -95,6 +95,8 @@ pub enum Msg {
     Edited(Place, Result<String, String>),
     /// Something about saved sessions was answered.
     Told(Told),
+    /// A copied text was handed to the clipboard of this machine, or not: which program did not take it.
+    Clipped(Result<(), String>),
     /// The terminal was given back and taken again.
     Resumed,
 }
@@ -163,7 +165,7 @@ pub enum Effect {
     Edit(Place, String),
     /// The tour was seen: it is not shown at the next start.
     TourSeen,
-    /// Put a text on the terminal's clipboard.
+    /// Put a text on the terminal's clipboard and on that of this machine; answers [`Msg::Clipped`].
     Clip(String),
     /// Give the terminal to the shell; answers [`Msg::Resumed`].
     Suspend,

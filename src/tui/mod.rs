@@ -17,6 +17,7 @@ pub mod inspector;
 pub mod keys;
 pub mod limiter;
 pub mod live;
+pub mod menu;
 pub mod message;
 pub mod model;
 pub mod row;

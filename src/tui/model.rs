@@ -20,11 +20,13 @@ mod editors;
 mod find;
 mod now;
 mod pointer;
+mod sweep;
 mod tour;
 
 pub use editors::{Editor, KEPT, PLACES, place_language, place_name};
 pub use find::{Find, FindField};
 pub use pointer::Pointer;
+pub use sweep::Sweep;
 pub use tour::TOUR;
 mod saved;
 mod sessions;
@@ -229,6 +231,8 @@ pub enum Popup {
         /// Selected entry.
         selected: usize,
     },
+    /// Actions by context.
+    Menu(Menu),
     /// What is looked for in the transcript.
     Seek {
         /// What is typed.
@@ -287,11 +291,25 @@ pub enum Popup {
     },
 }
 
+/// The menu of actions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Menu {
+    /// Where the mouse asked for it; below the first line without a place.
+    pub at: Option<Position>,
+    /// Whose actions it shows, the innermost first.
+    pub contexts: Vec<Context>,
+    /// Selected line.
+    pub selected: usize,
+    /// First visible line.
+    pub top: usize,
+}
+
 impl Popup {
     /// Its context.
     pub fn context(&self) -> Context {
         match self {
             Self::Help { .. } | Self::Text { .. } => Context::Reading,
+            Self::Menu(_) => Context::Menu,
             Self::Palette { .. } => Context::Palette,
             Self::Seek { .. } => Context::Seek,
             Self::Find(_) => Context::Find,

@@ -27,6 +27,11 @@ pub trait Stage: Send {
     /// Puts a text on the terminal's clipboard.
     fn clip(&mut self, text: &str) -> io::Result<()>;
 
+    /// What hands a text to the clipboard of this machine. It blocks: it is called on a thread of its own.
+    fn local_clipboard(&self) -> Option<fn(&str) -> Result<(), String>> {
+        None
+    }
+
     /// The next thing a person or the system does; `None` when the input has ended. Safe to drop and call again.
     fn input(&mut self) -> BoxFuture<'_, Option<Input>>;
 

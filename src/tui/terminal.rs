@@ -29,6 +29,7 @@ use super::model::Model;
 use super::stage::{Input, Stage};
 use crate::agent::Place;
 
+mod clipboard;
 mod external;
 mod signals;
 
@@ -287,6 +288,10 @@ impl Stage for Screen {
         let mut out = stdout();
         write!(out, "\x1b]52;c;{encoded}\x07")?;
         out.flush()
+    }
+
+    fn local_clipboard(&self) -> Option<fn(&str) -> Result<(), String>> {
+        Some(clipboard::copy)
     }
 
     fn input(&mut self) -> BoxFuture<'_, Option<Input>> {

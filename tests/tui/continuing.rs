@@ -54,7 +54,7 @@ fn stands(model: &mut Model, at: &str, target: &str, text: &str) {
 }
 
 /// The dialog on the last turn, with its program.
-fn editing(size: (u16, u16)) -> Model {
+pub(super) fn editing(size: (u16, u16)) -> Model {
     let mut model = finished(size);
     assert_eq!(press(&mut model, "shift-e"), [Effect::Ask(Ask::Points(key()))]);
     let asked = tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));

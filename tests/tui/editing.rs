@@ -329,6 +329,10 @@ fn keys_of_the_footer_and_the_title_bar_are_clicked() {
     assert!(matches!(model.popups.last(), Some(Popup::Text { title, .. }) if title.starts_with("What would be sent")));
     press(&mut model, "esc");
     tell(&mut model, mouse(DOWN, 50, 0));
+    assert!(matches!(model.popups.last(), Some(Popup::Menu(_))));
+    press(&mut model, "esc");
+    let actions = shown(&mut model).find("Ctrl-P actions").expect("the first line says where actions are");
+    tell(&mut model, mouse(DOWN, u16::try_from(actions).unwrap() + 2, 0));
     assert!(matches!(model.popups.last(), Some(Popup::Palette { .. })));
     write(&mut model, "help");
     let text = shown(&mut model);

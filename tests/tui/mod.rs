@@ -11,6 +11,7 @@ mod gaps;
 mod growing;
 mod inspector;
 mod live;
+mod mouse;
 mod order;
 mod pictures;
 mod reading;

@@ -43,6 +43,8 @@ pub enum Context {
     Repl,
     /// In the help and other texts to read.
     Reading,
+    /// In the menu.
+    Menu,
     /// In the palette.
     Palette,
     /// In the search over an editor.
@@ -73,7 +75,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 33] = [
+    pub const ALL: [(Self, &'static str); 34] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -94,6 +96,7 @@ impl Context {
         (Self::Inspector, "Inspector of a turn"),
         (Self::Repl, "REPL of a turn"),
         (Self::Reading, "Help and other texts"),
+        (Self::Menu, "Menu"),
         (Self::Palette, "Palette"),
         (Self::Find, "Search and replace"),
         (Self::Fixes, "Quick fixes"),
@@ -124,6 +127,7 @@ impl Context {
                 | Self::FormModes
                 | Self::Inspector
                 | Self::Reading
+                | Self::Menu
                 | Self::Fixes
                 | Self::Tour
                 | Self::Leaving
@@ -136,7 +140,7 @@ impl Context {
 
     /// Can both be active at the same time?
     pub fn meets(self, other: Self) -> bool {
-        let groups: [&[Self]; 29] = [
+        let groups: [&[Self]; 30] = [
             &[Self::Editor, Self::Lines, Self::Text, Self::Global, Self::Always],
             &[Self::Steps, Self::Global, Self::Always],
             &[Self::Transcript, Self::Global, Self::Always],
@@ -152,6 +156,7 @@ impl Context {
             &[Self::Inspector, Self::Global, Self::Always],
             &[Self::Repl, Self::Text, Self::Global, Self::Always],
             &[Self::Reading, Self::Always],
+            &[Self::Menu, Self::Always],
             &[Self::Seek, Self::Text, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],
             &[Self::Find, Self::Text, Self::Always],

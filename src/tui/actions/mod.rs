@@ -20,6 +20,10 @@ use crate::port::Gate;
 pub enum Action {
     Help,
     Palette,
+    Menu,
+    MenuUp,
+    MenuDown,
+    MenuPick,
     Workbench,
     Sessions,
     Compare,

@@ -17,6 +17,7 @@ use Reach::{Extend, Move};
 pub const ACTIONS: &[ActionRow] = &[
     row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Global, 90),
     row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones say why.", &["ctrl-p"], C::Global, 0),
+    row(A::Menu, "menu", "menu", "Shows every action that means something here; a click on the first line does too.", &["f10"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
     row(A::Sessions, "screen.sessions", "sessions", "Goes to the saved sessions.", &["f3"], C::Global, 40),
     row(A::Compare, "screen.compare", "compare", "Goes to the runs side by side; there, to the matrix and back.", &["f4"], C::Global, 42),
@@ -231,6 +232,9 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadDown, "read.down", "scroll", "One line down.", &["down", "j"], C::Reading, 1),
     row(A::ReadPageUp, "read.page_up", "page up", "One page up.", &["pageup"], C::Reading, 0),
     row(A::ReadPageDown, "read.page_down", "page", "One page down.", &["pagedown", "space"], C::Reading, 2),
+    row(A::MenuUp, "menu.up", "up", "To the action above.", &["up", "k"], C::Menu, 0),
+    row(A::MenuDown, "menu.down", "down", "To the action below.", &["down", "j"], C::Menu, 0),
+    row(A::MenuPick, "menu.pick", "do it", "Does the selected action.", &["enter", "space"], C::Menu, 1),
     row(A::PickUp, "palette.up", "up", "To the entry above.", &["up"], C::Palette, 0),
     row(A::PickDown, "palette.down", "down", "To the entry below.", &["down"], C::Palette, 0),
     row(A::Pick, "palette.pick", "do it", "Does the selected action.", &["enter"], C::Palette, 1),

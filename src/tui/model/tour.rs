@@ -41,7 +41,7 @@ pub const TOUR: [TourStep; 6] = [
     TourStep {
         title: "Every action has a name",
         text: "The palette finds actions by name and says why one cannot be done now. The help lists every key; keys are changed \
-               in config.toml. A click on the first line opens the palette as well.",
+               in config.toml. A click on the first line opens a menu, the right button one for its place.",
         actions: &[Action::Palette, Action::Help],
     },
     TourStep {

@@ -448,6 +448,15 @@ impl Transcript {
         self.viewport.shape = None;
     }
 
+    /// Selects the card at a row of the pane; nothing moves.
+    pub fn point(&mut self, row: usize) {
+        let Some(cell) = self.rows().nth(row).map(|hit| hit.cell) else { return };
+        self.leave_end();
+        if self.cells[cell].folds() {
+            self.viewport.selected = Some(cell);
+        }
+    }
+
     /// Selects the card at a row of the pane, and folds it when its first line was hit and it was selected.
     pub fn click(&mut self, row: usize) {
         let Some((cell, line)) = self.rows().nth(row).map(|hit| (hit.cell, hit.line)) else { return };

@@ -8,6 +8,7 @@ use crate::event::ErrorRecord;
 use crate::tui::backend::{Ended, Happening, SessionKey};
 use crate::tui::compare::backend::{Ask, Compared, Told};
 use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step};
+use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
 use crate::tui::transcript::Scroll;
@@ -284,11 +285,36 @@ pub(super) fn wheel(model: &mut Model, at: Position, lines: isize) {
 
 /// A click selects the line under it; beside each other, the run under it gets the focus.
 pub(super) fn click(model: &mut Model, at: Position) {
+    match model.compare.page {
+        Page::Sides => click_run(model, at),
+        Page::Form => click_field(model, at),
+        Page::Matrices => {
+            if let Some(line) = crate::tui::view::matrix_row(model, at) {
+                model.compare.chosen = line;
+            }
+        }
+        Page::Matrix => {}
+    }
+}
+
+/// A field of the dialog gets the focus; a mode is chosen or left out, a text takes the cursor.
+fn click_field(model: &mut Model, at: Position) {
+    let Some((field, mode, area)) = crate::tui::view::matrix_field(model, at) else { return };
+    let form = &mut model.compare.form;
+    form.field = field;
+    if let Some(mode) = mode {
+        form.mode = mode;
+        form.modes[mode] = !form.modes[mode];
+    }
+    if let Some(draft) = form.draft_mut() {
+        let byte = crate::tui::view::byte_at(draft, area, at.x);
+        draft.place(byte, Reach::Move);
+    }
+}
+
+fn click_run(model: &mut Model, at: Position) {
     let (columns, wide) = (model.size.0, model.wide());
     let compare = &mut model.compare;
-    if compare.page != Page::Sides {
-        return;
-    }
     let runs = u16::try_from(compare.sides.len()).unwrap_or(1).max(1);
     if wide {
         compare.column = usize::from((at.x * runs / columns.max(1)).min(runs - 1));

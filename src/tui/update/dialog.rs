@@ -1,13 +1,19 @@
 //! Dialogs: opening them on a session, moving in them, confirming them, and what comes of that.
 
+use ratatui::layout::Position;
+
 use crate::event::ErrorRecord;
 use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot, Standing};
 use crate::tui::backend::{SessionKey, SessionSummary};
+use crate::tui::draft::Reach;
 use crate::tui::form::{Form, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::fork::{Aim, Fork};
 use crate::tui::sessions::{Purpose, case::Case, export::Export, marks::Marks, rerun::Rerun};
+
+/// Columns of the sign before a chosen value.
+const SIGN: u16 = 2;
 
 fn open(model: &mut Model, form: Form, purpose: Purpose) {
     model.sessions.filtering = false;
@@ -121,6 +127,28 @@ pub(super) fn move_focus(model: &mut Model, by: isize) -> Vec<Effect> {
         form.move_focus(by);
     }
     Vec::new()
+}
+
+/// A click in a dialog: its field gets the focus; a choice takes another value, a text the cursor. `None` where no field is.
+pub(super) fn click(model: &mut Model, at: Position, reach: Reach) -> Option<Vec<Effect>> {
+    let (place, area) = crate::tui::view::dialog_field(model, at)?;
+    let (form, _) = top(model)?;
+    if form.waiting.is_some() {
+        return Some(Vec::new());
+    }
+    let again = std::mem::replace(&mut form.focus, place) == place;
+    match &mut form.fields.get_mut(place)?.input {
+        // The sign on the left takes the value before.
+        Input::Choice { .. } if again => return Some(choose(model, if at.x < area.x + SIGN { -1 } else { 1 })),
+        Input::Choice { .. } => {}
+        Input::Line(draft) => {
+            let byte = crate::tui::view::byte_at(draft, area, at.x);
+            draft.place(byte, reach);
+        }
+        Input::Text(editor, _) if editor.area.contains(at) => super::mouse::place(editor, at, reach),
+        Input::Text(..) => {}
+    }
+    Some(Vec::new())
 }
 
 pub(super) fn choose(model: &mut Model, by: isize) -> Vec<Effect> {

@@ -100,10 +100,16 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
 
 pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
     let Some(text) = model.active_draft().and_then(Draft::selected).map(str::to_owned) else { return Vec::new() };
-    model.clipboard.clone_from(&text);
+    clip(model, text)
+}
+
+/// Keeps a text to be pasted here, and hands it to the clipboards outside.
+pub(super) fn clip(model: &mut Model, text: String) -> Vec<Effect> {
     let long = text.len() > crate::tui::terminal::LONGEST_CLIP;
-    let told = if long { "copied here; it is too long for the terminal's clipboard" } else { "copied" };
-    model.say(Tone::Good, told);
+    let more = if long { "; it is too long for the terminal's own clipboard" } else { "" };
+    let characters = crate::tui::transcript::format::plural(text.chars().count() as u64, "character");
+    model.say(Tone::Good, format!("copied {characters}{more}"));
+    model.clipboard.clone_from(&text);
     vec![Effect::Clip(text)]
 }
 

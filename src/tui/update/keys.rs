@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{choice, compare, dialog, edit, find, fix, inspect, play, reading, run, save, sessions};
+use super::{choice, compare, dialog, edit, find, fix, inspect, menu, play, reading, run, save, sessions};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
@@ -19,6 +19,7 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     model.toast = None;
+    model.pointer.sweep = None;
     if !model.fits() {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
@@ -91,6 +92,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     }
     match action {
         Action::Help => open(model, Popup::Help { top: 0 }),
+        Action::Menu => menu::open(model, None),
+        Action::MenuUp => menu::go(model, -1),
+        Action::MenuDown => menu::go(model, 1),
+        Action::MenuPick => menu::pick(model),
         Action::Palette => open(model, Popup::Palette { input: Draft::default(), selected: 0 }),
         Action::Preview => {
             let popup = preview(model);

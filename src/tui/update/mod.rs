@@ -9,6 +9,7 @@ mod fix;
 mod inspect;
 mod keys;
 mod matrix;
+mod menu;
 mod mouse;
 mod play;
 mod reading;
@@ -29,7 +30,7 @@ use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
-    model.dirty |= !matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())));
+    model.dirty |= !matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::Clipped(Ok(())));
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
         Msg::Key(key) => keys::key(model, key),
@@ -67,7 +68,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
         Msg::FoundUnread(session, needle, turns) => reading::found_unread(model, &session, &needle, &turns),
         Msg::Saved(path, texts, result) => save::saved(model, path, texts, result),
-        Msg::Kept(Ok(())) | Msg::Resumed => Vec::new(),
+        Msg::Kept(Ok(())) | Msg::Clipped(Ok(())) | Msg::Resumed => Vec::new(),
+        Msg::Clipped(Err(error)) => {
+            model.say(Tone::Bad, format!("copied here, but not to this machine's clipboard: {error}"));
+            Vec::new()
+        }
         Msg::Kept(Err(error)) => {
             model.say(Tone::Bad, format!("unsaved edits could not be kept: {}", error.message));
             Vec::new()

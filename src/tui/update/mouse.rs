@@ -1,13 +1,14 @@
-//! The mouse: wheel, and clicks that focus, place the cursor, select and fold.
+//! The mouse: wheel, clicks that focus, place the cursor, select and fold, menus, and texts that are selected by dragging.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::actions::Action;
 use crate::tui::backend::SessionSummary;
 use crate::tui::draft::Reach;
+use crate::tui::form::Input;
 use crate::tui::message::Effect;
-use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen};
+use crate::tui::model::{Editor, Model, PLACES, Pane, Popup, Screen, Sweep};
 use crate::tui::transcript::Scroll;
 use crate::tui::view;
 
@@ -22,17 +23,24 @@ const WHEEL_LINES: isize = 3;
 pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     crate::tui::layout(model);
     let at = Position::new(event.column, event.row);
+    let reach = if event.modifiers.contains(KeyModifiers::SHIFT) { Reach::Extend } else { Reach::Move };
     match event.kind {
         MouseEventKind::ScrollDown => wheel(model, at, WHEEL_LINES),
         MouseEventKind::ScrollUp => wheel(model, at, -WHEEL_LINES),
         MouseEventKind::Down(MouseButton::Left) => {
             model.toast = None;
-            return press(model, at);
+            model.pointer.sweep = None;
+            return press(model, at, reach);
+        }
+        MouseEventKind::Down(MouseButton::Right) => {
+            model.toast = None;
+            return context_menu(model, at);
         }
         MouseEventKind::Drag(MouseButton::Left) if model.pointer.drags => super::reading::drag(model, at),
         MouseEventKind::Up(MouseButton::Left) => {
             model.mouse.divider = false;
             super::reading::release(model, event);
+            return swept(model);
         }
         MouseEventKind::Drag(MouseButton::Left) => drag(model, at),
         _ => {}
@@ -40,8 +48,8 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The button went down: a footer's key, the title bar, the divider, or the place of a cursor; twice takes a word.
-fn press(model: &mut Model, at: Position) -> Vec<Effect> {
+/// The button went down: a footer's key, the title bar, the divider, or the place of a cursor; twice takes a word, or opens what is listed.
+fn press(model: &mut Model, at: Position, reach: Reach) -> Vec<Effect> {
     let before = model.mouse.pressed.replace((model.now_ms, at));
     if let Some(action) = view::footer_action(model, at) {
         return super::keys::act(model, action);
@@ -49,27 +57,83 @@ fn press(model: &mut Model, at: Position) -> Vec<Effect> {
     if let Some(row) = view::popup_row(model, at) {
         return choose(model, row);
     }
+    if view::beside_menu(model, at) {
+        model.popups.pop();
+        return Vec::new();
+    }
+    if let Some(effects) = super::dialog::click(model, at, reach) {
+        return effects;
+    }
     if model.popups.is_empty() && at.y == 0 {
-        return super::keys::act(model, Action::Palette);
+        let named = view::title_action(model, at.x);
+        return super::keys::act(model, named.unwrap_or(Action::Menu));
     }
     if model.popups.is_empty() && on_divider(model, at) {
         model.mouse.divider = true;
         return Vec::new();
     }
-    click(model, at, Reach::Move);
+    let taken = click(model, at, reach);
+    if !taken {
+        // Any other text on the screen is selected as it stands there.
+        model.pointer.sweep = Some(Sweep::new(view::text_area(model, at), at));
+    }
     let twice = before.is_some_and(|(when, place)| place == at && model.now_ms - when <= TWICE_MS);
-    if twice && model.popups.is_empty() && model.screen == Screen::Workbench {
-        model.mouse.pressed = None;
-        if let Pane::Editor(place) = model.workbench.focus
-            && model.workbench.editor(place).area.contains(at)
-        {
-            model.workbench.editor_mut(place).draft.select_word();
-        }
+    if !twice || !model.popups.is_empty() {
+        return Vec::new();
+    }
+    model.mouse.pressed = None;
+    if model.screen == Screen::Sessions && model.sessions.viewer.is_none() && model.sessions.area.contains(at) {
+        return super::keys::act(model, Action::OpenSession);
+    }
+    if let (Screen::Workbench, Pane::Editor(place)) = (model.screen, model.workbench.focus)
+        && model.workbench.editor(place).area.contains(at)
+    {
+        model.workbench.editor_mut(place).draft.select_word();
     }
     Vec::new()
 }
 
-/// Takes the entry of the palette, or the fix, that was clicked.
+/// The other button: selects what is under the mouse and shows what can be done with it.
+fn context_menu(model: &mut Model, at: Position) -> Vec<Effect> {
+    if matches!(model.popups.last(), Some(Popup::Menu(_))) {
+        model.popups.pop();
+    }
+    if model.popups.is_empty() && model.inspector.is_none() {
+        match model.screen {
+            Screen::Workbench => {
+                let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
+                if let Some(index) = hit {
+                    model.workbench.focus = Pane::Editor(PLACES[index]);
+                    // What is selected stays so: it is what one wants to copy.
+                    if model.workbench.editors[index].draft.selection().is_none() {
+                        place(&mut model.workbench.editors[index], at, Reach::Move);
+                    }
+                } else if model.workbench.run_area.contains(at) {
+                    model.workbench.focus = Pane::Run;
+                    super::reading::point(model, at);
+                }
+            }
+            Screen::Sessions if model.sessions.viewer.is_some() => super::reading::point(model, at),
+            Screen::Sessions => click_session(model, at),
+            Screen::Compare => compare::click(model, at),
+        }
+    }
+    super::menu::open(model, Some(at))
+}
+
+/// The button was let go over a text that was swept: it is copied.
+fn swept(model: &mut Model) -> Vec<Effect> {
+    if model.pointer.sweep.as_ref().is_none_or(Sweep::is_empty) {
+        model.pointer.sweep = None;
+        return Vec::new();
+    }
+    // The press that began it is no first half of a double click.
+    model.mouse.pressed = None;
+    let text = view::swept(model);
+    if text.is_empty() { Vec::new() } else { super::edit::clip(model, text) }
+}
+
+/// Takes what was clicked of the entries of a popup.
 fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
     let action = match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => {
@@ -79,6 +143,14 @@ fn choose(model: &mut Model, row: usize) -> Vec<Effect> {
         Some(Popup::Fixes { selected, .. }) => {
             *selected = row;
             Action::FixApply
+        }
+        Some(Popup::Menu(menu)) => {
+            menu.selected = row;
+            Action::MenuPick
+        }
+        Some(Popup::Answer { question, .. }) => {
+            let chosen = question.options.get(row).cloned();
+            return chosen.map(|option| super::run::answer_with(model, option)).unwrap_or_default();
         }
         _ => return Vec::new(),
     };
@@ -100,6 +172,7 @@ fn wheel(model: &mut Model, at: Position, lines: isize) {
             }
             Popup::Form(form, _) => form.top = form.top.saturating_add_signed(lines),
             Popup::Palette { selected, .. } => *selected = selected.saturating_add_signed(lines.signum()),
+            Popup::Menu(_) => _ = super::menu::go(model, lines.signum()),
             _ => {}
         }
         return;
@@ -149,38 +222,56 @@ fn scroll_editor(editor: &mut Editor, lines: isize) {
     }
 }
 
-fn click(model: &mut Model, at: Position, reach: Reach) {
+/// Does what a click does at a place. Returns whether what stands there has a selection of its own.
+fn click(model: &mut Model, at: Position, reach: Reach) -> bool {
     if let Some(popup) = model.popups.last_mut() {
-        if let Popup::Answer { editor, .. } = popup
-            && editor.area.contains(at)
-        {
-            place(editor, at, reach);
-        }
-        return;
+        return match popup {
+            Popup::Answer { editor, .. } if editor.area.contains(at) => {
+                place(editor, at, reach);
+                true
+            }
+            _ => false,
+        };
     }
     if let Some(inspector) = &mut model.inspector {
-        return inspector.click(at);
+        inspector.click(at);
+        return false;
     }
     match model.screen {
-        Screen::Sessions => click_session(model, at),
-        Screen::Compare => compare::click(model, at),
+        Screen::Sessions if model.sessions.viewer.is_some() => {
+            super::reading::press(model, at, reach);
+            model.sessions.viewer_area.contains(at)
+        }
+        Screen::Sessions => {
+            click_session(model, at);
+            false
+        }
+        Screen::Compare => {
+            compare::click(model, at);
+            false
+        }
         Screen::Workbench => {
             let hit = model.workbench.editors.iter().position(|editor| editor.area.contains(at));
             if let Some(index) = hit {
+                let focused = model.workbench.focus == Pane::Editor(PLACES[index]);
                 model.workbench.focus = Pane::Editor(PLACES[index]);
+                // A selection goes on only in the text where it began.
+                let reach = if focused { reach } else { Reach::Move };
                 place(&mut model.workbench.editors[index], at, reach);
-            } else if model.workbench.run_area.contains(at) {
-                model.workbench.focus = Pane::Run;
-                super::reading::press(model, at);
+                return true;
             }
+            let in_run = model.workbench.run_area.contains(at);
+            if in_run {
+                model.workbench.focus = Pane::Run;
+                super::reading::press(model, at, reach);
+            }
+            in_run && model.workbench.run.is_some()
         }
     }
 }
 
 fn click_session(model: &mut Model, at: Position) {
-    if model.sessions.viewer.is_some() {
-        super::reading::press(model, at);
-    } else if model.sessions.area.contains(at) {
+    if model.sessions.area.contains(at) {
         let row = usize::from(at.y - model.sessions.area.y) + model.sessions.top;
         let hit = model.sessions.shown().nth(row).map(SessionSummary::key);
         super::sessions::pick(model, hit);
@@ -188,21 +279,35 @@ fn click_session(model: &mut Model, at: Position) {
 }
 
 fn drag(model: &mut Model, at: Position) {
-    if model.inspector.is_some() {
-        return;
+    if let Some(sweep) = &mut model.pointer.sweep {
+        return sweep.go(at);
     }
     if model.mouse.divider {
         let percent = (u32::from(at.x) * 100).div_ceil(u32::from(model.size.0.max(1)));
         model.workbench.split = u16::try_from(percent).unwrap_or(100).clamp(10, 90);
         return;
     }
-    if let (None, Screen::Workbench, Pane::Editor(place_)) = (model.popups.last(), model.screen, model.workbench.focus)
+    if let Some(editor) = typed_into(model)
+        && !editor.area.is_empty()
     {
-        let editor = model.workbench.editor_mut(place_);
         let area = editor.area;
-        if !area.is_empty() {
-            place(editor, clamp(at, area), Reach::Extend);
-        }
+        place(editor, clamp(at, area), Reach::Extend);
+    }
+}
+
+/// The text of several lines that has the focus.
+fn typed_into(model: &mut Model) -> Option<&mut Editor> {
+    match model.popups.last_mut() {
+        Some(Popup::Answer { editor, .. }) => Some(editor),
+        Some(Popup::Form(form, _)) => match &mut form.focused_mut()?.input {
+            Input::Text(editor, _) => Some(editor),
+            Input::Choice { .. } | Input::Line(_) => None,
+        },
+        Some(_) => None,
+        None => match (&model.inspector, model.screen, model.workbench.focus) {
+            (None, Screen::Workbench, Pane::Editor(place)) => Some(model.workbench.editor_mut(place)),
+            _ => None,
+        },
     }
 }
 
@@ -211,7 +316,7 @@ fn clamp(at: Position, area: Rect) -> Position {
 }
 
 /// Puts the cursor under the mouse.
-fn place(editor: &mut Editor, at: Position, reach: Reach) {
+pub(super) fn place(editor: &mut Editor, at: Position, reach: Reach) {
     let columns = text_columns(editor);
     let (mut line, mut row) = editor.scroll;
     for _ in editor.area.y..at.y {

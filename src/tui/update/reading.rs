@@ -4,7 +4,7 @@ use crossterm::event::MouseEvent;
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::actions::Action;
-use crate::tui::draft::Draft;
+use crate::tui::draft::{Draft, Reach};
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup, RunView, Screen, Tone};
 use crate::tui::transcript::{Scroll, Spot};
@@ -13,6 +13,13 @@ use crate::tui::transcript::{Scroll, Spot};
 const DOUBLE_CLICK_MS: i64 = 400;
 /// While the mouse is held above or below the pane, the text moves one line in this time, in ms.
 pub(in crate::tui) const AUTOSCROLL_MS: i64 = 40;
+
+/// Selects the card under the mouse, for what is done with it then.
+pub(super) fn point(model: &mut Model, at: Position) {
+    if let Some((view, area)) = on_screen(model).filter(|(_, area)| area.contains(at)) {
+        view.transcript.point(usize::from(at.y - area.y));
+    }
+}
 
 /// The run or session whose transcript is on the screen, and where that was drawn.
 fn on_screen(model: &mut Model) -> Option<(&mut RunView, Rect)> {
@@ -97,10 +104,7 @@ fn copy(model: &mut Model) -> Vec<Effect> {
         model.say(Tone::Info, "nothing is selected: choose a card with the arrows, or drag over text");
         return Vec::new();
     };
-    let characters = crate::tui::transcript::format::plural(text.chars().count() as u64, "character");
-    model.say(Tone::Good, format!("copied {characters}"));
-    model.clipboard.clone_from(&text);
-    vec![Effect::Clip(text)]
+    super::edit::clip(model, text)
 }
 
 /// What is selected or searched is put aside; was there something?
@@ -118,12 +122,18 @@ pub(super) fn put_aside(model: &mut Model) -> bool {
 }
 
 /// A press in a transcript: a click selects a card, two clicks a word, holding the button a text.
-pub(super) fn press(model: &mut Model, at: Position) {
+/// With Shift the selection goes on from where it began.
+pub(super) fn press(model: &mut Model, at: Position, reach: Reach) {
     let (now_ms, before) = (model.now_ms, model.pointer.pressed);
     model.pointer.pressed = Some((now_ms, at));
     let twice = before.is_some_and(|(when, place)| place == at && now_ms - when <= DOUBLE_CLICK_MS);
     let Some((view, area)) = on_screen(model).filter(|(_, area)| area.contains(at)) else { return };
     let spot = spot(view, area, at);
+    if let (Reach::Extend, Some(spot)) = (reach, spot) {
+        view.transcript.extend_selection(spot);
+        model.pointer.drags = true;
+        return;
+    }
     view.transcript.drop_selection();
     match spot {
         Some(spot) if twice => view.transcript.select_word(spot),

@@ -226,6 +226,22 @@ fn cursor(draft: &Draft, rows: &[(usize, Shown)], area: Rect) -> Option<Position
     Some(Position::new(area.x + u16::try_from(column).ok()?, area.y + u16::try_from(row).ok()?))
 }
 
+/// The byte of a text of one line at a column of its area.
+pub(in crate::tui) fn byte_at(draft: &Draft, area: Rect, column: u16) -> usize {
+    let columns = usize::from(area.width.max(1)) - 1;
+    let cells: Vec<(usize, usize)> =
+        graphemes(draft.text()).map(|(at, grapheme)| (at, width(&shown(grapheme)))).collect();
+    let before: usize = cells.iter().filter(|(at, _)| *at < draft.cursor()).map(|(_, wide)| wide).sum();
+    let mut left = usize::from(column.saturating_sub(area.x)) + before.saturating_sub(columns);
+    for (at, wide) in cells {
+        if left < wide.max(1) {
+            return at;
+        }
+        left -= wide;
+    }
+    draft.text().len()
+}
+
 /// Draws a text of one line, scrolled so that its cursor is seen; gives the place of the cursor.
 pub(super) fn draw_line(draft: &Draft, area: Rect, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let area = area.intersection(buffer.area);

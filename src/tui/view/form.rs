@@ -125,6 +125,20 @@ pub(super) fn layout(form: &mut Form, inner: Rect) {
     form.top = form.top.min(limit);
 }
 
+/// The field at a place, and where its value stands.
+pub(super) fn field_at(form: &Form, inner: Rect, at: Position) -> Option<(usize, Rect)> {
+    let areas = areas(form, inner);
+    let place = areas.fields.iter().position(|area| area.contains(at))?;
+    let area = areas.fields[place];
+    let start = if is_text(&form.fields[place]) { 0 } else { value_start(area) };
+    Some((place, Rect { x: area.x + start, width: area.width - start, ..area }))
+}
+
+/// Columns before the value of a field.
+fn value_start(area: Rect) -> u16 {
+    (NAMES + 4).min(area.width)
+}
+
 pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer) -> Option<Position> {
     let areas = areas(form, inner);
     let mut cursor = None;
@@ -168,7 +182,7 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
         }
         Input::Line(draft) => {
             Row::new([mark, name]).draw(area, buffer, model.theme);
-            let start = (NAMES + 4).min(area.width);
+            let start = value_start(area);
             let input = Rect { x: area.x + start, width: area.width - start, ..area };
             editor::draw_line(draft, input, model.theme, buffer)
         }

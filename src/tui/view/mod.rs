@@ -11,6 +11,7 @@ mod editor;
 mod form;
 mod help;
 mod inspector;
+mod menu;
 mod popups;
 mod preview;
 mod run;
@@ -23,10 +24,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::actions::Action;
+use super::compare::Field as MatrixField;
 use super::model::{Model, Popup, SMALLEST, Screen};
 use super::row::{Piece, Row};
 use super::theme::Role;
-use ptc_core::text::width::wrap;
+use ptc_core::text::width::{width, wrap};
 
 /// Measures the screen for a frame of this size: areas, scroll positions, visible rows. Call it before [`draw`].
 pub fn layout(model: &mut Model) {
@@ -67,6 +69,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         None => below,
     };
     chords::draw(model, area, buffer);
+    draw_sweep(model, buffer);
     cursor
 }
 
@@ -80,9 +83,95 @@ pub(super) fn footer_action(model: &Model, at: Position) -> Option<Action> {
     footer.contains(at).then(|| bars::footer_action(model, footer, at.x)).flatten()
 }
 
+/// What the title bar names at this column.
+pub(super) fn title_action(model: &Model, column: u16) -> Option<Action> {
+    if model.screen != Screen::Workbench || model.inspector.is_some() {
+        return None;
+    }
+    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.0, 1));
+    bars::title(model, buffer.area, &mut buffer);
+    let shown: Vec<&str> = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
+    [Action::Help, Action::Palette].into_iter().find(|action| {
+        let label = format!("{} {}", model.keymap.first_name(*action), action.row().map_or("", |row| row.title));
+        let start = (0..shown.len()).rfind(|at| shown[*at..].concat().starts_with(&label));
+        start.is_some_and(|start| (start..start + width(&label)).contains(&usize::from(column)))
+    })
+}
+
 /// The palette's entry, or the fix, at this place.
 pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
     popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
+}
+
+/// The field of the dialog at this place, and where its value stands.
+pub(super) fn dialog_field(model: &Model, at: Position) -> Option<(usize, Rect)> {
+    let popup = model.popups.last()?;
+    let Popup::Form(dialog, _) = popup else { return None };
+    form::field_at(dialog, popups::inside(model, popup, Rect::new(0, 0, model.size.0, model.size.1)), at)
+}
+
+/// The field of the dialog that begins a matrix at this place, the mode that stands there, and where the field's value stands.
+pub(super) fn matrix_field(model: &Model, at: Position) -> Option<(MatrixField, Option<usize>, Rect)> {
+    compare::field_at(model, Rect::new(0, 0, model.size.0, model.size.1), at)
+}
+
+/// The place in the list of matrices of what stands here.
+pub(super) fn matrix_row(model: &Model, at: Position) -> Option<usize> {
+    compare::listed_at(model, Rect::new(0, 0, model.size.0, model.size.1), at)
+}
+
+/// Is this place outside of the menu that is open?
+pub(super) fn beside_menu(model: &Model, at: Position) -> bool {
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    matches!(model.popups.last(), Some(Popup::Menu(open)) if !menu::frame(open, screen).contains(at))
+}
+
+/// The byte of a text of one line at a column of its area.
+pub(super) use editor::byte_at;
+
+/// The part of the screen whose text a selection that begins here stays in.
+pub(super) fn text_area(model: &Model, at: Position) -> Rect {
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    let line = Rect { y: at.y, height: 1, ..screen };
+    let areas = match (model.popups.last(), &model.inspector, model.screen) {
+        (Some(popup), ..) => vec![popups::inside(model, popup, screen)],
+        (None, Some(open), _) => vec![open.list_area, open.part_area],
+        (None, None, Screen::Sessions) => sessions::text_areas(model, screen),
+        (None, None, Screen::Compare) => vec![compare::text_area(screen)],
+        (None, None, Screen::Workbench) => workbench::text_areas(model),
+    };
+    areas.into_iter().find(|area| area.contains(at)).unwrap_or(line)
+}
+
+/// The selected text as it stands on the screen, without blanks at the ends of its lines.
+pub(super) fn swept(model: &Model) -> String {
+    let Some(sweep) = &model.pointer.sweep else { return String::new() };
+    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+    draw(model, &mut buffer);
+    let line = |(y, columns): (u16, std::ops::Range<u16>)| {
+        let (mut text, mut taken) = (String::new(), columns.start);
+        for x in columns {
+            // A wide character takes the cells behind it.
+            let symbol = buffer.cell((x, y)).map_or("", ratatui::buffer::Cell::symbol);
+            if x >= taken {
+                text.push_str(symbol);
+                taken = x.saturating_add(u16::try_from(width(symbol)).unwrap_or(1).max(1));
+            }
+        }
+        text.trim_end().to_owned()
+    };
+    sweep.rows().map(line).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+fn draw_sweep(model: &Model, buffer: &mut Buffer) {
+    let rows = model.pointer.sweep.iter().flat_map(super::model::Sweep::rows);
+    for (y, columns) in rows {
+        for x in columns {
+            if let Some(cell) = buffer.cell_mut((x, y)) {
+                cell.set_style(model.theme.style(Role::Selected));
+            }
+        }
+    }
 }
 
 pub(super) use run::MARGIN;

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget as _};
 
-use super::{answer, bars, choices, editor, form, help, is_reading, line_of, scroll_limit};
+use super::{answer, bars, choices, editor, form, help, is_reading, line_of, menu, scroll_limit};
 use crate::event::Address;
 use crate::port::Gate;
 use crate::tool::Decision;
@@ -44,6 +44,7 @@ pub(super) fn layout(model: &mut Model) {
     match model.popups.last_mut() {
         Some(Popup::Palette { selected, .. }) => *selected = (*selected).min(entries.saturating_sub(1)),
         Some(Popup::Form(dialog, _)) => form::layout(dialog, inner),
+        Some(Popup::Menu(open)) => menu::layout(open, inner),
         Some(Popup::Answer { question, top, editor }) => {
             let (asked, _, reply) = answer_areas(inner, question);
             *top = (*top).min(scroll_limit(asked_rows(question, asked).len(), asked.height));
@@ -59,6 +60,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
         Popup::Palette { .. } | Popup::Seek { .. } => (70, 20),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
+        Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
             let columns = 70.min(screen.width - 2);
             let rows = choices::message_rows(message, columns - 4) + fixes.len() + 3;
@@ -98,7 +100,12 @@ pub(super) fn footer(model: &Model, popup: &Popup, screen: Rect) -> Rect {
     footer_of(frame(popup, model, screen))
 }
 
-/// The entry of the palette, or the fix, at a place.
+/// The inside of a popup.
+pub(super) fn inside(model: &Model, popup: &Popup, screen: Rect) -> Rect {
+    inner(frame(popup, model, screen))
+}
+
+/// The entry of the palette or the menu, the fix, the answer, at a place.
 pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -> Option<usize> {
     let inner = inner(frame(popup, model, screen));
     let line = usize::from(at.y.checked_sub(inner.y)?);
@@ -110,6 +117,12 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
             let rows = usize::from(inner.height).checked_sub(1)?;
             let entry = line.checked_sub(1)? + (selected + 1).saturating_sub(rows);
             (entry < update::entries(model, input.text()).len()).then_some(entry)
+        }
+        Popup::Menu(open) => menu::row_at(open, inner, at),
+        Popup::Answer { question, .. } if !question.options.is_empty() => {
+            let (_, _, choices) = answer_areas(inner, question);
+            let line = usize::from(at.y.checked_sub(choices.y)?);
+            (line < question.options.len()).then_some(line)
         }
         Popup::Fixes { message, fixes, .. } => {
             line.checked_sub(choices::message_rows(message, inner.width)).filter(|at| *at < fixes.len())
@@ -135,6 +148,10 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             None
         }
         Popup::Find(find) => choices::draw_find(model, find, inner, buffer),
+        Popup::Menu(open) => {
+            menu::draw(model, open, inner, buffer);
+            None
+        }
         Popup::Fixes { message, fixes, selected } => {
             choices::draw_fixes(model, (message, fixes, *selected), inner, buffer);
             None
@@ -196,6 +213,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
 fn title(popup: &Popup) -> String {
     let title = match popup {
         Popup::Help { .. } => "Help",
+        Popup::Menu(_) => "Menu",
         Popup::Palette { .. } => "Actions",
         Popup::Seek { .. } => "Search",
         Popup::Find(find) => return choices::find_title(find),

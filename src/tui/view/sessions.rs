@@ -68,6 +68,17 @@ fn damage_rows(view: &RunView, columns: u16) -> Vec<Row> {
     ranges.into_iter().zip(marks).map(row).map(|row| row.indented(1)).collect()
 }
 
+/// The parts whose texts can be selected.
+pub(super) fn text_areas(model: &Model, screen: Rect) -> Vec<Rect> {
+    match &model.sessions.viewer {
+        Some(view) => vec![viewer_areas(view, screen).1],
+        None => {
+            let areas = areas(screen);
+            vec![areas.list, areas.preview]
+        }
+    }
+}
+
 pub(super) fn layout(model: &mut Model) {
     let screen = Rect::new(0, 0, model.size.0, model.size.1);
     let now_ms = model.viewer_now_ms();

@@ -37,6 +37,14 @@ pub(super) fn layout(model: &mut Model) {
     }
 }
 
+/// The parts whose texts can be selected, beside editors and transcript.
+pub(super) fn text_areas(model: &Model) -> Vec<Rect> {
+    let areas = screen_areas(model);
+    let steps = areas.column.filter(|_| model.workbench.pipeline.is_some());
+    let findings = areas.editors.filter(|_| steps.is_none()).into_iter().flatten().map(|(_, rows)| rows);
+    steps.into_iter().chain(findings).chain(areas.run.map(|(_, rows)| rows)).collect()
+}
+
 fn screen_areas(model: &Model) -> Areas {
     areas(Rect::new(0, 0, model.size.0, model.size.1), &model.workbench)
 }

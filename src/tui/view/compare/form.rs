@@ -10,16 +10,40 @@ use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::view::{editor, line_of};
-use ptc_core::text::width::pad;
+use ptc_core::text::width::{pad, width};
 
 /// Columns of the labels.
 const LABEL: usize = 10;
 
+/// Lines from field to field: low screens have no room for air between them.
+fn step(body: Rect) -> usize {
+    if body.height >= 14 { 2 } else { 1 }
+}
+
+/// Where the value of a field stands in its line.
+fn value(area: Rect) -> Rect {
+    let left = u16::try_from(LABEL + 3).unwrap_or(0).min(area.width);
+    Rect { x: area.x + left, width: (area.width - left).saturating_sub(1), ..area }
+}
+
+/// The field at a place, the mode that stands there, and where the value of the field stands.
+pub(super) fn field_at(model: &Model, body: Rect, at: Position) -> Option<(Field, Option<usize>, Rect)> {
+    let line = |place: usize| line_of(body, step(body) - 1 + place * step(body));
+    let (place, field) = Field::ALL.into_iter().enumerate().find(|(place, _)| line(*place).contains(at))?;
+    let value = value(line(place));
+    let mut end = value.x;
+    let mode = modes(&model.compare.form, false).chunks(2).position(|pieces| {
+        let start = end;
+        end += u16::try_from(pieces.iter().map(|piece| width(&piece.text)).sum::<usize>()).unwrap_or(u16::MAX);
+        (start..end).contains(&at.x)
+    });
+    Some((field, mode.filter(|_| field == Field::Modes), value))
+}
+
 pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) -> Option<Position> {
     let form = &model.compare.form;
     let mut cursor = None;
-    // Low screens have no room for air between the fields.
-    let step = if body.height >= 14 { 2 } else { 1 };
+    let step = step(body);
     let mut line = step - 1;
     for field in Field::ALL {
         let area = line_of(body, line);
@@ -30,8 +54,7 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) -> Option<Pos
             Row::new([mark, label].into_iter().chain(modes(form, focused))).draw(area, buffer, model.theme);
         } else {
             Row::new([mark, label]).draw(area, buffer, model.theme);
-            let left = u16::try_from(LABEL + 3).unwrap_or(0).min(area.width);
-            let input = Rect { x: area.x + left, width: (area.width - left).saturating_sub(1), ..area };
+            let input = value(area);
             let draft = match field {
                 Field::Modes | Field::Models => &form.models,
                 Field::Trials => &form.trials,

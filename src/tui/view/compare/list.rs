@@ -1,7 +1,7 @@
 //! The list of matrices.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use super::explain;
 use crate::tui::actions::Action;
@@ -19,6 +19,19 @@ const WHEN: usize = 17;
 /// Columns of the counts.
 const COUNTS: usize = 24;
 
+/// Visible lines, and the first of them.
+fn window(model: &Model, body: Rect) -> (usize, usize) {
+    let rows = usize::from(body.height.saturating_sub(1)).max(1);
+    (rows, (model.compare.chosen + 1).saturating_sub(rows))
+}
+
+/// The matrix at a place.
+pub(super) fn row_at(model: &Model, body: Rect, at: Position) -> Option<usize> {
+    let line = usize::from(at.y.checked_sub(body.y + 1)?);
+    let place = window(model, body).1 + line;
+    (body.contains(at) && place < model.compare.matrices.as_ref()?.len()).then_some(place)
+}
+
 pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
     let compare = &model.compare;
     let Some(all) = &compare.matrices else { return explain("reading …", Role::Dim, body, model, buffer) };
@@ -30,8 +43,7 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
     }
     let head = format!("   {}{}what", pad("when", WHEN), pad("trials", COUNTS));
     Row::new([Piece::new(Role::Dim, &head)]).draw(line_of(body, 0), buffer, model.theme);
-    let rows = usize::from(body.height.saturating_sub(1)).max(1);
-    let top = (compare.chosen + 1).saturating_sub(rows);
+    let (rows, top) = window(model, body);
     for (line, (place, matrix)) in all.iter().enumerate().skip(top).take(rows).enumerate() {
         row(model, matrix, place == compare.chosen).draw(line_of(body, line + 1), buffer, model.theme);
     }

@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{bars, line_of};
-use crate::tui::compare::Page;
+use crate::tui::compare::{Field, Page};
 use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -20,6 +20,21 @@ use ptc_core::text::width::wrap;
 /// The body of the screen: between the title and the two lines at the bottom.
 fn body(screen: Rect) -> Rect {
     Rect { y: screen.y + 1, height: screen.height.saturating_sub(3), ..screen }
+}
+
+/// The part whose texts can be selected.
+pub(super) fn text_area(screen: Rect) -> Rect {
+    body(screen)
+}
+
+/// The field of the dialog that begins a matrix at a place, with the mode that stands there.
+pub(super) fn field_at(model: &Model, screen: Rect, at: Position) -> Option<(Field, Option<usize>, Rect)> {
+    form::field_at(model, body(screen), at)
+}
+
+/// The place in the list of matrices of what stands here.
+pub(super) fn listed_at(model: &Model, screen: Rect, at: Position) -> Option<usize> {
+    list::row_at(model, body(screen), at)
 }
 
 pub(super) fn layout(model: &mut Model) {

@@ -1,0 +1,107 @@
+//! The menu: the actions that mean something at a place, by context, for whoever uses the mouse.
+//!
+//! In: the contexts that are active, the innermost first. Out: headings and rows of the action table. What only moves or types is left out:
+//! the mouse does that itself.
+
+use super::actions::{ACTIONS, Action, ActionRow, Context};
+
+/// A line of the menu.
+#[derive(Debug, Clone, Copy)]
+pub enum Line {
+    /// What the actions below it belong to.
+    Heading(&'static str),
+    /// An action.
+    Row(&'static ActionRow),
+}
+
+/// The lines for these contexts. An action stands where it is named first.
+pub fn lines(contexts: &[Context]) -> Vec<Line> {
+    let (mut lines, mut seen): (Vec<Line>, Vec<Action>) = (Vec::new(), Vec::new());
+    for context in contexts {
+        let before = lines.len();
+        for row in ACTIONS.iter().filter(|row| row.context == *context && !is_motion(row.action)) {
+            if !seen.contains(&row.action) {
+                seen.push(row.action);
+                lines.push(Line::Row(row));
+            }
+        }
+        if lines.len() > before {
+            let heading = Context::ALL.iter().find(|(known, _)| known == context).map_or("", |(_, heading)| heading);
+            lines.insert(before, Line::Heading(heading));
+        }
+    }
+    lines
+}
+
+/// Does it only move something or type?
+fn is_motion(action: Action) -> bool {
+    use Action as A;
+    matches!(
+        action,
+        A::Go(..)
+            | A::Delete(_)
+            | A::Newline
+            | A::Menu
+            | A::StepUp
+            | A::StepDown
+            | A::PageUp
+            | A::PageDown
+            | A::ListUp
+            | A::ListDown
+            | A::ListPageUp
+            | A::ListPageDown
+            | A::ReadUp
+            | A::ReadDown
+            | A::ReadPageUp
+            | A::ReadPageDown
+            | A::FieldNext
+            | A::FieldPrevious
+            | A::ChoiceNext
+            | A::ChoicePrevious
+    )
+}
+
+/// The place of the next row behind or before this line; this one when there is none.
+pub fn step(lines: &[Line], from: usize, by: isize) -> usize {
+    let is_row = |at: &usize| matches!(lines.get(*at), Some(Line::Row(_)));
+    let last = lines.len().saturating_sub(1);
+    let mut at = from;
+    for _ in 0..by.unsigned_abs() {
+        let next = if by > 0 { (at + 1..=last).find(is_row) } else { (0..at).rev().find(is_row) };
+        at = next.unwrap_or(at);
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_stand_below_the_heading_of_their_context_once() {
+        let lines = lines(&[Context::Viewer, Context::Transcript, Context::Global]);
+        let headings: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| match line {
+                Line::Heading(heading) => Some(*heading),
+                Line::Row(_) => None,
+            })
+            .collect();
+        assert_eq!(headings, ["An opened session", "Transcript", "Everywhere"]);
+        let rows = |action| lines.iter().filter(|line| matches!(line, Line::Row(row) if row.action == action)).count();
+        assert_eq!((rows(Action::Replay), rows(Action::EditHere), rows(Action::StepUp)), (1, 1, 0));
+    }
+
+    #[test]
+    fn headings_are_stepped_over_and_the_ends_hold() {
+        let lines = lines(&[Context::Transcript, Context::Global]);
+        let first = step(&lines, 0, 1);
+        assert!(matches!(lines[first], Line::Row(_)));
+        assert_eq!(step(&lines, first, -1), first);
+        let last = step(&lines, first, 1_000);
+        assert_eq!(last, lines.len() - 1);
+        for at in 0..100 {
+            assert!(matches!(lines[step(&lines, first, at)], Line::Row(_)));
+        }
+    }
+}
