@@ -103,7 +103,7 @@ fn open(arguments: &Arguments, workbench: Workbench, runtime: &tokio::runtime::R
             pipeline = cli::pipeline_source(name).map_err(|error| error.0)?;
         }
         if setup.session.is_none() && pipeline.is_none() {
-            agent = cli::agent_source(name).map_err(|error| error.0)?;
+            agent = cli::agent_source(name).map_err(|error| format!("{}{}", error.0, cli::meant_command(name)))?;
             file = Some(Path::new(name)).filter(|path| path.exists());
         }
     }

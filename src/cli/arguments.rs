@@ -77,6 +77,11 @@ impl Arguments {
     }
 }
 
+/// Behind an error about a name that nothing has: the command that it may have meant.
+pub fn meant_command(name: &str) -> String {
+    near_command(&[name.to_owned()]).map(|near| format!("; did you mean the command `{near}`?")).unwrap_or_default()
+}
+
 /// The command that the first word may have meant; none when it is one.
 fn near_command(words: &[String]) -> Option<String> {
     let command = Arguments::command();
@@ -152,13 +157,13 @@ pub struct AgentFlags {
     /// Agent file, or the name of an example agent
     #[arg(value_name = "AGENT.toml", required_unless_present = "prompt", conflicts_with = "prompt")]
     pub agent: Option<String>,
-    /// Instead of a file: the prompt
+    /// Instead of a file: the prompt; without --signature and --mode the answer is text
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
     /// With --prompt: the signature
     #[arg(long, value_name = "SIGNATURE", requires = "prompt", allow_hyphen_values = true)]
     pub signature: Option<String>,
-    /// Mode: `ptc_lisp`, json, text, `json_loop`
+    /// Mode: `ptc_lisp`, `json`, `text`, `json_loop`
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// Model: an alias, provider:model, demo, sample[:fault,seed=N,every], human, recorded:SESSION

@@ -11,8 +11,8 @@ use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::workbench::{Finding, Health, Workbench};
 
-pub(super) async fn doctor(flags: &DoctorFlags, workbench: &Workbench) -> Result<u8, UsageError> {
-    let mut findings = vec![terminal()];
+pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
+    let mut findings = vec![terminal(), locale(&|name| std::env::var(name).ok())];
     findings.extend(workbench.doctor().await);
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
@@ -22,12 +22,15 @@ pub(super) async fn doctor(flags: &DoctorFlags, workbench: &Workbench) -> Result
         return Ok(code);
     }
     for finding in &findings {
-        let mark = match finding.health {
-            Health::Good => "✓",
-            Health::Note => "–",
-            Health::Bad => "✗",
+        let (mark, word) = match finding.health {
+            Health::Good => ("✓", "ok"),
+            Health::Note => ("–", "note"),
+            Health::Bad => ("✗", "error"),
         };
-        out(&format!("{mark} {}  {}", width::pad(&safe_line(&finding.what), 22), safe_line(&finding.said)));
+        let (what, said) = (safe_line(&finding.what), safe_line(&finding.said));
+        let line =
+            if plain { format!("{word}: {what}: {said}") } else { format!("{mark} {}  {said}", width::pad(&what, 22)) };
+        out(&line);
     }
     Ok(code)
 }
@@ -61,4 +64,38 @@ fn terminal() -> Finding {
     };
     let health = if is_terminal && term != "dumb" { Health::Good } else { Health::Note };
     Finding { health, what: "terminal".to_owned(), said }
+}
+
+/// Does the locale say that the terminal shows UTF-8? The program writes nothing else.
+fn locale(variable: &dyn Fn(&str) -> Option<String>) -> Finding {
+    let named = |name: &&str| variable(name).filter(|value| !value.is_empty()).map(|value| (name.to_string(), value));
+    let (health, said) = match ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(named) {
+        Some((name, value)) if value.to_lowercase().replace('-', "").contains("utf8") => {
+            (Health::Good, format!("{name}={value}"))
+        }
+        Some((name, value)) => (
+            Health::Note,
+            format!("{name}={value} is not UTF-8: where lines and marks come out wrong, set {name}=C.UTF-8"),
+        ),
+        None => (Health::Note, "none is set: where lines and marks come out wrong, set LANG=C.UTF-8".to_owned()),
+    };
+    Finding { health, what: "locale".to_owned(), said }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_variable_that_is_set_decides_about_utf_8() {
+        let found = |set: &[(&str, &str)]| {
+            let set: Vec<(String, String)> = set.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            let found = locale(&|name| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()));
+            (found.health == Health::Good, found.said)
+        };
+        assert!(found(&[("LANG", "de_DE.UTF-8")]).0 && found(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]).0);
+        let (good, said) = found(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]);
+        assert!(!good && said.starts_with("LC_ALL=C is not UTF-8"), "{said}");
+        assert!(!found(&[]).0);
+    }
 }

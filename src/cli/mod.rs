@@ -34,7 +34,7 @@ use std::io::{IsTerminal as _, Write};
 
 use ptc_core::text::SafeText;
 
-pub use arguments::{Arguments, Command};
+pub use arguments::{Arguments, Command, meant_command};
 pub use export::pieces;
 pub use plain::is_spoken;
 pub use report::{hook_panics, keep_secret, log_to};
@@ -86,7 +86,7 @@ pub async fn run(command: &Command, arguments: &Arguments, workbench: &Workbench
         Command::Prompt(flags) => prompt::prompt(flags, workbench),
         Command::Tools(flags) => tools::tools(flags, workbench).await,
         Command::Models(flags) => models::models(flags, workbench).await,
-        Command::Doctor(flags) => doctor::doctor(flags, workbench).await,
+        Command::Doctor(flags) => doctor::doctor(flags, arguments.plain, workbench).await,
         Command::Lisp { command } => lisp::lisp(command, arguments),
         Command::Screenshot(flags) => screenshot::screenshot(flags, drawing.screen),
     };

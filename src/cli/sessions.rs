@@ -16,6 +16,7 @@ use crate::agent::Step;
 use crate::agent::StepFold;
 use crate::event::{Address, Event};
 use crate::session::{Marks, RunState, Session, Summary, summarize};
+use crate::workbench::format::plural;
 use crate::workbench::{CaseSpec, Workbench};
 
 /// Columns that a result may take on a terminal.
@@ -29,7 +30,7 @@ pub(super) fn sessions(
 ) -> Result<u8, UsageError> {
     match command {
         SessionsCommand::Case(flags) => case(flags, workbench)?,
-        SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json),
+        SessionsCommand::List { json } => list(&workbench.sessions(), &workbench.marks()?, *json, plain),
         SessionsCommand::Show { session, json } => {
             show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
         }
@@ -64,7 +65,7 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
     Ok(())
 }
 
-fn list(sessions: &[Summary], marks: &Marks, as_json: bool) {
+fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
     if as_json {
         let lines = sessions.iter().map(|summary| Json::object(members(summary, marks)));
         out(&json::printable(&Json::list(lines)));
@@ -72,7 +73,7 @@ fn list(sessions: &[Summary], marks: &Marks, as_json: bool) {
     }
     let mut lines = String::new();
     for summary in sessions {
-        lines.push_str(&line(summary, marks));
+        lines.push_str(&if plain { spoken(summary, marks) } else { line(summary, marks) });
         lines.push('\n');
     }
     if sessions.is_empty() {
@@ -90,11 +91,14 @@ fn number(number: impl TryInto<i64>) -> Json {
 fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
     let mut members = vec![
         ("id", Json::str(summary.id.as_str())),
+        ("created_ms", number(summary.created_ms)),
         ("path", Json::str(summary.path.display().to_string())),
         ("agent", Json::str(summary.agent.as_str())),
         ("mode", Json::str(summary.mode.as_str())),
         ("model", Json::str(summary.model.as_str())),
         ("turns", number(summary.turns)),
+        ("tokens", summary.tokens.map_or_else(Json::default, |tokens| number(tokens.total()))),
+        ("cost", summary.cost.map_or_else(Json::default, |cost| Node::Float(cost).into())),
         ("state", Json::str(state(summary.state))),
         ("result", Json::str(summary.result.as_str())),
     ];
@@ -103,6 +107,28 @@ fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
     let written = marks.of_session(&summary.id).next().is_some();
     members.extend(written.then(|| ("marks", marks::of_session(marks, &summary.id))));
     members
+}
+
+/// A session as a sentence, for a listener.
+fn spoken(summary: &Summary, marks: &Marks) -> String {
+    let (turns, tokens) = (plural(summary.turns as u64, "turn"), summary.tokens.map(|tokens| tokens.total()));
+    let tokens = tokens.map(|tokens| format!(", {}", plural(tokens, "token"))).unwrap_or_default();
+    let example = if summary.example { "example, " } else { "" };
+    let said = match &summary.damage {
+        Some(damage) => format!("damaged: {damage}"),
+        None => format!("{}: {}", state(summary.state), summary.result),
+    };
+    let own = marks::words(&marks.of(&summary.id, None));
+    let gap = if own.is_empty() { "" } else { ", " };
+    let text = format!(
+        "{}, {example}{}, {}, {}, {turns}{tokens}, {}{gap}{own}",
+        summary.id,
+        summary.agent,
+        summary.mode,
+        summary.model,
+        width::truncate(&safe_line(&said), RESULT_COLUMNS),
+    );
+    safe_line(&text)
 }
 
 /// A session on one line.

@@ -66,7 +66,7 @@ formats! {
     Html "html" "html" "one HTML file that needs nothing else, for light and dark screens";
     Json "json" "json" "the Steps of all runs with every turn, as JSON";
     Atif "atif" "json" "a trajectory in the Agent Trajectory Interchange Format, version 1.7";
-    Otlp "otlp" "json" "spans by the conventions of `OpenTelemetry` for generative AI, as OTLP JSON";
+    Otlp "otlp" "json" "spans by the conventions of OpenTelemetry for generative AI, as OTLP JSON";
     Svg "svg" "svg" "a picture of the session on the screen";
     Asciicast "asciicast" "cast" "the session line by line at its recorded speed, as asciicast version 3";
 }

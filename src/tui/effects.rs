@@ -101,7 +101,7 @@ pub(super) async fn perform(
                 Box::pin(perform(driver, model, stage, effect)).await?;
             }
         }
-        Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::Kept(backend.tour_seen()))),
+        Effect::TourSeen => work_in_turn(driver, move || Done::Msg(Msg::TourNoted(backend.tour_seen()))),
         Effect::Clip(text) => {
             stage.clip(&text)?;
             if let Some(copy) = stage.local_clipboard() {

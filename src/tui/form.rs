@@ -3,6 +3,7 @@
 //! In: fields with what stands in them at first. Out: what a person chose and wrote, by the name of the field. It must never know what a
 //! dialog is for: that is `sessions`.
 
+use super::actions::Context;
 use super::colours::Language;
 use super::draft::Draft;
 use super::model::Editor;
@@ -98,6 +99,17 @@ impl Field {
 }
 
 impl Form {
+    /// The contexts that its focused field has, the innermost first.
+    pub fn contexts(&self) -> Vec<Context> {
+        use Context as C;
+        match self.focused().map(|field| &field.input) {
+            Some(Input::Choice { .. }) => vec![C::Choice, C::Dialog, C::Always],
+            Some(Input::Line(_)) => vec![C::OneLine, C::Dialog, C::Text, C::Always],
+            Some(Input::Text(..)) => vec![C::Dialog, C::Lines, C::Text, C::Always],
+            None => vec![C::Dialog, C::Always],
+        }
+    }
+
     /// The field that has the focus.
     pub fn focused(&self) -> Option<&Field> {
         self.fields.get(self.focus)

@@ -89,6 +89,8 @@ pub enum Msg {
     Saved(String, DraftTexts, Result<AgentFile, SaveError>),
     /// Unsaved texts were kept, or could not be.
     Kept(Result<(), ErrorRecord>),
+    /// It was noted that the tour was seen, or could not be.
+    TourNoted(Result<(), ErrorRecord>),
     /// Kept texts of earlier starts, newest first.
     Recoveries(Vec<Recovery>),
     /// `$EDITOR` gave a text back.

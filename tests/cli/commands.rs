@@ -36,6 +36,23 @@ fn a_session_that_cannot_be_opened_is_told_as_one() {
     program.run(["broken.jsonl"]).exits(2).tells("broken.jsonl: line 1 is not a session header");
     program.run(["missing.jsonl"]).exits(2).tells("no session \"missing.jsonl\"");
     program.run(["no-such-agent"]).exits(2).tells("no such agent file");
+    program.run(["rnu"]).exits(2).tells("did you mean the command `run`?");
+    program.run(["lisp", "run", "(+ 1 2)"]).exits(2).tells("a program itself follows -e");
+}
+
+#[test]
+fn a_prompt_alone_wants_words_and_one_with_a_signature_json() {
+    let program = Program::new();
+    let mode = |more: &[&str]| {
+        let done = program.run([&["run", "--prompt", "Say hi", "--model", "sample", "--json"], more].concat());
+        done.exits(0).json()["turns"][0]["json"].is_null()
+    };
+    assert!(mode(&[]) && !mode(&["--signature", "() -> {greeting :string}"]));
+    let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
+    let modes: Vec<&Value> = listed.as_array().unwrap().iter().take(2).map(|session| &session["mode"]).collect();
+    assert_eq!(modes, ["json", "text"]);
+    assert!(listed[0]["created_ms"].as_i64().unwrap() >= listed[1]["created_ms"].as_i64().unwrap());
+    assert!(listed[0].get("tokens").is_some() && listed[0].get("cost").is_some(), "{}", listed[0]);
 }
 
 #[test]

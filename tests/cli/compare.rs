@@ -70,4 +70,11 @@ fn what_cannot_be_compared_is_told() {
     program.run([&["compare", "--trials", "2"], &both[..]].concat()).exits(2).tells("--trials belongs to the matrix");
     let plain = program.run([&["--plain", "compare"], &both[..]].concat()).exits(0).stdout.clone();
     assert!(!plain.contains(['✓', '✗', '≠']), "{plain}");
+    for line in
+        ["session 1: ", "mode differs: ", " in session 1, ", "agent: reviews in all", "differs: in session 1 t1 "]
+    {
+        assert!(plain.contains(line), "each value is heard with its session, {line:?}: {plain}");
+    }
+    let before_details = plain.split("2 against 1").next().unwrap();
+    assert!(!before_details.contains("  "), "no gaps of a table: {plain}");
 }

@@ -206,6 +206,10 @@ fn a_rule_that_cannot_be_read_says_what_can_be_written() {
     assert!(parse("regex:(").contains("no regular expression"));
     assert!(parse("regex:a*").contains("fits the empty text"));
     assert!(parse("field:a..b").contains("field:user.email"));
+    assert!(
+        parse("field:first name results").contains("a comma before `results`"),
+        "nothing stays in by a missing comma"
+    );
     assert!(redact(Vec::new(), &Rules::default()).unwrap().events.is_empty());
 }
 

@@ -84,6 +84,54 @@ fn a_file_that_cannot_be_written_says_where_and_what_to_do() {
     assert!(error.message.contains("no/such/a.toml") && error.hint.is_some(), "{error:?}");
 }
 
+/// The other end of the tests about kept drafts: what a process that was killed has left.
+fn kept(dir: &Path) -> Vec<String> {
+    let drafts = dir.join("sessions/drafts");
+    let names = fs::read_dir(drafts).into_iter().flatten().flatten();
+    names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn drafts_are_offered_when_their_process_is_gone_whatever_number_it_had() {
+    let dir = tempfile::tempdir().unwrap();
+    let (owner, texts) = live(dir.path());
+    let (later, _) = live(dir.path());
+    let recovery = ptc_workbench::tui::model::Model::new(
+        ptc_workbench::tui::backend::Opening { texts, ..Default::default() },
+        (80, 24),
+        0,
+    )
+    .workbench
+    .recovery(7);
+    owner.keep(&recovery).unwrap();
+    owner.keep(&recovery).unwrap();
+    assert!(later.recoveries().is_empty(), "its process lives");
+    drop(owner);
+    let found = later.recoveries();
+    assert_eq!(found.iter().map(|found| found.saved_ms).collect::<Vec<_>>(), [7], "the same process number as ours");
+    later.drop_recovery(&found[0].id);
+    assert!(later.recoveries().is_empty() && kept(dir.path()).is_empty(), "nothing is left behind");
+    later.keep(&recovery).unwrap();
+    later.forget();
+    assert!(kept(dir.path()).is_empty());
+}
+
+#[test]
+fn a_file_that_is_gone_is_written_again_and_one_that_is_the_same_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let path = dir.path().join("mine.toml");
+    let file = live.save(&path, &texts, None, Overwrite::Unchanged).unwrap();
+    let other_name = dir.path().join("linked.toml");
+    fs::hard_link(&path, &other_name).unwrap();
+    assert_eq!(live.save(&path, &texts, Some(&file), Overwrite::Unchanged).unwrap(), file);
+    fs::write(&other_name, "seen").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "seen", "it is still the same file");
+    fs::remove_file(&path).unwrap();
+    assert_eq!(live.save(&path, &texts, Some(&file), Overwrite::Unchanged).unwrap(), file);
+    assert!(path.exists());
+}
+
 #[test]
 fn a_session_that_cannot_be_read_has_its_own_reason() {
     let dir = tempfile::tempdir().unwrap();

@@ -23,6 +23,7 @@ mod story;
 mod told;
 mod transcript;
 mod updates;
+mod ways;
 mod work;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

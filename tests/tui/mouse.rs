@@ -173,7 +173,7 @@ fn a_selection_over_several_lines_keeps_its_lines() {
     let effects = sweep(&mut model, (column, row), (column + 9, row + 2));
     let [Effect::Clip(text)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(text.lines().count(), 3);
-    assert!(text.starts_with("Everywhere  (here)\nF1 "), "{text}");
+    assert!(text.starts_with("Everywhere, popups included  (here)\nF1 "), "{text}");
 }
 
 #[test]

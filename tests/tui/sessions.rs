@@ -286,6 +286,19 @@ fn a_rerun_takes_another_mode_from_the_start_of_a_run_only() {
     assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Rerun(key("long"), rerun))]);
 }
 
+#[test]
+fn a_file_that_ends_as_another_format_does_is_not_written() {
+    let mut model = list(vec![session("long")]);
+    press(&mut model, "e");
+    tell(&mut model, Msg::Told(Told::Prepared(key("long"), vec!["secrets".to_owned()], Ok(Removals::default()))));
+    for _ in 0..3 {
+        press(&mut model, "tab");
+    }
+    write(&mut model, "page.html");
+    assert_eq!(press(&mut model, "f5"), []);
+    assert!(text(&mut model).contains("page.html ends as files of html do: choose that format, or another name"));
+}
+
 /// A dialog of an export in which something looks like a secret.
 fn exporting(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };

@@ -114,7 +114,10 @@ fn program(file: &Path) -> Result<(String, String), UsageError> {
         return Ok(("stdin".to_owned(), text));
     }
     let name = file.to_string_lossy().into_owned();
-    read(&name).map(|text| (name, text))
+    // What begins like a program was meant as one.
+    let tip = if name.starts_with(['(', '[', '{']) { " (a program itself follows -e)" } else { "" };
+    let text = read(&name).map_err(|error| UsageError(format!("{}{tip}", error.0)))?;
+    Ok((name, text))
 }
 
 /// The data of `--context`; none without it.

@@ -104,6 +104,12 @@ impl Field {
     }
 }
 
+fn is_rule(word: &str) -> bool {
+    word.starts_with("field:")
+        || word.starts_with("regex:")
+        || REDACTIONS.iter().any(|redaction| redaction.name == word)
+}
+
 impl Rules {
     /// Reads what was written: policies, selectors, `field:NAME`, `field:A.B` and `regex:EXPRESSION`. Words are separated by commas;
     /// an expression takes all of its argument. `known` are the keys of this machine.
@@ -133,7 +139,12 @@ impl Rules {
             self.start_only |= redaction.starts;
             return Ok(());
         }
-        self.fields.push(Field::new(word.strip_prefix("field:").ok_or_else(|| unknown(word))?)?);
+        let name = word.strip_prefix("field:").ok_or_else(|| unknown(word))?;
+        // A name may hold spaces, but one that ends in a rule was meant as two: nothing may stay in by a missing comma.
+        if let Some(second) = name.split_whitespace().skip(1).find(|part| is_rule(part)) {
+            return Err(format!("`{word}`: write a comma before `{second}`"));
+        }
+        self.fields.push(Field::new(name)?);
         Ok(())
     }
 

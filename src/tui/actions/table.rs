@@ -15,7 +15,7 @@ use Reach::{Extend, Move};
 /// Every action.
 #[rustfmt::skip]
 pub const ACTIONS: &[ActionRow] = &[
-    row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Global, 90),
+    row(A::Help, "help", "help", "Shows every key that means something, and what it does.", &["f1"], C::Always, 90),
     row(A::Palette, "palette", "actions", "Finds any action by name; disabled ones say why.", &["ctrl-p"], C::Global, 0),
     row(A::Menu, "menu", "menu", "Shows every action that means something here; a click on the first line does too.", &["f10"], C::Global, 0),
     row(A::Workbench, "screen.workbench", "workbench", "Goes to the workbench; there it switches between editors and run.", &["f2"], C::Global, 9),
@@ -114,11 +114,11 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::GoOn, "sessions.go_on", "go on", "Goes on with a run that waits for a person or broke off, in its session.", &["o"], C::Sessions, 6),
     row(A::Filter, "sessions.filter", "search", "Searches all sessions as you type: words, /patterns/, status:error, turns>3, tag:slow.", &["/"], C::Sessions, 4),
     row(A::ReplayLenient, "sessions.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Sessions, 0),
-    row(A::Rerun, "sessions.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Sessions, 5),
+    row(A::Rerun, "sessions.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Sessions, 9),
     row(A::Fork, "sessions.fork", "fork", "Begins a new session at a turn of this one, with or without an edit.", &["f"], C::Sessions, 5),
     row(A::Mark, "sessions.mark", "mark", "Marks the session, or takes the mark away.", &["m"], C::Sessions, 7),
-    row(A::CompareMarked, "sessions.compare", "compare marked", "Shows the marked sessions side by side.", &["c"], C::Sessions, 8),
-    row(A::Export, "sessions.export", "export", "Exports the session; shows first what is left out and what looks like a secret.", &["e"], C::Sessions, 9),
+    row(A::CompareMarked, "sessions.compare", "compare marked", "Shows the marked sessions side by side.", &["c"], C::Sessions, 2),
+    row(A::Export, "sessions.export", "export", "Exports the session; shows first what is left out and what looks like a secret.", &["e"], C::Sessions, 6),
     row(A::Tags, "sessions.tags", "tags", "Gives the session tags, or takes them away.", &["t"], C::Sessions, 10),
     row(A::Note, "sessions.note", "note", "Writes a note on the session.", &["w", "n"], C::Sessions, 11),
     row(A::Branches, "sessions.branches", "by time/branches", "Lists the sessions by time, or forks below what they began as.", &["b"], C::Sessions, 12),

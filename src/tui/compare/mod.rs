@@ -65,6 +65,18 @@ pub enum Page {
     Matrices,
 }
 
+/// Where the runs beside each other were asked for: closing them leads back there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WayBack {
+    /// The workbench.
+    #[default]
+    Workbench,
+    /// The list of sessions.
+    Sessions,
+    /// A matrix.
+    Matrix,
+}
+
 /// One of the runs.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
@@ -116,6 +128,8 @@ pub struct Compare {
     pub page: Page,
     /// The runs.
     pub sides: Vec<Side>,
+    /// Where they were asked for.
+    pub back: WayBack,
     /// The run that has the focus.
     pub column: usize,
     /// The sessions beside each other.

@@ -11,6 +11,8 @@ use super::{Draft, Reach};
 
 /// Bytes that a compiled expression may take.
 const LARGEST_PATTERN: usize = 1 << 20;
+/// Bytes of what is sought: a longer text costs seconds at each key.
+pub const LONGEST_SOUGHT: usize = 8_192;
 /// Places that are kept of one search; a text with more says so.
 pub const MOST_PLACES: usize = 100_000;
 
@@ -34,8 +36,11 @@ pub struct Sought {
 impl Sought {
     /// Reads what is sought. A text without large letters finds both; line ends match `^` and `$`.
     ///
-    /// Errors: why it is no regular expression, one line.
+    /// Errors: why it is no regular expression or too long, one line.
     pub fn read(text: &str, reading: Reading) -> Result<Self, String> {
+        if text.len() > LONGEST_SOUGHT {
+            return Err(format!("too long: at most {LONGEST_SOUGHT} bytes are sought"));
+        }
         let source = if reading == Reading::Regex { text.to_owned() } else { regex::escape(text) };
         let any_case = reading == Reading::Literal && !text.chars().any(char::is_uppercase);
         let pattern = RegexBuilder::new(&source)

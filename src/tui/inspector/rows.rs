@@ -69,13 +69,13 @@ impl Inspector {
         }
     }
 
-    /// What going into the chosen entry is called.
-    pub fn entering(&self) -> &'static str {
+    /// What going into the chosen entry is called; `None` where there is nothing further inside.
+    pub fn entering(&self) -> Option<&'static str> {
         match self.focus {
-            Focus::List if self.at_repl() => "type",
-            Focus::List => "into the part",
-            Focus::Part if self.is_tree() => "fold",
-            Focus::Part | Focus::Input => "–",
+            Focus::List if self.at_repl() => Some("type"),
+            Focus::List => Some("into the part"),
+            Focus::Part if self.is_tree() => Some("fold"),
+            Focus::Part | Focus::Input => None,
         }
     }
 

@@ -43,7 +43,12 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 
 #[expect(clippy::needless_pass_by_value, reason = "errors go through map_err")]
 fn refused(error: StartError) -> ErrorRecord {
-    ErrorRecord::new(Reason::InvalidAgent, error.to_string())
+    spoken(Reason::InvalidAgent, error.to_string())
+}
+
+/// An error whose message says what to do next by itself.
+fn spoken(reason: Reason, message: String) -> ErrorRecord {
+    ErrorRecord { hint: None, ..ErrorRecord::new(reason, message) }
 }
 
 fn begun(running: Result<Running, StartError>, desk: Arc<Desk>) -> Result<Arc<dyn Run>, ErrorRecord> {
@@ -155,7 +160,7 @@ impl Archive for Live {
         let file = files::place(Path::new(&case.file), self.home.clone());
         let spec = CaseSpec { run: None, name: Some(case.name.clone()), file: Some(file), cassette: case.cassette };
         let made = self.workbench.make_case(&session, &spec);
-        let made = made.map_err(|error| ErrorRecord::new(Reason::WriteFailed, error.to_string()))?;
+        let made = made.map_err(|error| spoken(Reason::WriteFailed, error.to_string()))?;
         let new = if made.is_new_file { "the new file " } else { "" };
         let cassette = made.cassette.map(|path| format!(", cassette {}", path.display())).unwrap_or_default();
         Ok(format!("case `{}` is in {new}{}{cassette}", made.name, made.file.display()))
@@ -164,7 +169,7 @@ impl Archive for Live {
     fn prepare(&self, key: &SessionKey, rules: &[String]) -> Result<Removals, ErrorRecord> {
         let session = self.session(key)?;
         let prepared = self.workbench.prepare_export(&session, rules);
-        let prepared = prepared.map_err(|error| ErrorRecord::new(Reason::WriteFailed, error.to_string()))?;
+        let prepared = prepared.map_err(|error| spoken(Reason::WriteFailed, error.to_string()))?;
         Ok(Removals {
             removed: lines(&prepared.removals),
             places: prepared.removals.iter().map(|removal| removal.count).sum(),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ptc_core::reasons::Reason;
 
@@ -46,8 +47,11 @@ pub(super) fn save(
             return Err(SaveError::Changed);
         }
     }
-    write_whole(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
-    Ok(AgentFile { path: path.to_owned(), sha: hex_sha(text.as_bytes()) })
+    let sha = hex_sha(text.as_bytes());
+    if stamp(path).is_none_or(|file| file.sha != sha) {
+        write_whole(path, text.as_bytes()).map_err(|error| SaveError::Failed(failure(path, &error)))?;
+    }
+    Ok(AgentFile { path: path.to_owned(), sha })
 }
 
 fn failure(path: &Path, error: &io::Error) -> ErrorRecord {
@@ -74,16 +78,19 @@ pub(super) fn mark_tour(state_dir: &Path) -> Result<(), ErrorRecord> {
     written.map_err(|error| failure(&path, &error))
 }
 
-/// The recovery files: one per process.
+/// The recovery files: one per process. A lock beside it says whether its process lives: numbers of processes are given again.
 #[derive(Debug)]
 pub(super) struct Drafts {
     dir: PathBuf,
     own: PathBuf,
+    /// Held while something is kept.
+    lock: Option<fs::File>,
 }
 
 impl Drafts {
     pub(super) fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), own: dir.join(format!("unsaved-{}.json", std::process::id())) }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        Self { dir: dir.to_owned(), own: dir.join(format!("unsaved-{}-{since}.json", std::process::id())), lock: None }
     }
 
     /// Recoveries of processes that are gone, newest first.
@@ -93,8 +100,7 @@ impl Drafts {
             .filter(|path| *path != self.own)
             .filter_map(|path| {
                 let name = path.file_name()?.to_str()?;
-                let process = name.strip_prefix("unsaved-")?.strip_suffix(".json")?.parse().ok()?;
-                if is_alive(process) {
+                if !(name.starts_with("unsaved-") && name.ends_with(".json")) || is_held(&path) {
                     return None;
                 }
                 let recovery: Recovery = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
@@ -105,39 +111,52 @@ impl Drafts {
         found
     }
 
-    pub(super) fn keep(&self, recovery: &Recovery) -> Result<(), ErrorRecord> {
+    pub(super) fn keep(&mut self, recovery: &Recovery) -> Result<(), ErrorRecord> {
         let text = serde_json::to_vec(recovery).map_err(|error| failure(&self.own, &io::Error::other(error)))?;
         fs::create_dir_all(&self.dir)
+            .and_then(|()| self.hold())
             .and_then(|()| write_whole(&self.own, &text))
             .map_err(|error| failure(&self.own, &error))
     }
 
-    pub(super) fn forget(&self) {
+    /// Takes the lock, once. A file system without locks is no reason to keep nothing.
+    fn hold(&mut self) -> io::Result<()> {
+        if self.lock.is_none() {
+            let lock = fs::File::create(lock_of(&self.own))?;
+            if let Err(error) = lock.try_lock() {
+                tracing::debug!(%error, "locking kept drafts");
+            }
+            self.lock = Some(lock);
+        }
+        Ok(())
+    }
+
+    pub(super) fn forget(&mut self) {
         remove(&self.own);
+        if self.lock.take().is_some() {
+            remove(&lock_of(&self.own));
+        }
     }
 
     pub(super) fn drop_found(&self, id: &str) {
         let only_a_name = Path::new(id).file_name().is_some_and(|name| name == id);
         if only_a_name && id.starts_with("unsaved-") {
-            remove(&self.dir.join(id));
+            let path = self.dir.join(id);
+            remove(&path);
+            remove(&lock_of(&path));
         }
     }
 }
 
-/// Is there a process of this number?
-#[cfg(unix)]
-fn is_alive(process: i32) -> bool {
-    let Some(process) = rustix::process::Pid::from_raw(process) else { return false };
-    match rustix::process::test_kill_process(process) {
-        Ok(()) => true,
-        Err(error) => error == rustix::io::Errno::PERM,
-    }
+fn lock_of(kept: &Path) -> PathBuf {
+    kept.with_extension("lock")
 }
 
-/// Is there a process of this number? Unknown here: it counts as gone.
-#[cfg(not(unix))]
-fn is_alive(_: i32) -> bool {
-    false
+/// Does the process live that keeps this?
+fn is_held(kept: &Path) -> bool {
+    let Ok(lock) = fs::File::open(lock_of(kept)) else { return false };
+    // Shared, so that two that look at the same time do not take each other for the owner.
+    matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
 }
 
 #[cfg(test)]

@@ -24,14 +24,25 @@ impl Model {
 
     /// The active contexts, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
+        self.contexts_of(self.popups.last())
+    }
+
+    /// The contexts that the help speaks of: those below it.
+    pub fn contexts_below_help(&self) -> Vec<Context> {
+        self.contexts_of(self.popups.iter().rev().find(|popup| !matches!(popup, Popup::Help { .. })))
+    }
+
+    fn contexts_of(&self, popup: Option<&Popup>) -> Vec<Context> {
         use Context as C;
-        match self.popups.last().map(Popup::context) {
+        if let Some(Popup::Form(form, _)) = popup {
+            return form.contexts();
+        }
+        match popup.map(Popup::context) {
             Some(C::Palette) => vec![C::Palette, C::Text, C::Always],
             Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
             Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
-            Some(C::Dialog) => self.form_contexts(),
             Some(other) => vec![other, C::Always],
             None => self.screen_contexts(),
         }
@@ -202,6 +213,7 @@ impl Model {
             Step::Difference => rule(number > first, "it is the first request of its run"),
             Step::NextTurn => rule(number < last, "it is the last turn of its run"),
             Step::PreviousTurn => rule(number > first, "it is the first turn of its run"),
+            Step::Enter if inspector.entering().is_none() => Err("there is nothing further inside"),
             Step::Copy | Step::Enter => rule(inspector.entries() > 0, "there is nothing here"),
             Step::Evaluate => rule(!inspector.repl.running, "the input before is still running"),
             _ => Ok(()),
@@ -267,7 +279,9 @@ impl Model {
             Action::Close if popup.is_none() => "stop",
             Action::FocusNext if self.inspector.is_some() => "next tab",
             Action::FocusPrevious if self.inspector.is_some() => "previous tab",
-            Action::Inside(Step::Enter) => self.inspector.as_ref().map_or(row.title, |inspector| inspector.entering()),
+            Action::Inside(Step::Enter) => {
+                self.inspector.as_ref().map_or(row.title, |inspector| inspector.entering().unwrap_or(row.title))
+            }
             Action::Inside(Step::Difference) if self.inspector.as_ref().is_some_and(|open| open.difference) => "whole",
             _ => row.title,
         }

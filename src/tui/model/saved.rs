@@ -2,9 +2,8 @@
 
 use super::{Model, Phase, Popup, Screen};
 use crate::event::Address;
-use crate::tui::actions::{Action, Context};
+use crate::tui::actions::Action;
 use crate::tui::backend::{Question, SessionSummary};
-use crate::tui::form::Input;
 use crate::tui::sessions::Purpose;
 
 impl Model {
@@ -65,18 +64,6 @@ impl Model {
                 Err("runs and turns take marks, calls do not")
             }
             _ => Ok(()),
-        }
-    }
-
-    /// The contexts of a dialog: those of its focused field.
-    pub(super) fn form_contexts(&self) -> Vec<Context> {
-        use Context as C;
-        let Some(Popup::Form(form, _)) = self.popups.last() else { return vec![C::Always] };
-        match form.focused().map(|field| &field.input) {
-            Some(Input::Choice { .. }) => vec![C::Choice, C::Dialog, C::Always],
-            Some(Input::Line(_)) => vec![C::OneLine, C::Dialog, C::Text, C::Always],
-            Some(Input::Text(..)) => vec![C::Dialog, C::Lines, C::Text, C::Always],
-            None => vec![C::Dialog, C::Always],
         }
     }
 

@@ -1,5 +1,7 @@
 //! The dialog of an export: format, redaction with a preview, what looks like a secret, where to.
 
+use std::path::Path;
+
 use crate::export::{Format, REDACTIONS};
 use crate::tui::archive::{Ask, Exporting, Removals};
 use crate::tui::backend::SessionKey;
@@ -115,6 +117,8 @@ impl Export {
     /// The export that is described.
     pub fn submit(&self, form: &Form) -> Result<Ask, String> {
         let path = form.said("file").ok_or("a file needs a name")?;
+        let format = form.choice("format").to_owned();
+        other_ending(&path, &format)?;
         let rules = Self::rules(form);
         let Some((_, removals)) = self.known.as_ref().filter(|(known, _)| *known == rules) else {
             return Err(form.error.clone().unwrap_or_else(|| EARLY.to_owned()));
@@ -127,8 +131,17 @@ impl Export {
             ));
         }
         let replace = self.taken.as_deref() == Some(form.written("file"));
-        let format = form.choice("format").to_owned();
         Ok(Ask::Export(self.key.clone(), Exporting { format, rules, path: path.into(), replace, allow_secrets }))
+    }
+}
+
+/// A file that ends as those of another format do would not be opened as what it is.
+fn other_ending(path: &str, format: &str) -> Result<(), String> {
+    let Some(ending) = Path::new(path).extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
+    let own = Format::from_name(format).is_some_and(|format| format.ending() == ending);
+    match Format::ALL.iter().find(|other| !own && other.ending() == ending) {
+        Some(other) => Err(format!("{path} ends as files of {} do: choose that format, or another name", other.name())),
+        None => Ok(()),
     }
 }
 

@@ -213,7 +213,8 @@ impl Fork {
 
     /// The fork that is described.
     pub fn submit(&self, form: &Form) -> Result<Ask, String> {
-        let turn = self.points.turns.get(form.chosen("turn")).ok_or("the session is not read yet")?;
+        let unread = || form.error.clone().unwrap_or_else(|| "the session is not read yet".to_owned());
+        let turn = self.points.turns.get(form.chosen("turn")).ok_or_else(unread)?;
         let target = targets(turn).into_iter().nth(form.chosen("change")).map_or(Target::Nothing, |(_, target)| target);
         let text = form.written("text").to_owned();
         let at = at(form, turn, &target);

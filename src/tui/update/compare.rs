@@ -7,7 +7,7 @@ use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::tui::backend::{Ended, Happening, SessionKey};
 use crate::tui::compare::backend::{Ask, Compared, Told};
-use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step};
+use crate::tui::compare::{Compare, MOST_SIDES, Page, Side, Step, WayBack};
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Phase, RunView, Screen, Tone};
@@ -18,6 +18,13 @@ const BOTH: [Mode; 2] = [Mode::PtcLisp, Mode::Json];
 
 /// Goes to the screen; there, from a matrix to the runs side by side and back.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
+    let empty = model.compare.sides.is_empty() && model.compare.matrix.is_none();
+    if model.screen == Screen::Sessions
+        && empty
+        && let Ok(marked) = model.sessions.compared()
+    {
+        return open(model, &marked);
+    }
     let compare = &mut model.compare;
     compare.opened = false;
     if model.screen == Screen::Compare {
@@ -80,8 +87,15 @@ fn refused(compare: &Compare, number: usize) -> Result<(), String> {
 
 fn show(model: &mut Model, sides: Vec<Side>) {
     let compare = &mut model.compare;
+    let from = match model.screen {
+        Screen::Compare if compare.page == Page::Matrix => WayBack::Matrix,
+        Screen::Compare => compare.back,
+        Screen::Sessions => WayBack::Sessions,
+        Screen::Workbench => WayBack::Workbench,
+    };
     *compare = Compare {
         sides,
+        back: from,
         matrix: compare.matrix.take(),
         form: std::mem::take(&mut compare.form),
         matrices: compare.matrices.take(),
@@ -248,10 +262,18 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         Page::Form | Page::Matrices => {
             compare.page = if compare.matrix.is_some() { Page::Matrix } else { Page::Sides };
         }
+        Page::Matrix if compare.sides.is_empty() || compare.back == WayBack::Matrix => {
+            compare.back = WayBack::Workbench;
+            model.screen = Screen::Workbench;
+        }
         Page::Matrix => compare.page = Page::Sides,
         Page::Sides if compare.runs() => return stop(compare),
         Page::Sides if compare.transcripts && compare.compared.is_some() => compare.transcripts = false,
-        Page::Sides => model.screen = Screen::Workbench,
+        Page::Sides => match compare.back {
+            WayBack::Matrix if compare.matrix.is_some() => compare.page = Page::Matrix,
+            WayBack::Sessions => model.screen = Screen::Sessions,
+            WayBack::Matrix | WayBack::Workbench => model.screen = Screen::Workbench,
+        },
     }
     Vec::new()
 }

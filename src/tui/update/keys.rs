@@ -82,16 +82,19 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         if action == Action::Close {
             return Vec::new();
         }
+        if action == Action::Save && save::may_be_gone(model) {
+            return save::save(model, crate::tui::model::AfterSave::Stay);
+        }
         let title = action.row().map_or("", |row| row.title);
         model.say(Tone::Info, format!("{title}: {reason}"));
         return Vec::new();
     }
     // What leads elsewhere leaves the turn that is open.
-    if matches!(action, Action::Workbench | Action::Sessions | Action::Run) {
+    if matches!(action, Action::Workbench | Action::Sessions | Action::Compare | Action::BothModes | Action::Run) {
         model.inspector = None;
     }
     match action {
-        Action::Help => open(model, Popup::Help { top: 0 }),
+        Action::Help => help(model),
         Action::Menu => menu::open(model, None),
         Action::MenuUp => menu::go(model, -1),
         Action::MenuDown => menu::go(model, 1),
@@ -236,6 +239,15 @@ fn page_rows(model: &Model) -> i16 {
 fn open(model: &mut Model, popup: Popup) -> Vec<Effect> {
     model.popups.push(popup);
     Vec::new()
+}
+
+/// Opens the help, over a popup as well; in the help, closes it.
+fn help(model: &mut Model) -> Vec<Effect> {
+    if matches!(model.popups.last(), Some(Popup::Help { .. })) {
+        model.popups.pop();
+        return Vec::new();
+    }
+    open(model, Popup::Help { top: 0 })
 }
 
 fn preview(model: &Model) -> Popup {

@@ -30,7 +30,8 @@ use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let version = model.workbench.version();
     let query = model.sessions.filter.version();
-    model.dirty |= !matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::Clipped(Ok(())));
+    let quiet = matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Clipped(Ok(())));
+    model.dirty |= !quiet;
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
         Msg::Key(key) => keys::key(model, key),
@@ -75,6 +76,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Kept(Err(error)) => {
             model.say(Tone::Bad, format!("unsaved edits could not be kept: {}", error.message));
+            Vec::new()
+        }
+        Msg::TourNoted(Ok(())) => Vec::new(),
+        Msg::TourNoted(Err(error)) => {
+            model.say(Tone::Bad, format!("the tour will be shown again: {}", error.message));
             Vec::new()
         }
         Msg::Recoveries(found) => save::recoveries(model, found),

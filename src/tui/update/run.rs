@@ -1,5 +1,7 @@
 //! Starting, watching, answering and stopping runs.
 
+use ptc_core::reasons::Reason;
+
 use crate::agent::{Diagnostic, Place, Severity};
 use crate::event::{ErrorRecord, Event};
 use crate::port::Gate;
@@ -82,11 +84,22 @@ pub(super) fn refused(model: &mut Model, findings: Vec<Diagnostic>) {
         Some(finding) if model.workbench.pipeline.is_some() => format!("not started: {}", finding.message),
         Some(finding) => {
             let draft = &model.workbench.editor(finding.place).draft;
-            let place = finding.span.map(|span| span.line_col(draft.text()).to_string() + ": ").unwrap_or_default();
-            format!("not started: {}, {place}{}", place_name(finding.place).to_lowercase(), finding.message)
+            let place = finding.span.map(|span| span.line_col(draft.text()).to_string());
+            let (field, message) = (place_name(finding.place).to_lowercase(), &finding.message);
+            match place {
+                _ if finding.reason == Reason::RecorderFailed => format!("not started: {message}"),
+                Some(place) if message.contains(&place) => format!("not started: {message}"),
+                Some(place) => format!("not started: {field}, {place}: {message}"),
+                None => format!("not started: {field}, {message}"),
+            }
         }
         None => "not started".to_owned(),
     };
+    if first.is_some_and(|finding| finding.reason == Reason::RecorderFailed) {
+        // Nothing is wrong with the texts.
+        model.say(Tone::Bad, text);
+        return;
+    }
     if let (Some(finding), None) = (first, &model.workbench.pipeline) {
         model.workbench.focus = Pane::Editor(finding.place);
         let at = finding.span.map(|span| span.start);

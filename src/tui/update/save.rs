@@ -22,6 +22,12 @@ pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
     }
 }
 
+/// Nothing was edited, but the file may be gone or another one by now: saving looks.
+pub(super) fn may_be_gone(model: &Model) -> bool {
+    let workbench = &model.workbench;
+    workbench.file.is_some() && workbench.pipeline.is_none() && !workbench.unsaved()
+}
+
 fn write(model: &mut Model, path: String, overwrite: Overwrite) -> Vec<Effect> {
     let known = model.workbench.file.clone().filter(|file| file.path == Path::new(&path));
     vec![Effect::Save { path, texts: model.workbench.texts(), known, overwrite }]
@@ -81,13 +87,17 @@ pub(super) fn saved(
 ) -> Vec<Effect> {
     match result {
         Ok(file) => {
+            let known = model.workbench.file.as_ref() == Some(&file) && model.workbench.saved == texts;
             model.workbench.file = Some(file);
             model.workbench.saved = texts;
             let after = model.workbench.saving.take();
             if after == Some(AfterSave::Quit) && !model.workbench.unsaved() {
                 return leave(model);
             }
-            model.say(Tone::Good, format!("saved {path}"));
+            match known {
+                true => model.say(Tone::Info, format!("everything is saved in {path}")),
+                false => model.say(Tone::Good, format!("saved {path}")),
+            }
             if model.workbench.unsaved() { Vec::new() } else { vec![Effect::Forget] }
         }
         Err(SaveError::Changed) => {

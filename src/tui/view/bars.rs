@@ -11,7 +11,8 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::format::{count, plural};
-use ptc_core::text::width::{truncate, width};
+use ptc_core::text::SafeText;
+use ptc_core::text::width::{truncate, width, wrap};
 
 /// Columns that mode, model and turn need beside the hint where help is.
 const SHORTEST_FACTS: usize = 24;
@@ -156,10 +157,37 @@ pub(super) fn toast(model: &Model) -> Row {
     Row::new([Piece::literal(role, mark), Piece::new(Role::Text, &toast.text)])
 }
 
+/// Most rows of a message.
+const MOST_TOAST_ROWS: usize = 5;
+
+/// A message that needs more than its line is drawn over what stands above the line: nothing of it is lost.
+pub(super) fn long_toast(model: &Model, line: Rect, buffer: &mut Buffer) {
+    let Some(text) = model.toast.as_ref().map(|toast| SafeText::single_line(&toast.text)) else { return };
+    let columns = usize::from(line.width);
+    let beside = model.workbench.run.as_ref().filter(|run| run.phase != Phase::Done).map_or(0, |_| PROGRESS);
+    if width(&text) + 3 + beside <= columns {
+        return;
+    }
+    let mark = toast(model).left.into_iter().next();
+    let wrapped = wrap(&text, columns.saturating_sub(4).max(1));
+    let rows = wrapped.len().min(MOST_TOAST_ROWS).min(usize::from(line.y) + 1);
+    for (at, (_, range)) in (0u16..).zip(wrapped.into_iter().take(rows).enumerate()) {
+        let up = u16::try_from(rows).unwrap_or_default() - 1 - at;
+        let area = Rect { y: line.y - up, height: 1, ..line }.intersection(buffer.area);
+        buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
+        let start = mark.clone().filter(|_| at == 0).unwrap_or_else(|| Piece::literal(Role::Text, "   "));
+        Row::new([start, Piece::safe(Role::Text, text.slice(range))]).draw(area, buffer, model.theme);
+    }
+}
+
+/// Columns that the progress of a run takes beside a message.
+const PROGRESS: usize = 24;
+
 /// The keys that do something here, as many as fit; the last place is help's.
 pub(super) fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     if model.toast.is_some() && !model.popups.is_empty() {
-        return toast(model).draw(area, buffer, model.theme);
+        toast(model).draw(area, buffer, model.theme);
+        return long_toast(model, area, buffer);
     }
     let mut pieces = Vec::new();
     for (_, label) in labels(model, area.width) {
@@ -197,6 +225,7 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
         .iter()
         .filter(|row| row.footer > 0 && contexts.contains(&row.context) && model.enabled(row.action).is_ok())
         .filter(|row| row.action != Action::Workbench || model.screen != Screen::Workbench || !model.wide())
+        .filter(|row| row.action != Action::Help || model.popups.is_empty())
         .collect();
     rows.sort_by_key(|row| model.footer_place(row));
     let label = |row: &'static ActionRow| (key_of(model, row), model.title(row));

@@ -25,9 +25,9 @@ pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
         None => format!("turns {}", facts.turn),
     };
     let (verb, session) = match &run.session {
-        Some(session) if run.phase == Phase::Done => ("saved", format!("saved {session}")),
-        Some(session) => ("saving", format!("saving {session}")),
-        None => ("not saved", "not saved".to_owned()),
+        Some(session) if run.phase == Phase::Done => ("session saved", format!("saved {session}")),
+        Some(session) => ("saving session", format!("saving {session}")),
+        None => ("session not saved", "session not saved".to_owned()),
     };
     let verb = verb.to_owned();
     let (tokens, cost, time) = (tokens(facts), costs(facts), limited_time(model, run));

@@ -90,6 +90,9 @@ pub(super) fn draw_fixes(
     }
 }
 
+/// Columns of the keys in the tour.
+const TOUR_KEYS: usize = 10;
+
 /// Rows of a step of the tour, its keys at the end.
 pub(super) fn tour_rows(model: &Model, step: usize, columns: usize) -> Vec<Row> {
     let Some(step) = TOUR.get(step) else { return Vec::new() };
@@ -100,7 +103,12 @@ pub(super) fn tour_rows(model: &Model, step: usize, columns: usize) -> Vec<Row> 
     for row in step.actions.iter().filter_map(|action| action.row()) {
         let key = model.keymap.first_name_of(row);
         let key = if key.is_empty() { "(palette)".to_owned() } else { key };
-        rows.push(Row::new([Piece::new(Role::Key, &format!("{key:<10}")), Piece::new(Role::Dim, row.help)]));
+        let help = SafeText::literal(row.help);
+        for (line, range) in wrap(&help, columns.saturating_sub(TOUR_KEYS).max(1)).into_iter().enumerate() {
+            let key = if line == 0 { key.as_str() } else { "" };
+            let key = Piece::new(Role::Key, &format!("{key:<TOUR_KEYS$}"));
+            rows.push(Row::new([key, Piece::safe(Role::Dim, help.slice(range))]));
+        }
     }
     rows
 }

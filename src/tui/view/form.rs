@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
-use ptc_core::text::width::wrap;
+use ptc_core::text::width::{width, wrap};
 
 /// Rows that a text gets at least, and wants.
 const TEXT_ROWS: (u16, u16) = (3, 12);
@@ -33,7 +33,12 @@ fn is_text(field: &Field) -> bool {
 }
 
 /// What is told below the fields: an error, a wait, or what the focused field is for.
-fn told(form: &Form) -> (Role, String) {
+fn told(form: &Form, columns: u16) -> (Role, String) {
+    if let (None, None, Some(meaning)) =
+        (&form.error, form.waiting, form.focused().and_then(|field| cut_meaning(field, columns)))
+    {
+        return (Role::Dim, meaning);
+    }
     match (&form.error, form.waiting) {
         (Some(error), _) => (Role::Bad, format!("✗ {error}")),
         (None, Some(waiting)) => (Role::Accent, format!("● {waiting}")),
@@ -41,8 +46,17 @@ fn told(form: &Form) -> (Role, String) {
     }
 }
 
+/// What the chosen value means, where its row has too few columns to say it.
+fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
+    let Input::Choice { options, chosen } = &field.input else { return None };
+    let choice = options.get(*chosen)?;
+    let place = if options.len() > 1 { format!("{} of {}", chosen + 1, options.len()).len() + 1 } else { 0 };
+    let wanted = usize::from(NAMES) + 8 + width(&choice.name) + width(&choice.meaning) + place;
+    (wanted > usize::from(columns)).then(|| format!("{}: {}", choice.name, choice.meaning))
+}
+
 fn told_rows(form: &Form, columns: u16) -> u16 {
-    let text = SafeText::single_line(&told(form).1);
+    let text = SafeText::single_line(&told(form, columns).1);
     u16::try_from(wrap(&text, usize::from(columns).max(1)).len()).unwrap_or(u16::MAX).clamp(1, 4)
 }
 
@@ -146,7 +160,7 @@ pub(super) fn draw(model: &Model, form: &Form, inner: Rect, buffer: &mut Buffer)
         let at = draw_field(model, form, place, *area, buffer);
         cursor = cursor.or(at.filter(|_| place == form.focus && form.waiting.is_none()));
     }
-    let (role, text) = told(form);
+    let (role, text) = told(form, inner.width);
     let text = SafeText::single_line(&text);
     for (line, range) in
         wrap(&text, usize::from(inner.width).max(1)).into_iter().take(usize::from(areas.hint.height)).enumerate()

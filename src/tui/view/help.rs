@@ -7,10 +7,16 @@ use crate::tui::theme::Role;
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{width, wrap};
 
-/// Rows of the help; the contexts of the screen below come first.
+/// Rows of the help; the contexts of the screen below come first: what is only there, what is everywhere, what every text has.
 pub(super) fn rows(model: &Model, columns: usize) -> Vec<Row> {
-    let here = model.screen_contexts();
-    let (first, rest): (Vec<_>, Vec<_>) = Context::ALL.into_iter().partition(|(context, _)| here.contains(context));
+    let here = model.contexts_below_help();
+    let (mut first, rest): (Vec<_>, Vec<_>) = Context::ALL.into_iter().partition(|(context, _)| here.contains(context));
+    first.sort_by_key(|(context, _)| match context {
+        Context::Lines | Context::Text => 3,
+        Context::Global => 2,
+        Context::Always => 1,
+        _ => 0,
+    });
     let mut rows = Vec::new();
     for (context, title) in first.into_iter().chain(rest) {
         if !rows.is_empty() {

@@ -316,7 +316,7 @@ fn status(inspector: &Inspector) -> Row {
         }
         Tab::Request => " ! marks text from outside: replies, tools, data".to_owned(),
         Tab::Program if inspector.focus == Focus::Part => {
-            " values come from running the program again on a copy; tools answer from the recording".to_owned()
+            " the program runs again in a copy for values; tools answer from the recording".to_owned()
         }
         _ => String::new(),
     };

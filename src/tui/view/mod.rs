@@ -63,6 +63,10 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
         (None, Screen::Sessions) => sessions::draw(model, area, buffer),
         (None, Screen::Compare) => compare::draw(model, area, buffer),
     };
+    if model.popups.is_empty() {
+        let line = Rect { y: area.bottom().saturating_sub(2), height: 1, ..area };
+        bars::long_toast(model, line, buffer);
+    }
     let cursor = match model.popups.last() {
         Some(Popup::Seek { input }) => bars::find(model, input, area, buffer),
         Some(popup) => popups::draw(model, popup, area, buffer),

@@ -10,6 +10,7 @@ use super::{answer, bars, choices, editor, form, help, is_reading, line_of, menu
 use crate::event::Address;
 use crate::port::Gate;
 use crate::tool::Decision;
+use crate::tui::actions::ActionRow;
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
 use crate::tui::model::{Model, Popup, SaveWhat, place_name};
@@ -58,7 +59,7 @@ pub(super) fn layout(model: &mut Model) {
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
         Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
-        Popup::Palette { .. } | Popup::Seek { .. } => (70, 20),
+        Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
@@ -114,8 +115,9 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
     }
     match popup {
         Popup::Palette { input, selected } => {
-            let rows = usize::from(inner.height).checked_sub(1)?;
-            let entry = line.checked_sub(1)? + (selected + 1).saturating_sub(rows);
+            let rows = usize::from(palette_list(inner).height);
+            let line = line.checked_sub(1).filter(|line| *line < rows)?;
+            let entry = line + (selected + 1).saturating_sub(rows);
             (entry < update::entries(model, input.text()).len()).then_some(entry)
         }
         Popup::Menu(open) => menu::row_at(open, inner, at),
@@ -326,12 +328,21 @@ fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &m
     }
 }
 
+/// Rows below the palette's entries, for the whole sentence about the selected one.
+const PALETTE_SENTENCE: u16 = 3;
+
+/// The palette's entries: below what is typed, above the sentence when there is room for one.
+fn palette_list(area: Rect) -> Rect {
+    let below = if area.height > 3 * PALETTE_SENTENCE { PALETTE_SENTENCE } else { 0 };
+    Rect { y: area.y + 1, height: area.height.saturating_sub(1 + below), ..area }
+}
+
 fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let prompt = line_of(area, 0);
     Row::new([Piece::literal(Role::Key, "> ")]).draw(prompt, buffer, model.theme);
     let field = Rect { x: prompt.x + 2, width: prompt.width.saturating_sub(2), ..prompt };
     let cursor = editor::draw_line(input, field, model.theme, buffer);
-    let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let list = palette_list(area);
     let entries = update::entries(model, input.text());
     let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
     let top = (selected + 1).saturating_sub(usize::from(list.height));
@@ -347,20 +358,30 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         let what = if reason.is_empty() { format!("  {}", row.help) } else { reason };
         let left = [
             Piece::literal(Role::Accent, mark),
-            Piece::new(role, &format!("{:<16}", model.title(row))),
+            Piece::new(role, &format!("{:<18}", model.title(row))),
             Piece::new(Role::Dim, &what),
         ];
         let place = line_of(list, line - top);
         Row::new(left).ending([Piece::new(Role::Key, &bars::key_of(model, row))]).draw(place, buffer, model.theme);
     }
-    if entries.is_empty() {
-        Row::new([Piece::literal(Role::Dim, "no action has such a name")]).indented(2).draw(
-            line_of(list, 0),
-            buffer,
-            model.theme,
-        );
+    match entries.get(selected) {
+        Some(row) => {
+            draw_sentence(model, row, Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area }, buffer)
+        }
+        None => {
+            let none = Row::new([Piece::literal(Role::Dim, "no action has such a name")]);
+            none.indented(2).draw(line_of(list, 0), buffer, model.theme);
+        }
     }
     cursor
+}
+
+/// What the selected action does, whole, behind an empty row.
+fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer) {
+    let text = SafeText::literal(row.help);
+    for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().enumerate() {
+        Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line + 1), buffer, model.theme);
+    }
 }
 
 /// The tool whose result waits at a gate, with its arguments in short.

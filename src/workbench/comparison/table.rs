@@ -16,7 +16,13 @@ const NARROWEST: usize = 16;
 const NUMBER: usize = 8;
 
 /// What each session is and what it used. Sessions that do not fit beside each other follow below, each time with the first.
+///
+/// In words: one line per fact, each value with its session, as a listener needs it.
 pub fn totals(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    if frame.words {
+        let rows = facts(frame).into_iter().chain(measures());
+        return rows.flat_map(|row| row.spoken(&comparison.columns)).map(spoken_line).collect();
+    }
     table(comparison, frame, || facts(frame).into_iter().chain(measures()).collect())
 }
 
@@ -106,6 +112,59 @@ impl Row {
     }
 }
 
+impl Row {
+    /// The row as a sentence: the value of each session, or once what all have. The heading has a line per session.
+    fn spoken(&self, columns: &[Column]) -> Vec<String> {
+        let all: Vec<Option<String>> =
+            columns.iter().map(|column| (self.read)(column).map(|text| words(&text))).collect();
+        let Some(first) = all.first().filter(|_| all.iter().any(Option::is_some)) else { return Vec::new() };
+        let name = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+        if self.label.is_empty() {
+            return (1..).zip(&all).map(|(number, value)| format!("session {number}: {}", name(value))).collect();
+        }
+        if all.iter().all(|value| value == first) {
+            return vec![format!("{}: {} in all", self.label, name(first))];
+        }
+        let each: Vec<String> =
+            (1..).zip(&all).map(|(number, value)| format!("{} in session {number}", name(value))).collect();
+        let differs = if self.is_fact { " differs" } else { "" };
+        vec![format!("{}{differs}: {}", self.label, each.join(", "))]
+    }
+}
+
+/// A text without the gaps of a table.
+fn words(text: &str) -> String {
+    let parts: Vec<&str> = text.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect();
+    parts.join(if text.ends_with(" below") { ", " } else { " " })
+}
+
+/// Columns of what is said of a turn in words.
+const SPOKEN: usize = 160;
+
+fn spoken_line(text: String) -> Line {
+    Line { tone: Tone::Plain, text: SafeText::single_line(&text).into_string() }
+}
+
+/// The turns in words, a line for those that belong together.
+fn spoken_turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
+    let several = comparison.columns.iter().any(|column| column.side.runs.len() > 1);
+    let rows = comparison.rows.iter().map(|row| {
+        let each = (1..).zip(&row.cells).enumerate().map(|(column, (number, place))| {
+            let turn = place.and_then(|place| comparison.turn(column, place));
+            let told = turn.map(|turn| {
+                let end = if turn.turn.success { frame.good() } else { frame.bad() };
+                let said = said(turn);
+                let said = width::truncate(&said, SPOKEN);
+                format!("{} {end}, {}, {said}", address(turn, several), duration(turn.turn.latency_ms))
+            });
+            format!("in session {number} {}", told.unwrap_or_else(|| "no turn".to_owned()))
+        });
+        let differs = if row.differs { "differs: " } else { "same: " };
+        spoken_line(format!("{differs}{}", each.collect::<Vec<_>>().join("; ")))
+    });
+    std::iter::once(spoken_line("turns".to_owned())).chain(rows).collect()
+}
+
 /// What the sessions are.
 fn facts(frame: Frame) -> Vec<Row> {
     fn fact(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
@@ -181,6 +240,9 @@ pub(super) fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> 
 /// The turns side by side, a row for those that belong together.
 pub fn turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     const MARK: usize = 3;
+    if frame.words {
+        return spoken_turns(comparison, frame);
+    }
     let mut lines = Vec::new();
     for block in blocks(comparison.columns.len(), frame, MARK) {
         let cells = share(block.len(), frame, MARK);

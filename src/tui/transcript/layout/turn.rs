@@ -204,7 +204,7 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     }
     rows.extend(work::calls(card, frame.over, frame.now_ms, columns));
     for (_, question, answer) in &card.questions {
-        rows.extend(work::question(question, answer.as_ref(), columns));
+        rows.extend(work::question(question, answer.as_ref(), card.end.is_some(), columns));
     }
     rows
 }

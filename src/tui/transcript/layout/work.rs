@@ -99,13 +99,14 @@ fn call(line: &CallLine, over: bool, now_ms: i64, columns: usize) -> Vec<Row> {
 }
 
 /// A gate at which a person looked at a request or a reply.
-fn gate(gate: Gate, answer: Option<&AnswerGiven>) -> Vec<Row> {
+fn gate(gate: Gate, answer: Option<&AnswerGiven>, over: bool) -> Vec<Row> {
     let what = gate.subject();
     let row = match answer {
         Some(answer) if answer.edited => {
             Row::new([Piece::new(Role::Accent, &format!("✎ {what} edited by {}", answer.by))])
         }
         Some(answer) => Row::new([Piece::new(Role::Dim, &format!("· {what} passed unchanged by {}", answer.by))]),
+        None if over => Row::new([Piece::new(Role::Dim, &format!("– nobody let the {what} pass"))]),
         None => Row::new([Piece::new(Role::Accent, &format!("● the {what} waits for you"))]),
     };
     labelled("gate", vec![row])
@@ -120,11 +121,11 @@ pub(super) fn edits(edits: &[Edit], columns: usize) -> Vec<Row> {
     edits.iter().flat_map(row).collect()
 }
 
-/// A question to a person, and the answer.
-pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, columns: usize) -> Vec<Row> {
+/// A question to a person, and the answer; `over` = its turn has ended.
+pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, over: bool, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     if let Some(met) = Gate::ALL.into_iter().find(|gate| gate.name() == question.kind) {
-        return gate(met, answer);
+        return gate(met, answer, over);
     }
     let options =
         if question.options.is_empty() { String::new() } else { format!("  ({})", question.options.join(" | ")) };
@@ -135,6 +136,7 @@ pub(super) fn question(question: &QuestionAsked, answer: Option<&AnswerGiven>, c
             let said = said.as_str().map_or_else(|| answer.value.as_str().to_owned(), str::to_owned);
             rows.extend(prose(vec![Piece::literal(Role::Good, "→ ")], &said, Role::JsonString, room));
         }
+        None if over => rows.push(Row::new([Piece::literal(Role::Dim, "– was not answered")])),
         None => rows.push(Row::new([Piece::literal(Role::Accent, "● waits for the answer")])),
     }
     labelled("asks", rows)

@@ -185,7 +185,7 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
 fn empty(model: &Model) -> String {
     let key = |action| model.keymap.first_name(action);
     format!(
-        "Nothing is compared yet. {} runs the draft in ptc_lisp and json side by side. {} lists the sessions, where marked ones are compared. \
+        "Nothing is compared yet. {} runs the draft in ptc_lisp and json side by side. {} lists the sessions: mark some and compare them. \
          {} begins a matrix of modes and models, {} lists earlier ones.",
         key(Action::BothModes),
         key(Action::Sessions),
