@@ -7,8 +7,8 @@ use ptc_core::text::Span;
 use super::fixes::Fix;
 use crate::config::document::Problem;
 
-/// Which text of the definition a finding is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Which text of the definition a finding is about, in the order in which findings and editors stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// The prompt template.
     Prompt,

@@ -165,7 +165,7 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
         found.span = key_span(if in_tools { &texts.tools } else { &texts.options }, &found.key);
     }
     super::fixes::propose(texts, &agent, (read.0.as_ref(), read.1.as_ref()), &mut findings);
-    findings.sort_by_key(|found| (order(found.place), found.span.map_or(0, |span| span.start)));
+    findings.sort_by_key(|found| (found.place, found.span.map_or(0, |span| span.start)));
     findings
 }
 
@@ -180,15 +180,4 @@ fn key_span(options: &str, key: &str) -> Option<Span> {
         at = &member.value;
     }
     span
-}
-
-fn order(place: Place) -> u8 {
-    match place {
-        Place::Prompt => 0,
-        Place::Signature => 1,
-        Place::Context => 2,
-        Place::Tools => 3,
-        Place::Program => 4,
-        Place::Options => 5,
-    }
 }

@@ -112,17 +112,7 @@ impl Config {
             return Err(not_found(format!("write the model's id after the colon, as in `{provider}:MODEL`")));
         }
         let known = self.models.iter().find(|model| model.provider == provider && model.id == id);
-        let bare = || ModelEntry {
-            alias: text.to_owned(),
-            provider: provider.to_owned(),
-            id: id.to_owned(),
-            structured_output: None,
-            price: None,
-            context: None,
-            fallback: None,
-            stream: true,
-            options: Options::default(),
-        };
+        let bare = || ModelEntry::bare(text, provider, id);
         self.http(text, known.cloned().unwrap_or_else(bare))
     }
 

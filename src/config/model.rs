@@ -27,6 +27,23 @@ pub struct ModelEntry {
     pub options: Options,
 }
 
+impl ModelEntry {
+    /// A model of which only the names are known.
+    pub(super) fn bare(alias: &str, provider: &str, id: &str) -> Self {
+        Self {
+            alias: alias.to_owned(),
+            provider: provider.to_owned(),
+            id: id.to_owned(),
+            structured_output: None,
+            price: None,
+            context: None,
+            fallback: None,
+            stream: true,
+            options: Options::default(),
+        }
+    }
+}
+
 /// Names that are not aliases.
 pub(super) const RESERVED: [&str; 4] = ["demo", "sample", "human", "recorded"];
 
@@ -73,17 +90,7 @@ pub(super) fn read(entry: &Entry<'_>, known: Option<ModelEntry>, problems: &mut 
             }
         }
     }
-    let mut model = known.unwrap_or_else(|| ModelEntry {
-        alias: entry.key.to_owned(),
-        provider: String::new(),
-        id: String::new(),
-        structured_output: None,
-        price: None,
-        context: None,
-        fallback: None,
-        stream: true,
-        options: Options::default(),
-    });
+    let mut model = known.unwrap_or_else(|| ModelEntry::bare(entry.key, "", ""));
     read_table(entry, KEYS, &mut model, problems);
     model
 }

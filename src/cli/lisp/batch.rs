@@ -3,18 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptc_core::lisp::case::Case;
-use ptc_core::lisp::{CallAddress, Error};
+use ptc_core::lisp::Error;
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Json, Value, json};
+use ptc_core::value::{Json, json};
 
-use super::{TIMEOUT_MS, compile_timeout_ms, now_ms};
+use super::{TIMEOUT_MS, perform};
 use crate::cli::{UsageError, exit};
-use crate::program::{Setting, run};
 
 /// Lines read ahead of the slowest worker.
 const READ_AHEAD: usize = 256;
@@ -107,16 +105,7 @@ fn record(json: &Json) -> Json {
         Ok(case) => case,
         Err(error) => return Case::refusal(json.get("id").cloned().unwrap_or_default(), &error),
     };
-    let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
-    let timeout_ms = case.timeout_ms.unwrap_or(TIMEOUT_MS);
-    let setting = Setting {
-        tools: &tools,
-        timeout_ms,
-        compile_timeout_ms: compile_timeout_ms(),
-        now_ms: now_ms(),
-        stop: &AtomicBool::new(false),
-    };
-    case.record(&run(&case.input(), &setting))
+    case.record(&perform(&case, case.timeout_ms.unwrap_or(TIMEOUT_MS)))
 }
 
 #[cfg(test)]

@@ -9,14 +9,18 @@ mod run;
 mod snippet;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use ptc_core::limits::COMPILE_TIMEOUT;
-use ptc_core::value::Json;
+use ptc_core::lisp::case::Case;
+use ptc_core::lisp::{CallAddress, Outcome};
+use ptc_core::value::{Json, Value};
 
 use super::context::read;
 use super::{Arguments, UsageError};
+use crate::program::Setting;
 use face::Face;
 
 /// Milliseconds that a program may compute when nothing is said: the interpreter's default of the language contract §20.
@@ -130,4 +134,17 @@ fn compile_timeout_ms() -> u64 {
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Runs the case on a thread of its own.
+fn perform(case: &Case, timeout_ms: u64) -> Outcome {
+    let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
+    let setting = Setting {
+        tools: &tools,
+        timeout_ms,
+        compile_timeout_ms: compile_timeout_ms(),
+        now_ms: now_ms(),
+        stop: &AtomicBool::new(false),
+    };
+    crate::program::run(&case.input(), &setting)
 }

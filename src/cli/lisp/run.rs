@@ -1,16 +1,13 @@
 //! `lisp run`: one program; what it prints and its value on stdout, errors on stderr with their place.
 
-use std::sync::atomic::AtomicBool;
-
 use ptc_core::lisp::case::Case;
-use ptc_core::lisp::{CallAddress, Outcome, Signal};
+use ptc_core::lisp::{Outcome, Signal};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::face::Face;
-use super::{RunFlags, compile_timeout_ms, data, now_ms, program, snippet};
+use super::{RunFlags, data, perform, program, snippet};
 use crate::cli::{UsageError, exit, json, out, safe_line, tell};
-use crate::program::{Setting, run as run_program};
 
 pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
     let (name, text) = match (&flags.expression, &flags.file) {
@@ -30,19 +27,6 @@ pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
         report(&outcome, &case.program, &name, face, |value| out(&face.whole(value)));
     }
     Ok(exit_code(&outcome))
-}
-
-/// Runs the case on a thread of its own.
-fn perform(case: &Case, timeout_ms: u64) -> Outcome {
-    let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
-    let setting = Setting {
-        tools: &tools,
-        timeout_ms,
-        compile_timeout_ms: compile_timeout_ms(),
-        now_ms: now_ms(),
-        stop: &AtomicBool::new(false),
-    };
-    run_program(&case.input(), &setting)
 }
 
 /// Prints and value on stdout, errors and warnings on stderr; `show` prints the value.

@@ -36,12 +36,12 @@ pub(super) fn texts_of(texts: &DraftTexts) -> [&str; 6] {
 impl Workbench {
     /// The editor of a place.
     pub fn editor(&self, place: Place) -> &Editor {
-        &self.editors[place_index(place)]
+        &self.editors[place as usize]
     }
 
     /// The same, to be changed.
     pub fn editor_mut(&mut self, place: Place) -> &mut Editor {
-        &mut self.editors[place_index(place)]
+        &mut self.editors[place as usize]
     }
 
     /// The texts.
@@ -88,17 +88,6 @@ impl Workbench {
             tools: self.editor(Place::Tools).draft.clone(),
             program: self.editor(Place::Program).draft.clone(),
         }
-    }
-}
-
-fn place_index(place: Place) -> usize {
-    match place {
-        Place::Prompt => 0,
-        Place::Signature => 1,
-        Place::Context => 2,
-        Place::Tools => 3,
-        Place::Program => 4,
-        Place::Options => 5,
     }
 }
 
