@@ -6,8 +6,8 @@ use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptc_core::lisp::case::Case;
 use ptc_core::lisp::Error;
+use ptc_core::lisp::case::Case;
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, json};
 

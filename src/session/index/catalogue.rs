@@ -137,7 +137,8 @@ impl Catalogue {
     }
 
     fn drop_damaged(&mut self, path: &Path) {
-        self.notices.push(format!("{} is damaged or of another version; it is made again from the sessions", path.display()));
+        self.notices
+            .push(format!("{} is damaged or of another version; it is made again from the sessions", path.display()));
         remove(path);
     }
 
