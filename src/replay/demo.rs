@@ -117,7 +117,7 @@ impl Model for Demo {
                 call.tell(ModelEvent::Notice(text)).await;
             } else if request.turn() == 1 && recording.request(&at).is_some_and(|was| sent(&was) != spoken(request)) {
                 // Later turns differ as soon as the first one does: once is enough.
-                call.tell(ModelEvent::Notice("recorded for another prompt".to_owned())).await;
+                call.tell(ModelEvent::Notice("the demo answers from a recording with another prompt".to_owned())).await;
             }
             let reply = tell(recording, &at, call, Telling::AsRecorded).await?;
             Ok(Reply { structured_by: None, requests: 0, ..reply })

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::backend::{Run, SessionKey, Written};
+use super::backend::{AgentFile, Run, SessionKey, Written};
+use crate::agent::DraftTexts;
 use crate::event::{Address, Envelope, ErrorRecord};
 pub use crate::workbench::Standing;
 
@@ -34,6 +35,26 @@ pub enum Ask {
     Export(SessionKey, Exporting),
     /// All events of a session; answers [`Told::Events`].
     Events(SessionKey),
+    /// An agent for the editors; answers [`Told::Taken`].
+    Take(Source),
+}
+
+/// Where an agent for the editors comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A session: its agent as it was run, with its inputs.
+    Session(SessionKey),
+    /// A file, or an example by its name.
+    Named(String),
+}
+
+/// An agent for the editors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Its texts.
+    pub texts: DraftTexts,
+    /// Its file; `None` for those of sessions and examples.
+    pub file: Option<AgentFile>,
 }
 
 /// What is answered.
@@ -57,6 +78,8 @@ pub enum Told {
     Exported(Result<String, ExportRefusal>),
     /// All events of a session.
     Events(SessionKey, Result<Arc<[Envelope]>, ErrorRecord>),
+    /// An agent for the editors, or why there is none.
+    Taken(Source, Result<Box<Taken>, ErrorRecord>),
 }
 
 /// A session, or a run or turn in it.
@@ -243,6 +266,9 @@ pub trait Archive: Send + Sync {
 
     /// All events of a session.
     fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord>;
+
+    /// An agent for the editors.
+    fn take(&self, source: &Source) -> Result<Taken, ErrorRecord>;
 }
 
 /// Does what is asked.
@@ -270,6 +296,10 @@ pub fn answer(archive: &dyn Archive, ask: Ask) -> Answer {
         Ask::Events(key) => {
             let events = archive.events(&key);
             Told::Events(key, events)
+        }
+        Ask::Take(source) => {
+            let taken = archive.take(&source).map(Box::new);
+            Told::Taken(source, taken)
         }
         Ask::Fork(key, fork) => return Answer::of(archive.fork(&key, &fork)),
         Ask::Rerun(key, rerun) => return Answer::of(archive.rerun(&key, &rerun)),

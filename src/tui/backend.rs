@@ -15,7 +15,7 @@ use super::archive::Archive;
 use super::compare::backend::Comparing;
 use super::draft::Draft;
 use super::inspector::Subject;
-use crate::agent::{Diagnostic, DraftTexts};
+use crate::agent::{Diagnostic, DraftTexts, Fix};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 use crate::port::Gate;
 pub use crate::replay::Policy;
@@ -90,6 +90,8 @@ pub struct Preview {
     pub max_turns: u32,
     /// Number of fields that the signature gives back; `None` when it cannot be read.
     pub fields: Option<usize>,
+    /// The models that can be used now, each as the change of the options that chooses it.
+    pub models: Vec<Fix>,
     /// What would be sent first; empty when the texts do not make a request.
     pub request: Vec<SentMessage>,
     /// The JSON Schema of the answer, on several lines.

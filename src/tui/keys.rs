@@ -80,7 +80,10 @@ impl std::fmt::Display for KeyError {
         match self {
             Self::UnknownAction(name, nearest) => {
                 write!(f, "[keys] there is no action {name:?}")?;
-                nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest:?}?"))
+                match nearest {
+                    Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
+                    None => write!(f, "; the palette tells the name of each, and docs/keys.md lists them"),
+                }
             }
             Self::BadChord(action, chord) => {
                 write!(

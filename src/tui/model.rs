@@ -3,6 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::actions::Context;
+use super::archive::Source;
 use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
 use super::colours::Language;
 use super::compare::Compare;
@@ -145,6 +146,10 @@ pub struct Workbench {
     pub keep_at_ms: Option<i64>,
     /// The last run.
     pub run: Option<RunView>,
+    /// The run before, until the one that is starting has begun: a refused start brings it back.
+    pub before: Option<RunView>,
+    /// The agent that is opened once the question about unsaved edits is answered.
+    pub wanted: Option<Source>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
@@ -242,7 +247,9 @@ pub enum Popup {
     Find(Box<Find>),
     /// What can be done about a finding.
     Fixes {
-        /// What is wrong.
+        /// Its title.
+        title: &'static str,
+        /// What is wrong, or what is chosen.
         message: String,
         /// What can be done.
         fixes: Vec<Fix>,
@@ -377,6 +384,8 @@ impl Model {
                 saved: opening.texts,
                 keep_at_ms: None,
                 run: None,
+                before: None,
+                wanted: None,
                 run_area: Rect::default(),
                 split: 40,
                 stop_told: false,
@@ -425,6 +434,16 @@ impl Workbench {
     /// Is a run going on?
     pub fn running(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.phase != Phase::Done)
+    }
+
+    /// A run takes the place of the one that is shown, which comes back when it does not begin.
+    pub fn begin(&mut self) {
+        self.before = self.run.replace(RunView::starting());
+    }
+
+    /// The run did not begin.
+    pub fn not_begun(&mut self) {
+        self.run = self.before.take();
     }
 
     /// The findings of one editor, errors first.

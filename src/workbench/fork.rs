@@ -60,6 +60,18 @@ pub(super) struct There {
     pub(super) context: Json,
 }
 
+impl Workbench {
+    /// The agent of a session's first run as it was at its end, edits included, with the inputs of that run.
+    ///
+    /// Errors: the session cannot be replayed, or says nothing about the agent.
+    pub fn agent_of(&self, session: &Session) -> Result<Agent, StartError> {
+        let recording = Recording::of(session).map_err(unusable)?;
+        let first = session.skeleton().roots().next().map(|run| run.address.clone());
+        let there = There::of(&recording, &first.unwrap_or_else(|| Address::from("r0")))?;
+        Ok(Agent { context: there.context, ..there.agent })
+    }
+}
+
 impl There {
     pub(super) fn of(recording: &Recording, meets: &Address) -> Result<Self, StartError> {
         let run = meets.turn_part().run_part();

@@ -12,7 +12,8 @@ use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
 use ptc_workbench::session::{TurnEntry, TurnState};
 use ptc_workbench::tui::archive::{
-    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning, Spot,
+    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning,
+    Source, Spot, Taken,
 };
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, Bodies, Ended, Happening, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run,
@@ -240,6 +241,10 @@ impl Archive for Fake {
 
     fn events(&self, _: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
         Ok(super::story::two_turns().into())
+    }
+
+    fn take(&self, _: &Source) -> Result<Taken, ErrorRecord> {
+        Err(nothing())
     }
 }
 

@@ -317,6 +317,13 @@ impl Inspector {
         self.forget_place();
     }
 
+    /// Goes to the REPL, behind the parts of the memory.
+    pub fn go_repl(&mut self) {
+        self.go_tab(Tab::Memory);
+        self.chosen[Tab::Memory as usize] = usize::MAX;
+        self.enter(Focus::Input);
+    }
+
     /// Chooses another entry of the list.
     pub fn choose(&mut self, entry: usize) {
         let entry = entry.min(self.entries().saturating_sub(1));

@@ -7,20 +7,20 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, json};
 
 use super::{Live, files, run, unreadable};
-use crate::agent::Mode;
+use crate::agent::{Agent, Bundled, DraftTexts, Mode};
 use crate::event::{Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
 use crate::session::Session;
 use crate::session::index::Reading;
 use crate::tui::archive::{
     Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals,
-    Rerunning, Spot, Standing, TurnPoints,
+    Rerunning, Source, Spot, Standing, Taken, TurnPoints,
 };
-use crate::tui::backend::{Run, SessionKey, Written};
+use crate::tui::backend::{AgentFile, Run, SessionKey, Written};
 use crate::tui::screenshot::session_screenshot;
 use crate::workbench::format::{plural, size};
 use crate::workbench::{
-    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, RerunSpec, Running, Secrets, StartError, write_export,
+    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, Pipeline, RerunSpec, Running, Secrets, StartError, write_export,
 };
 
 /// Larger sessions are not held in memory to be played.
@@ -33,6 +33,26 @@ const SHOWN: usize = 500;
 impl Live {
     fn session(&self, key: &SessionKey) -> Result<Session, ErrorRecord> {
         self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))
+    }
+}
+
+impl Live {
+    /// An agent file, or an example.
+    fn named(&self, name: &str) -> Result<Taken, ErrorRecord> {
+        let unreadable = |message: String| spoken(Reason::InvalidAgent, message);
+        let path = files::place(Path::new(name), self.home.clone());
+        if !path.exists()
+            && let Some(example) = Bundled::find(name)
+        {
+            let agent = example.agent().map_err(|error| unreadable(error.to_string()))?;
+            return Ok(Taken { texts: DraftTexts::of(&agent), file: None });
+        }
+        if let Ok(Some(_)) = Pipeline::read(&path) {
+            return Err(unreadable(format!("{name} is a pipeline: start the program with it, `ptc-workbench {name}`")));
+        }
+        let agent = Agent::read(&path).map_err(|error| unreadable(error.to_string()))?;
+        let file = files::stamp(&path).map(|file| AgentFile { path: name.into(), ..file });
+        Ok(Taken { texts: DraftTexts::of(&agent), file })
     }
 }
 
@@ -198,7 +218,8 @@ impl Archive for Live {
         write_export(&path, &text, &session).map_err(|error| failed(error.to_string()))?;
         let places: usize = prepared.removals.iter().map(|removal| removal.count).sum();
         let removed = if places == 0 { "nothing".to_owned() } else { plural(places as u64, "place") };
-        Ok(format!("exported {}, {}, {removed} left out", path.display(), size(text.len() as u64)))
+        let whole = std::path::absolute(&path).unwrap_or(path);
+        Ok(format!("exported {}, {}, {removed} left out", whole.display(), size(text.len() as u64)))
     }
 
     fn events(&self, key: &SessionKey) -> Result<Arc<[Envelope]>, ErrorRecord> {
@@ -212,6 +233,16 @@ impl Archive for Live {
             )));
         }
         Ok(session.events().collect())
+    }
+
+    fn take(&self, source: &Source) -> Result<Taken, ErrorRecord> {
+        match source {
+            Source::Session(key) => {
+                let agent = self.workbench.agent_of(&self.session(key)?).map_err(refused)?;
+                Ok(Taken { texts: DraftTexts::of(&agent), file: None })
+            }
+            Source::Named(name) => self.named(name),
+        }
     }
 }
 

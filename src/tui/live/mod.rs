@@ -19,12 +19,14 @@ use std::sync::{Arc, Mutex};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
-use crate::agent::{Agent, Diagnostic, DraftTexts, Mode, Place, Plan, diagnose};
+use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, choose_model, diagnose};
 use crate::event::{Address, ErrorRecord, Message, RunText};
 use crate::export::{Content, Piece};
 use crate::port::Gate;
 use crate::workbench::inspect::Inspection;
-use crate::workbench::{Answers, Desk, Intercept, Pipeline, PipelineSpec, RunSpec, StartError, Workbench};
+use crate::workbench::{
+    Answers, Desk, Intercept, ModelLine, ModelState, Pipeline, PipelineSpec, RunSpec, StartError, Workbench,
+};
 
 use super::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SentMessage,
@@ -50,6 +52,9 @@ pub struct Live {
     /// What draws a session line by line.
     lines: Option<Lines>,
 }
+
+/// Models that are offered at the same time.
+const MOST_MODELS: usize = 12;
 
 /// Draws a session line by line, as it is printed: for exports that show a terminal.
 pub type Lines = fn(&Content) -> Vec<Piece>;
@@ -85,6 +90,15 @@ impl Live {
         Self { lines: Some(lines), ..self }
     }
 
+    /// The models that can be used now, each as the change of the options that chooses it.
+    fn models(&self, texts: &DraftTexts) -> Vec<Fix> {
+        // A name in capitals stands for one that only the developer knows.
+        let whole = |line: &&ModelLine| line.state == ModelState::Ready && !line.name.contains(char::is_uppercase);
+        let models = self.workbench.models();
+        let named = models.iter().filter(whole).take(MOST_MODELS);
+        named.filter_map(|line| choose_model(texts, &line.name, line.note.split(';').next()?)).collect()
+    }
+
     fn agent(texts: &DraftTexts) -> Result<Agent, Vec<Diagnostic>> {
         texts.to_agent(&Agent::default())
     }
@@ -98,7 +112,8 @@ impl Backend for Live {
     fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
         let mut findings = diagnose(texts);
         if let Ok(agent) = Self::agent(texts) {
-            findings.extend(self.workbench.check_model(&agent));
+            let unknown = self.workbench.check_model(&agent);
+            findings.extend(unknown.map(|finding| Diagnostic { fixes: self.models(texts), ..finding }));
         }
         findings
     }
@@ -117,6 +132,7 @@ impl Backend for Live {
                 None => agent.mode.name().to_owned(),
             },
             model: self.workbench.model_name(None, &agent),
+            models: self.models(texts),
             max_turns: agent.max_turns,
             fields,
             ..Preview::default()

@@ -160,8 +160,9 @@ impl Model {
                 self.active_transcript().is_some_and(|transcript| !transcript.is_empty()),
                 "there is nothing here yet",
             ),
-            Action::Inspect => {
-                rule(self.active_transcript().and_then(Transcript::selected_turn).is_some(), "no turn is selected")
+            Action::Repl if self.inspector.is_some() => Ok(()),
+            Action::Inspect | Action::Repl => {
+                rule(self.active_transcript().and_then(Transcript::turn_in_hand).is_some(), "no turn has begun here")
             }
             Action::Inside(step) => self.enabled_inside(step),
             Action::FocusNext | Action::FocusPrevious => {
@@ -174,14 +175,27 @@ impl Model {
             }
             Action::Compare => rule(
                 self.screen != Screen::Compare || self.compare.page != Page::Sides || self.compare.matrix.is_some(),
-                "you are there",
+                "you are there, and no matrix is open to go to",
             ),
             Action::BothModes => self.enabled_both_modes(),
+            Action::Preview => rule(
+                self.screen == Screen::Workbench && self.inspector.is_none(),
+                "it is about the draft, which is in the workbench",
+            ),
+            Action::ChooseModel if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
+            Action::ChooseModel => rule(!self.workbench.preview.models.is_empty(), "the options cannot be read yet"),
+            Action::OpenAgent | Action::TakeAgent if self.workbench.running() => Err("a run is going on"),
+            Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
+            Action::FieldNext | Action::FieldPrevious => rule(
+                matches!(popups.last(), Some(Popup::Form(form, _)) if form.fields.len() > 1),
+                "there is one field here",
+            ),
             Action::Comparing(step) => self.compare.enabled(step),
             Action::Close => rule(
                 !popups.is_empty()
                     || self.inspector.is_some()
                     || self.screen != Screen::Workbench
+                    || self.searched()
                     || self.workbench.running(),
                 "nothing is open",
             ),
@@ -194,6 +208,12 @@ impl Model {
             },
             _ => Ok(()),
         }
+    }
+
+    /// Does a transcript that has the focus show what was looked for?
+    fn searched(&self) -> bool {
+        let here = self.screen_contexts().contains(&Context::Transcript);
+        here && self.active_transcript().is_some_and(|transcript| !transcript.needle().is_empty())
     }
 
     fn enabled_both_modes(&self) -> Result<(), &'static str> {
@@ -257,7 +277,11 @@ impl Model {
                 Some(Popup::Answer { question, .. }) => question.gate.map_or(row.title, Gate::verb),
                 _ => row.title,
             },
-            Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
+            Action::Close if matches!(popup, Some(Popup::Seek { .. })) => {
+                let found = self.active_transcript().is_some_and(|transcript| transcript.found().1 > 0);
+                if found { "keep the marks" } else { "close" }
+            }
+            Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
             Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
@@ -298,6 +322,8 @@ impl Model {
             Action::FocusNext if self.inspector.is_some() && self.popups.is_empty() => 1,
             Action::Close if self.inspector.is_some() && self.popups.is_empty() => 4,
             Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
+            Action::Close if self.popups.is_empty() && self.searched() => 4,
+            Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() && self.sessions.filters() => 2,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
             Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,

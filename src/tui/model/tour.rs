@@ -31,12 +31,13 @@ pub const TOUR: [TourStep; 6] = [
         title: "Run it",
         text: "Every turn becomes a card: what was sent, the reply as it comes, what was wrong with it, what went back to the \
                model. The model demo needs no key and no network.",
-        actions: &[Action::Run, Action::Workbench, Action::Fold],
+        actions: &[Action::Run, Action::Workbench, Action::Inspect],
     },
     TourStep {
         title: "Nothing is lost",
-        text: "Every run is a session: open it, replay it without a model, go on with it, or start again from any of its turns.",
-        actions: &[Action::Sessions, Action::OpenSession, Action::Replay],
+        text: "Every run is a session: open it, replay it without a model, go on with it, or start again from any of its turns. Marked ones \
+               stand side by side.",
+        actions: &[Action::Sessions, Action::OpenSession, Action::Replay, Action::Mark],
     },
     TourStep {
         title: "Every action has a name",

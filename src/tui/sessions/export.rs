@@ -42,10 +42,14 @@ impl Export {
             title: format!("Export {id}"),
             verb: "export",
             fields: vec![
-                Field::choice("format", "What the file is.", formats, 0),
+                Field::choice("format", "The format of the file.", formats, 0),
                 Field::choice("redact", "What is left out.", policies, secrets),
                 Field::line("also", "More to leave out: context, results, field:email, regex:EXPRESSION …", ""),
-                Field::line("file", "Where to; ~/ is your home folder.", format!("{id}.{}", Format::ALL[0].ending())),
+                Field::line(
+                    "file",
+                    "Where to, from the folder the program was started in; ~/ is your home folder.",
+                    format!("{id}.{}", Format::ALL[0].ending()),
+                ),
             ],
             ..Form::default()
         };

@@ -3,6 +3,7 @@
 //! In: what is known of the session, what a person chose and wrote. Out: what is asked of the [`Archive`](super::archive::Archive), or why
 //! nothing is. Pure: it reads no file.
 
+pub mod agent;
 pub mod case;
 pub mod check;
 pub mod export;
@@ -27,6 +28,8 @@ pub enum Purpose {
     Export(export::Export),
     /// Tags or a note.
     Marks(marks::Marks),
+    /// An agent for the editors.
+    Agent,
 }
 
 impl Purpose {
@@ -39,7 +42,7 @@ impl Purpose {
                 Vec::new()
             }
             Self::Export(export) => export.changed(form),
-            Self::Case(_) | Self::Marks(_) => Vec::new(),
+            Self::Case(_) | Self::Marks(_) | Self::Agent => Vec::new(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Purpose {
             Self::Case(case) => case.submit(form),
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => Ok(marks.submit(form)),
+            Self::Agent => agent::submit(form).map(Ask::Take),
         }
     }
 
@@ -59,6 +63,7 @@ impl Purpose {
         match self {
             Self::Fork(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
+            Self::Agent => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
         }
     }

@@ -324,7 +324,7 @@ pub(super) fn exported(model: &mut Model, result: Result<String, ExportRefusal>)
             });
             if let Some((form, export)) = found {
                 let path = form.written("file").to_owned();
-                form.fail(format!("{} exists: confirm again to replace it", path.trim()));
+                form.fail(format!("{} exists: export again to replace it", path.trim()));
                 export.taken = Some(path);
             }
         }

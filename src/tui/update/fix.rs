@@ -3,7 +3,7 @@
 use crate::agent::Fix;
 use crate::tui::actions::Action;
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Pane, Popup, Tone};
+use crate::tui::model::{Model, Pane, Popup, Screen, Tone};
 
 /// Makes the only fix there is, or shows those there are.
 pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
@@ -14,11 +14,24 @@ pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
             apply(model, &only)
         }
         several => {
-            let popup = Popup::Fixes { message: finding.message.clone(), fixes: several.to_vec(), selected: 0 };
+            let message = finding.message.clone();
+            let popup = Popup::Fixes { title: "Quick fixes", message, fixes: several.to_vec(), selected: 0 };
             model.popups.push(popup);
             Vec::new()
         }
     }
+}
+
+/// Shows the models that can be used, as changes of the options.
+pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
+    let preview = &model.workbench.preview;
+    let message = format!("{} answers now. Others by name: model = \"provider:model\" in the options.", preview.model);
+    let used = format!("\"{}\"", preview.model);
+    let selected = preview.models.iter().position(|fix| fix.text.contains(&used)).unwrap_or(0);
+    let fixes = preview.models.clone();
+    model.screen = Screen::Workbench;
+    model.popups.push(Popup::Fixes { title: "Models", message, fixes, selected });
+    Vec::new()
 }
 
 /// Makes the selected fix.

@@ -14,7 +14,7 @@ const MOST_LINES: usize = 5_000;
 
 /// Opens the selected turn.
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
-    let Some(turn) = model.active_transcript().and_then(Transcript::selected_turn) else { return Vec::new() };
+    let Some(turn) = model.active_transcript().and_then(Transcript::turn_in_hand) else { return Vec::new() };
     let view = match model.screen {
         Screen::Workbench => model.workbench.run.as_ref(),
         Screen::Sessions => model.sessions.viewer.as_ref(),
@@ -26,6 +26,15 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     };
     model.inspector = Some(Box::new(Inspector::new(subject.clone(), turn.clone())));
     vec![Effect::Inspect(subject, turn)]
+}
+
+/// Opens the REPL of the turn that is open, or of the one in hand.
+pub(super) fn repl(model: &mut Model) -> Vec<Effect> {
+    let effects = if model.inspector.is_none() { open(model) } else { Vec::new() };
+    if let Some(inspector) = &mut model.inspector {
+        inspector.go_repl();
+    }
+    effects
 }
 
 fn subject(view: &RunView) -> Option<Subject> {

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{choice, compare, dialog, edit, find, fix, inspect, menu, play, reading, run, save, sessions};
+use super::{choice, compare, dialog, edit, find, fix, inspect, menu, play, reading, run, save, sessions, take};
 use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
@@ -166,6 +166,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Fold => read(model, |transcript, _| transcript.toggle()),
         Action::FoldAll => read(model, |transcript, _| transcript.toggle_all()),
         Action::Inspect => inspect::open(model),
+        Action::Repl => inspect::repl(model),
+        Action::ChooseModel => fix::choose_model(model),
+        Action::OpenAgent => take::dialog(model),
+        Action::TakeAgent => take::of_session(model),
         Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
         Action::Seek | Action::SeekNext | Action::SeekPrevious | Action::CopyPart => reading::act(model, action),
@@ -357,9 +361,13 @@ fn close(model: &mut Model) -> Vec<Effect> {
                 Vec::new()
             }
             Popup::Tour(_) => vec![Effect::TourSeen],
+            Popup::Seek { .. } => {
+                reading::drop_vain(model);
+                Vec::new()
+            }
             Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::Place(None)],
-            Popup::SavePath { .. } | Popup::Overwrite { .. } => {
-                model.workbench.saving = None;
+            Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving => {
+                (model.workbench.saving, model.workbench.wanted) = (None, None);
                 Vec::new()
             }
             _ => Vec::new(),

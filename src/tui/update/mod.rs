@@ -17,6 +17,7 @@ mod run;
 mod save;
 mod search;
 mod sessions;
+mod take;
 
 pub(super) use keys::entries;
 pub(super) use reading::AUTOSCROLL_MS;
@@ -113,6 +114,7 @@ fn answered(model: &mut Model, told: Told) -> Vec<Effect> {
         Told::Prepared(key, rules, result) => dialog::prepared(model, &key, rules, result),
         Told::Exported(result) => dialog::exported(model, result),
         Told::Events(key, result) => play::events(model, &key, result),
+        Told::Taken(source, result) => take::taken(model, source, result),
     }
 }
 

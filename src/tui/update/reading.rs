@@ -85,6 +85,16 @@ pub(super) fn found_unread(
     Vec::new()
 }
 
+/// A search that found nothing leaves nothing behind.
+pub(super) fn drop_vain(model: &mut Model) {
+    let now_ms = model.now_ms;
+    if let Some((view, _)) = on_screen(model)
+        && view.transcript.found().1 == 0
+    {
+        view.transcript.look_for("", now_ms);
+    }
+}
+
 /// To the next place with what is looked for, or to the one before.
 fn next(model: &mut Model, backwards: bool) -> Vec<Effect> {
     let now_ms = model.now_ms;

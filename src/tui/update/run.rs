@@ -9,7 +9,7 @@ use crate::tui::backend::{Ended, Happening, Question};
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{Editor, Model, Pane, Phase, Popup, RunView, SaveWhat, Screen, Tone, place_name};
+use crate::tui::model::{Editor, Model, Pane, Phase, Popup, SaveWhat, Screen, Tone, place_name};
 
 use super::save;
 
@@ -36,7 +36,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
         model.say(Tone::Bad, text);
         return Vec::new();
     }
-    model.workbench.run = Some(RunView::starting());
+    model.workbench.begin();
     if !model.wide() {
         model.workbench.focus = Pane::Run;
     }
@@ -59,6 +59,7 @@ pub(super) fn stop(model: &mut Model) -> Vec<Effect> {
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diagnostic>>) -> Vec<Effect> {
     match result {
         Ok(session) => {
+            model.workbench.before = None;
             if let Some(run) = &mut model.workbench.run {
                 run.session = session;
                 if run.phase == Phase::Stopping {
@@ -70,7 +71,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, Vec<Diag
             }
         }
         Err(findings) => {
-            model.workbench.run = None;
+            model.workbench.not_begun();
             refused(model, findings);
         }
     }
@@ -156,8 +157,13 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
                 view.transcript.set_asked(&turn_of(&question), true);
                 view.question = Some(question.clone());
                 view.asked_ms = model.now_ms;
-                let new = new_part(&view.asked.0, &question.text);
-                view.asked = (question.text.clone(), new);
+                // Only what a model reads grows from question to question.
+                if question.gate.is_none() && question.options.is_empty() {
+                    let new = new_part(&view.asked.0, &question.text);
+                    view.asked = (question.text.clone(), new);
+                } else {
+                    view.asked.1 = 0;
+                }
                 if slot == Slot::Workbench && model.screen == Screen::Workbench {
                     ask(model, question);
                 }

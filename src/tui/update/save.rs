@@ -119,6 +119,7 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     if matches!(model.popups.last(), Some(Popup::Leaving)) {
         return Vec::new();
     }
+    model.workbench.wanted = None;
     if model.workbench.unsaved() {
         model.popups.push(Popup::Leaving);
         return Vec::new();
@@ -128,6 +129,9 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 
 /// Ends the program; runs are stopped or put down first, so that their sessions say so.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
+    if let Some(open) = super::take::after_leaving(model) {
+        return vec![open];
+    }
     model.quitting = true;
     model.workbench.keep_at_ms = None;
     // A run that asks waits in its session; any other one is stopped.

@@ -145,7 +145,7 @@ pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
     model.screen = Screen::Workbench;
     model.workbench.focus = Pane::Run;
-    model.workbench.run = Some(RunView::starting());
+    model.workbench.begin();
     vec![Effect::Resume(key)]
 }
 
@@ -153,7 +153,7 @@ pub(super) fn went_on(model: &mut Model, result: Result<Option<String>, ErrorRec
     match result {
         Ok(session) => super::run::started(model, Ok(session)),
         Err(error) => {
-            model.workbench.run = None;
+            model.workbench.not_begun();
             model.say(Tone::Bad, format!("it does not go on: {}", error.message));
             Vec::new()
         }

@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{budget, editor};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
+use crate::tui::backend::{SessionStatus, SessionSummary};
 use crate::tui::draft::Draft;
 use crate::tui::model::{Model, Phase, SMALLEST, Screen, Tone};
 use crate::tui::row::{Piece, Row};
@@ -44,6 +45,9 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
         if run.transcript.facts.turn > 0 {
             facts.push(format!("turn {}{of}", run.transcript.facts.turn));
         }
+    }
+    if !workbench.gates.is_empty() {
+        facts.push("intercepts".to_owned());
     }
     let keys = |action| model.keymap.first_name(action);
     let help = format!("{} help  {} actions ", keys(Action::Help), keys(Action::Palette));
@@ -116,10 +120,23 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
                 .ending([Piece::new(Role::Dim, &format!("● turn {} · {} ", facts.turn, budget::time(model, run)))])
         }
         (Some(_), _) => toast(model),
-        (None, None) => Row::new([Piece::literal(Role::Dim, " nothing has run yet")]),
+        (None, None) => Row::new([Piece::new(Role::Dim, &nothing_yet(model))]),
         (None, Some(run)) => Row::new([Piece::new(Role::Dim, &format!(" {}", budget::used(model, run, columns)))]),
     };
     row.draw(area, buffer, model.theme);
+}
+
+/// Nothing has run yet; what of earlier starts is not finished is told.
+fn nothing_yet(model: &Model) -> String {
+    let open = |session: &&SessionSummary| session.status == SessionStatus::Open && session.path.is_some();
+    let key = |action| model.keymap.first_name(action);
+    match model.sessions.all.iter().flatten().filter(open).count() as u64 {
+        0 => " nothing has run yet".to_owned(),
+        number => {
+            let (sessions, on) = (key(Action::Sessions), key(Action::GoOn));
+            format!(" nothing has run yet; {} not finished: {sessions}, then {on} goes on", plural(number, "session"))
+        }
+    }
 }
 
 /// What is looked for in the transcript, on the two lowest lines.

@@ -154,7 +154,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             menu::draw(model, open, inner, buffer);
             None
         }
-        Popup::Fixes { message, fixes, selected } => {
+        Popup::Fixes { message, fixes, selected, .. } => {
             choices::draw_fixes(model, (message, fixes, *selected), inner, buffer);
             None
         }
@@ -220,7 +220,7 @@ fn title(popup: &Popup) -> String {
         Popup::Palette { .. } => "Actions",
         Popup::Seek { .. } => "Search",
         Popup::Find(find) => return choices::find_title(find),
-        Popup::Fixes { .. } => "Quick fixes",
+        Popup::Fixes { title, .. } => title,
         Popup::Tour(step) => return choices::tour_title(*step),
         Popup::Leaving => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
@@ -250,7 +250,10 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
         Popup::Leaving => {
             let changed = changed(model).join(", ");
             let run = if model.workbench.running() { " The run will be stopped." } else { "" };
-            format!("There are unsaved edits in {changed}.{run} Leave?")
+            match &model.workbench.wanted {
+                Some(_) => format!("There are unsaved edits in {changed}. Open another agent?"),
+                None => format!("There are unsaved edits in {changed}.{run} Leave?"),
+            }
         }
         Popup::Overwrite { path } => {
             let known = model.workbench.file.as_ref().is_some_and(|file| file.path == Path::new(path));
@@ -279,10 +282,15 @@ fn kept(model: &Model, recovery: &Recovery) -> String {
         120..2880 => plural(minutes / 60, "hour"),
         _ => plural(minutes / 1440, "day"),
     };
-    let of = recovery.file.as_ref().map(|file| format!(" of {}", file.path.display())).unwrap_or_default();
+    let of = match &recovery.file {
+        Some(file) => format!(" of {}", file.path.display()),
+        None => " of an agent without a file".to_owned(),
+    };
     let first = recovery.drafts[0].text().lines().next().unwrap_or_default();
     let first = truncate(first, 60);
-    format!("Unsaved edits{of} were kept {ago} ago. They begin with: {first}")
+    format!(
+        "Unsaved edits{of} were kept {ago} ago. They begin with: {first} — restored, they take the place of what the editors hold now."
+    )
 }
 
 fn draw_message(model: &Model, popup: &Popup, area: Rect, buffer: &mut Buffer) -> usize {
@@ -379,7 +387,7 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
 
 /// What the selected action does, whole, behind an empty row.
 fn draw_sentence(model: &Model, row: &ActionRow, area: Rect, buffer: &mut Buffer) {
-    let text = SafeText::literal(row.help);
+    let text = SafeText::single_line(&format!("{} In [keys] of config.toml: {}", row.help, row.id));
     for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().enumerate() {
         Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line + 1), buffer, model.theme);
     }

@@ -17,7 +17,7 @@ use ptc_core::text::width::{truncate, width, wrap};
 
 /// What can be typed into the query.
 const FILTERS: &str =
-    "words  /pattern/  status:error  mode:json  agent:name  tool:name  turns>3  since:7d  tag:slow  is:marked";
+    "words  /regex/  status:error  mode:json  turns>3  since:7d  tag:slow  tool:name  agent:name  is:marked";
 
 /// Rows of the preview: none on a low screen, more on a high one.
 fn preview_rows(height: u16) -> u16 {
@@ -185,6 +185,7 @@ fn status(model: &Model, shown: usize, all: usize) -> Row {
     let number = format!("{} of {} shown", count(shown as u64), count(all as u64));
     let marked = match sessions.marked().len() {
         0 => String::new(),
+        1 if sessions.compared().is_err() => "   1 marked: go to another one to compare them".to_owned(),
         marked => format!("   {marked} marked"),
     };
     if model.toast.is_some() {

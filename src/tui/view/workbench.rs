@@ -237,13 +237,22 @@ fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
     let lines = [
         (key(Action::Run), runs),
         (key(Action::Preview), "shows what would be sent".to_owned()),
+        (key(Action::ChooseModel), "chooses another model".to_owned()),
+        (key(Action::OpenAgent), "opens another agent, or an example".to_owned()),
         (key(Action::Sessions), "opens saved sessions".to_owned()),
     ];
     let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
-    for (at, (key, text)) in lines.iter().enumerate() {
-        let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
-        let row = Row::new([key, Piece::new(Role::Dim, text)]).indented(2);
-        row.draw(line_of(rows, at + 1), buffer, model.theme);
+    let room = usize::from(rows.width).saturating_sub(widest + 5).max(1);
+    let mut line = 1;
+    for (key, text) in &lines {
+        let text = SafeText::single_line(text);
+        for (at, range) in wrap(&text, room).into_iter().enumerate() {
+            let key = if at == 0 { key.as_str() } else { "" };
+            let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
+            let row = Row::new([key, Piece::safe(Role::Dim, text.slice(range))]).indented(2);
+            row.draw(line_of(rows, line), buffer, model.theme);
+            line += 1;
+        }
     }
 }
 

@@ -189,6 +189,11 @@ pub fn ends(column: &Column, frame: Frame) -> String {
     ends.collect::<Vec<_>>().join(", ")
 }
 
+/// A noun, in the plural unless there is one.
+fn noun(number: u64, noun: &str) -> String {
+    if number == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
 /// What they used.
 fn measures() -> Vec<Row> {
     fn measure(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
@@ -221,11 +226,11 @@ fn measures() -> Vec<Row> {
         }),
         measure("invalid", move |column| {
             let errors = some(column.totals.all.validation_errors)?;
-            right(count(errors)).map(|number| format!("{number}  validation errors"))
+            right(count(errors)).map(|number| format!("{number}  {}", noun(errors, "validation error")))
         }),
         measure("wrong", move |column| {
             let turns = some(column.totals.all.other_errors)?;
-            right(count(turns)).map(|number| format!("{number}  turns with another error"))
+            right(count(turns)).map(|number| format!("{number}  {}", noun(turns, "other error")))
         }),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::Frame;
 use super::block::{indent, json_rows, prose};
-use crate::event::RunStart;
+use crate::event::{ModelRecord, RunStart};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural, size};
@@ -33,13 +33,19 @@ pub(super) fn rows(start: &RunStart, frame: &Frame<'_>) -> Vec<Row> {
         let about = [
             format!("agent {}", start.agent.name),
             format!("mode {}", start.mode),
-            format!("model {} ({} {})", start.model.alias, start.model.provider, start.model.id),
+            model(&start.model),
             format!("seed {}", start.seed),
         ];
         let about = about.into_iter().chain(limits).collect::<Vec<_>>().join(" · ");
         rows.extend(indent(prose(Vec::new(), &about, Role::Dim, frame.body()), 3));
     }
     rows
+}
+
+/// The model by the developer's name, with provider and id where they say more.
+fn model(model: &ModelRecord) -> String {
+    let ModelRecord { alias, provider, id, .. } = model;
+    if alias == provider && alias == id { format!("model {alias}") } else { format!("model {alias} ({provider} {id})") }
 }
 
 /// The start of an agent below another: who it is, and what it was given. Folded, it hides the whole run.
