@@ -17,8 +17,10 @@ use crate::workbench::{Desk, Missing, Workbench};
 
 pub(super) async fn replay(flags: &ReplayFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
-    if flags.accept || flags.missing.is_some() {
-        return accept(flags, &session, plain, workbench).await;
+    let missing = flags.missing.as_deref().map_or(Ok(Missing::Fail), missing)?;
+    // To fail is what a replay does by itself.
+    if flags.accept || missing != Missing::Fail {
+        return accept(flags, &missing, &session, plain, workbench).await;
     }
     let policy = if flags.lenient { Policy::Lenient } else { Policy::Strict };
     let ignored = flags.ignore.iter().map(|text| Ignored::parse(text)).collect::<Result<_, _>>();
@@ -65,23 +67,31 @@ fn said(report: &Report, policy: Policy) -> String {
 /// The outcome as JSON.
 fn data(session: &Session, report: &Report) -> Json {
     let number = |count: usize| Json::from(Node::Int(i64::try_from(count).unwrap_or(i64::MAX)));
-    let name = match &report.outcome {
-        Outcome::Identical => "identical",
-        Outcome::Unfinished { .. } => "unfinished",
-        Outcome::Diverged(_) => "diverged",
-    };
     let mut members = vec![
         ("session", Json::str(session.header.id.as_str())),
-        ("outcome", Json::str(name)),
+        ("outcome", Json::str(name(&report.outcome))),
         ("compared", number(report.compared)),
         ("ignored", number(report.ignored)),
     ];
+    let mut differences: Vec<&Divergence> = report.differences.iter().collect();
     if let Outcome::Diverged(first) = &report.outcome {
         members.extend(told(first));
+        if differences.is_empty() {
+            differences.push(first);
+        }
     }
-    members.push(("differences", Json::list(report.differences.iter().map(|one| Json::object(told(one))))));
+    members.push(("differences", Json::list(differences.into_iter().map(|one| Json::object(told(one))))));
     members.push(("missing", Json::list(report.missing.iter().map(|at| Json::str(at.as_str())))));
     Json::object(members)
+}
+
+/// What `--json` calls an outcome.
+fn name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Identical => "identical",
+        Outcome::Unfinished { .. } => "unfinished",
+        Outcome::Diverged(_) => "diverged",
+    }
 }
 
 fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
@@ -107,31 +117,47 @@ fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
     ]
 }
 
+/// What is done where the recording has no answer.
+fn missing(text: &str) -> Result<Missing, UsageError> {
+    match (text, text.strip_prefix("model:")) {
+        ("fail", _) => Ok(Missing::Fail),
+        ("human", _) => Ok(Missing::Human),
+        ("model", _) => Ok(Missing::Model(None)),
+        (_, Some(name)) => Ok(Missing::Model(Some(name.to_owned()))),
+        _ => Err(UsageError(format!("--missing {text}: write fail, model, model:NAME or human"))),
+    }
+}
+
 /// `--accept` and `--missing`: a new session with what comes out today.
-async fn accept(flags: &ReplayFlags, session: &Session, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let missing = match flags.missing.as_deref() {
-        None | Some("fail") => Missing::Fail,
-        Some("human") => Missing::Human,
-        Some("model") => Missing::Model(None),
-        Some(other) => match other.strip_prefix("model:") {
-            Some(name) => Missing::Model(Some(name.to_owned())),
-            None => return Err(UsageError(format!("--missing {other}: write fail, model, model:NAME or human"))),
-        },
-    };
+async fn accept(
+    flags: &ReplayFlags,
+    missing: &Missing,
+    session: &Session,
+    plain: bool,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
     let before = workbench.replay(session).await?;
     let Outcome::Diverged(first) = &before.outcome else {
         let members = [
             ("session", Json::str(session.header.id.as_str())),
-            ("outcome", Json::str("identical")),
+            ("outcome", Json::str(name(&before.outcome))),
             ("accepted", Json::default()),
+            ("fail", Json::default()),
         ];
-        let said = "identical: there is nothing to accept".to_owned();
+        let said = match &before.outcome {
+            Outcome::Unfinished { at } => format!(
+                "identical up to {at}, where the recording ends: there is nothing to accept; \
+                 `ptc-workbench resume {}` goes on from there",
+                safe_line(&flags.session)
+            ),
+            _ => "identical: there is nothing to accept".to_owned(),
+        };
         out(&if flags.json { json::printable(&Json::object(members)) } else { said });
         return Ok(exit::OK);
     };
     let said = safe(&format!("first difference at {first}"));
     let desk = Arc::new(Desk::default());
-    let running = workbench.accept(session, &missing, Arc::clone(&desk) as Arc<dyn Human>)?;
+    let running = workbench.accept(session, missing, Arc::clone(&desk) as Arc<dyn Human>)?;
     let id = running.session.clone().unwrap_or_default();
     let step = watch(running, &desk, plain).await?;
     if flags.json {

@@ -90,7 +90,12 @@ fn the_demo_answers_an_edited_prompt_and_says_so() {
     let program = Program::new();
     let done = program.run(["run", "sentiment", "--model", "demo", "--set", "text=I love this lamp!", "--json"]);
     assert_eq!(done.exits(0).json()["turns"].as_array().unwrap().len(), 2);
-    assert_eq!(done.stderr.matches("! recorded for another prompt\n").count(), 1, "{}", done.stderr);
+    assert_eq!(
+        done.stderr.matches("! the demo answers from a recording with another prompt\n").count(),
+        1,
+        "{}",
+        done.stderr
+    );
     // Nothing left the machine, and the session does not say that it did.
     let session = std::fs::read_to_string(program.session_file()).unwrap();
     assert!(!session.contains("\"k\":\"sent\"") && !session.contains("\"k\":\"wire\""), "{session}");

@@ -52,7 +52,8 @@ fn a_session_is_found_opened_forked_with_another_reply_replayed_and_exported() {
     terminal.wait_for("Where to");
     terminal.send("fork.md");
     terminal.send(ENTER);
-    terminal.wait_for("✓ exported fork.md");
+    terminal.wait_for("✓ exported /");
+    terminal.wait_for("/fork.md");
     let exported = std::fs::read_to_string(home.path().join("fork.md")).unwrap();
     assert!(exported.contains("0.125"), "{exported}");
     terminal.send(CTRL_Q);

@@ -7,6 +7,7 @@ use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Event;
+use ptc_workbench::tui::archive::{Archive, Source};
 use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey, SessionStatus};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::workbench::{Workbench, example_sessions};
@@ -306,4 +307,60 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
     assert!(done.result.contains("Da Enzo"), "{}", done.result);
     let refused = live.resume(&SessionKey::File(waiting.path.unwrap())).err().unwrap();
     assert!(refused.message.contains("has ended"), "{}", refused.message);
+}
+
+#[test]
+fn the_agent_of_a_session_comes_into_the_editors_with_its_inputs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, _) = live(dir.path());
+    let session = example_sessions().into_iter().find(|session| live_agent(session) == "sales").unwrap();
+    let key = SessionKey::Example(session.header.id.to_string());
+    let taken = live.take(&Source::Session(key)).unwrap();
+    assert_eq!(taken.file, None, "saving asks for a path");
+    assert!(taken.texts.options.contains("name = \"sales\""), "{}", taken.texts.options);
+    assert!(taken.texts.context.contains("rows"), "{}", taken.texts.context);
+}
+
+fn live_agent(session: &ptc_workbench::session::Session) -> String {
+    ptc_workbench::session::summarize(session).agent
+}
+
+#[test]
+fn an_agent_is_opened_by_the_name_of_an_example_or_by_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let named = |name: &str| live.take(&Source::Named(name.to_owned()));
+    assert_eq!(named("sentiment").unwrap().texts, texts);
+
+    let path = dir.path().join("mine.toml");
+    live.save(&path, &texts, None, Overwrite::Unchanged).unwrap();
+    let mine = named(path.to_str().unwrap()).unwrap();
+    assert_eq!(mine.file.map(|file| file.path), Some(path), "it is saved to its file");
+
+    let missing = named("no-such-agent.toml").unwrap_err();
+    assert!(missing.message.starts_with("no-such-agent.toml"), "{}", missing.message);
+    let pipeline = dir.path().join("steps.toml");
+    fs::write(&pipeline, "name = \"p\"\n[[steps]]\nprompt = \"a\"\n").unwrap();
+    let pipeline = named(pipeline.to_str().unwrap()).unwrap_err();
+    assert!(pipeline.message.contains("is a pipeline: start the program with it"), "{}", pipeline.message);
+}
+
+#[test]
+fn an_unknown_model_is_corrected_by_choosing_one_that_can_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let (live, texts) = live(dir.path());
+    let wrong = DraftTexts { options: texts.options.replace("\"demo\"", "\"dex\""), ..texts };
+    let findings = live.diagnose(&wrong);
+    let unknown = findings.iter().find(|finding| finding.message.contains("no model `dex`")).unwrap();
+    let human = unknown.fixes.iter().find(|fix| fix.title.starts_with("use the model human")).unwrap();
+    let mut options = wrong.options.clone();
+    options.replace_range(human.span.start..human.span.end, &human.text);
+    assert!(options.contains("model = \"human\""), "{options}");
+    assert!(live.diagnose(&DraftTexts { options, ..wrong }).is_empty());
+    let ready: Vec<_> = live.preview(&texts_of(&live)).models.into_iter().map(|fix| fix.text).collect();
+    assert_eq!(ready, ["\"demo\"", "\"sample\"", "\"human\""], "without keys these can be used");
+}
+
+fn texts_of(live: &Live) -> DraftTexts {
+    live.opening().texts
 }

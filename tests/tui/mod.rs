@@ -12,6 +12,7 @@ mod growing;
 mod inspector;
 mod live;
 mod mouse;
+mod newcomer;
 mod order;
 mod pictures;
 mod reading;

@@ -333,7 +333,7 @@ fn nothing_is_exported_while_something_looks_like_a_secret() {
     };
     assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Export(key("long"), export(false)))]);
     tell(&mut model, Msg::Told(Told::Exported(Err(ExportRefusal::Exists))));
-    assert!(text(&mut model).contains("long.md exists: confirm again to replace it"));
+    assert!(text(&mut model).contains("long.md exists: export again to replace it"));
     assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Export(key("long"), export(true)))]);
     tell(&mut model, Msg::Told(Told::Exported(Ok("exported long.md".to_owned()))));
     assert!(model.popups.is_empty() && text(&mut model).contains("✓ exported long.md"));

@@ -20,7 +20,7 @@ pub struct ReplayFlags {
     /// Write a new session: what came from outside as recorded, everything else as it comes out today
     #[arg(long, conflicts_with_all = ["lenient", "ignore"])]
     pub accept: bool,
-    /// As --accept; where the recording has no answer, a live model (model, model:NAME) or a person (human) is asked
+    /// Where the recording has no answer: fail (usual), or as --accept a live model (model, model:NAME) or a person (human) is asked
     #[arg(long, value_name = "model[:NAME]|human|fail", conflicts_with_all = ["lenient", "ignore"])]
     pub missing: Option<String>,
     /// Print the outcome as JSON

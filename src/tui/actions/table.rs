@@ -94,7 +94,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Top, "transcript.top", "top", "To the start.", &["home", "g"], C::Transcript, 0),
     row(A::Bottom, "transcript.bottom", "end", "To the end, and follows what comes.", &["end", "shift-g"], C::Transcript, 14),
     row(A::Fold, "transcript.fold", "fold", "Folds or unfolds the selected card.", &["space"], C::Transcript, 12),
-    row(A::Inspect, "transcript.inspect", "open turn", "Takes the selected turn apart, or the last one: request, reply, program, calls, memory, wire.", &["enter"], C::Transcript, 4),
+    row(A::Inspect, "transcript.inspect", "open turn", "Takes the selected turn apart, or the last: request, reply, program, calls, memory, wire.", &["enter"], C::Transcript, 4),
     row(A::Repl, "transcript.repl", "REPL", "Tries programs on what the selected turn left, in a copy.", &["i"], C::Transcript, 0),
     row(A::FoldAll, "transcript.fold_all", "fold all", "Folds every card, or unfolds every card.", &["a"], C::Transcript, 13),
     row(A::CycleView, "transcript.view", "rich/raw/wire", "Shows texts readable, exact with visible controls, or as they went over the wire.", &["v"], C::Transcript, 13),

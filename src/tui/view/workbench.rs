@@ -234,13 +234,15 @@ fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
         Some(_) => "runs the steps one after the other; every turn appears here".to_owned(),
         None => format!("runs the draft{with}; every turn appears here"),
     };
-    let lines = [
+    let mut lines = vec![
         (key(Action::Run), runs),
         (key(Action::Preview), "shows what would be sent".to_owned()),
-        (key(Action::ChooseModel), "chooses another model".to_owned()),
-        (key(Action::OpenAgent), "opens another agent, or an example".to_owned()),
         (key(Action::Sessions), "opens saved sessions".to_owned()),
+        (key(Action::OpenAgent), "opens another agent, or an example".to_owned()),
     ];
+    if model.enabled(Action::ChooseModel).is_ok() {
+        lines.push((key(Action::ChooseModel), "chooses another model".to_owned()));
+    }
     let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
     let room = usize::from(rows.width).saturating_sub(widest + 5).max(1);
     let mut line = 1;

@@ -1,0 +1,276 @@
+//! What somebody meets who has read nothing: every way on is told where it is needed, and nothing that was on the screen goes away.
+
+use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
+use ptc_workbench::agent::{Diagnostic, DraftTexts, Fix, Place};
+use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::tui::archive::{Ask, Source, Taken, Told};
+use ptc_workbench::tui::backend::{Ended, Preview, Question, SessionKey, SessionStatus, SessionSummary};
+use ptc_workbench::tui::inspector::{Focus, Tab};
+use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
+
+use super::pictures::{screens, text};
+use super::story::{SESSION, asked, fresh, ran, tell, two_turns};
+use super::{press, write};
+
+const SMALL: (u16, u16) = (80, 24);
+
+fn finished() -> Model {
+    let mut model = fresh(SMALL);
+    ran(&mut model, two_turns(), Some(Ended::Run));
+    model
+}
+
+/// The last line of the screen: the keys that do something.
+fn footer(model: &mut Model) -> String {
+    text(model).lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn enter_opens_the_last_turn_where_none_is_selected_and_the_footer_says_so() {
+    let mut model = finished();
+    assert!(footer(&mut model).contains("Enter open turn"), "{}", footer(&mut model));
+    press(&mut model, "enter");
+    assert_eq!(model.inspector.as_ref().map(|open| open.turn.as_str()), Some("r0/t2"));
+}
+
+#[test]
+fn a_refused_start_leaves_the_run_before_on_the_screen() {
+    let mut model = finished();
+    press(&mut model, "f5");
+    tell(&mut model, Msg::Started(Err(vec![Diagnostic::error(Place::Options, Reason::InvalidAgent, "no")])));
+    let shown = model.workbench.run.as_ref().and_then(|run| run.session.clone());
+    assert_eq!(shown.as_deref(), Some(SESSION));
+    press(&mut model, "f5");
+    tell(&mut model, Msg::Started(Ok(Some("new".to_owned()))));
+    assert!(model.workbench.before.is_none(), "a run that has begun takes the place for good");
+}
+
+#[test]
+fn a_session_that_does_not_go_on_leaves_the_run_before_on_the_screen() {
+    let mut model = finished();
+    model.workbench.begin();
+    tell(&mut model, Msg::WentOn(Err(ErrorRecord { message: "no".to_owned(), ..ErrorRecord::default() })));
+    assert_eq!(model.workbench.run.as_ref().and_then(|run| run.session.clone()).as_deref(), Some(SESSION));
+}
+
+#[test]
+fn the_preview_of_the_draft_is_offered_where_the_draft_is() {
+    let mut model = finished();
+    assert!(press(&mut model, "f6").is_empty() && model.popups.len() == 1);
+    press(&mut model, "esc");
+    for screen in ["f3", "f4"] {
+        press(&mut model, screen);
+        assert!(!footer(&mut model).contains("preview"), "{}", footer(&mut model));
+        press(&mut model, "f6");
+        assert!(model.popups.is_empty() && text(&mut model).contains("preview: it is about the draft"));
+    }
+}
+
+#[test]
+fn a_search_that_found_nothing_leaves_nothing_behind_and_one_that_did_is_cleared_by_escape() {
+    let mut model = finished();
+    press(&mut model, "/");
+    write(&mut model, "no such words");
+    assert!(footer(&mut model).contains("Esc close"), "{}", footer(&mut model));
+    press(&mut model, "esc");
+    assert!(model.active_transcript().unwrap().needle().is_empty());
+
+    press(&mut model, "/");
+    write(&mut model, "sentiment");
+    assert!(footer(&mut model).contains("Esc keep the marks"), "{}", footer(&mut model));
+    press(&mut model, "esc");
+    assert!(footer(&mut model).contains("Esc clear search"), "{}", footer(&mut model));
+    press(&mut model, "esc");
+    assert!(model.active_transcript().unwrap().needle().is_empty());
+}
+
+#[test]
+fn tab_is_offered_in_a_dialog_of_several_fields_only() {
+    let mut model = fresh(SMALL);
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(vec![SessionSummary { id: "one".to_owned(), ..SessionSummary::default() }])));
+    press(&mut model, "t");
+    assert!(!text(&mut model).contains("next field"));
+    press(&mut model, "esc");
+    press(&mut model, "e");
+    assert!(text(&mut model).contains("Tab next field"));
+}
+
+#[test]
+fn what_stops_runs_is_told_in_the_title_as_long_as_it_holds() {
+    let mut model = fresh(SMALL);
+    press(&mut model, "f7");
+    assert!(text(&mut model).lines().next().unwrap().contains("json · demo · intercepts"));
+    press(&mut model, "f7");
+    assert!(!text(&mut model).lines().next().unwrap().contains("intercepts"));
+}
+
+#[test]
+fn sessions_that_are_not_finished_are_told_at_the_start() {
+    let mut model = fresh(SMALL);
+    let open = SessionSummary {
+        id: "one".to_owned(),
+        path: Some("one.jsonl".into()),
+        status: SessionStatus::Open,
+        ..SessionSummary::default()
+    };
+    tell(&mut model, Msg::Listed(Ok(vec![open])));
+    assert!(text(&mut model).contains("nothing has run yet; 1 session not finished: F3, then o goes on"));
+}
+
+#[test]
+fn a_question_of_consent_does_not_hide_the_beginning_of_what_the_model_is_told_next() {
+    let mut model = fresh(SMALL);
+    ran(&mut model, asked().events(), None);
+    let question = |address: &str, text: &str, options: &[&str]| Question {
+        address: address.into(),
+        text: text.to_owned(),
+        gate: None,
+        options: options.iter().map(|option| (*option).to_owned()).collect(),
+    };
+    let first = "[system]\nThe rules.\n[user]\nThe task.\n";
+    let mut ask = |question: Question| {
+        let told = vec![ptc_workbench::tui::backend::Happening::Question(question)];
+        tell(&mut model, Msg::Happened(ptc_workbench::tui::message::Slot::Workbench, told));
+        let new = model.workbench.run.as_ref().unwrap().asked.1;
+        model.popups.clear();
+        new
+    };
+    assert_eq!(ask(question("r0/t1", first, &[])), 0);
+    assert_eq!(ask(question("r0/t1/c0/q0", "May the tool be called?", &["once", "deny"])), 0);
+    let second = format!("{first}[assistant]\n(f)\n[user]\nIt was denied.\n");
+    let new = ask(question("r0/t2", &second, &[]));
+    assert_eq!(&second[new..], "[user]\nIt was denied.\n");
+}
+
+#[test]
+fn models_are_chosen_from_a_list_of_those_that_can_be_used() {
+    let mut model = fresh(SMALL);
+    let options = model.workbench.editor(Place::Options).draft.text().to_owned();
+    let at = options.find("\"demo\"").unwrap();
+    let fix = |name: &str| Fix {
+        title: format!("use the model {name}: it"),
+        place: Place::Options,
+        span: Span::new(at, at + 6),
+        text: format!("\"{name}\""),
+    };
+    let models = vec![fix("sample"), fix("demo"), fix("human")];
+    let preview = Preview { models, ..model.workbench.preview.clone() };
+    let version = model.workbench.version();
+    tell(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
+    press(&mut model, "f3");
+    press(&mut model, "alt-m");
+    press(&mut model, "m");
+    assert!(matches!(model.popups.last(), Some(Popup::Fixes { selected: 1, .. })), "the one in use is selected");
+    assert!(text(&mut model).contains("demo answers now") && model.screen == Screen::Workbench);
+    press(&mut model, "down");
+    press(&mut model, "enter");
+    assert!(model.workbench.editor(Place::Options).draft.text().contains("model = \"human\""));
+    assert!(text(&mut model).contains("takes it back"));
+}
+
+#[test]
+fn the_repl_has_a_key_and_a_name() {
+    let mut model = finished();
+    let effects = press(&mut model, "i");
+    assert!(matches!(effects.as_slice(), [Effect::Inspect(_, turn)] if turn.as_str() == "r0/t2"));
+    let open = model.inspector.as_ref().unwrap();
+    assert_eq!((open.tab, open.focus), (Tab::Memory, Focus::Input));
+    press(&mut model, "ctrl-p");
+    write(&mut model, "repl");
+    assert!(text(&mut model).contains("▸ REPL"));
+}
+
+#[test]
+fn the_palette_tells_the_name_that_a_key_is_given_to() {
+    let mut model = fresh(SMALL);
+    press(&mut model, "ctrl-p");
+    write(&mut model, "both modes");
+    assert!(text(&mut model).contains("In [keys] of config.toml: run.both_modes"));
+}
+
+fn taken() -> Taken {
+    let texts = DraftTexts { prompt: "Another task".to_owned(), ..DraftTexts::default() };
+    Taken { texts, file: None }
+}
+
+#[test]
+fn another_agent_is_opened_from_the_examples_or_a_file() {
+    let mut model = fresh(SMALL);
+    press(&mut model, "ctrl-o");
+    assert!(text(&mut model).contains("sentiment"), "the examples are named");
+    press(&mut model, "tab");
+    write(&mut model, "mine.toml");
+    let source = Source::Named("mine.toml".to_owned());
+    assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Take(source.clone()))]);
+    let missing = ErrorRecord { message: "mine.toml: no such file".to_owned(), ..ErrorRecord::default() };
+    tell(&mut model, Msg::Told(Told::Taken(source.clone(), Err(missing))));
+    assert!(text(&mut model).contains("✗ mine.toml: no such file"), "the dialog stays, so that it can be corrected");
+    tell(&mut model, Msg::Told(Told::Taken(source, Ok(Box::new(taken())))));
+    assert!(model.popups.is_empty() && !model.workbench.unsaved());
+    assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
+}
+
+#[test]
+fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
+    let mut model = fresh(SMALL);
+    write(&mut model, "Edited: ");
+    press(&mut model, "f3");
+    tell(&mut model, Msg::Listed(Ok(vec![SessionSummary { id: "one".to_owned(), ..SessionSummary::default() }])));
+    let source = Source::Session(SessionKey::Example("one".to_owned()));
+    let ask = [Effect::Ask(Ask::Take(source.clone()))];
+    assert_eq!(press(&mut model, "shift-a"), ask);
+    let told = || Msg::Told(Told::Taken(source.clone(), Ok(Box::new(taken()))));
+    tell(&mut model, told());
+    assert!(text(&mut model).contains("unsaved edits in prompt. Open another agent?"));
+    press(&mut model, "esc");
+    assert!(model.workbench.editor(Place::Prompt).draft.text().starts_with("Edited: "));
+
+    press(&mut model, "shift-a");
+    tell(&mut model, told());
+    assert!(matches!(model.popups.last(), Some(Popup::Leaving)), "what was answered once is asked again");
+    assert_eq!(press(&mut model, "d"), ask);
+    assert!(!model.quitting);
+    tell(&mut model, told());
+    assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
+    assert_eq!((model.screen, model.workbench.focus), (Screen::Workbench, Pane::Editor(Place::Prompt)));
+    assert!(text(&mut model).contains("✓ the agent is in the editors"));
+    press(&mut model, "ctrl-u");
+    assert!(model.workbench.editor(Place::Prompt).draft.text().starts_with("Edited: "), "undo knows the text before");
+}
+
+fn models_listed(size: (u16, u16)) -> Model {
+    let mut model = fresh(size);
+    let fix = |title: &str| Fix {
+        title: title.to_owned(),
+        place: Place::Options,
+        span: Span::new(0, 0),
+        text: String::new(),
+    };
+    let models = vec![
+        fix("use the model demo: answers from the recorded examples"),
+        fix("use the model human: you type the replies"),
+    ];
+    let preview = Preview { models, ..model.workbench.preview.clone() };
+    let version = model.workbench.version();
+    tell(&mut model, Msg::Checked(version, Vec::new(), Box::new(preview)));
+    press(&mut model, "alt-m");
+    press(&mut model, "m");
+    model
+}
+
+#[test]
+fn the_list_of_models() {
+    screens("models", &[SMALL], models_listed);
+}
+
+#[test]
+fn the_dialog_that_opens_an_agent() {
+    screens("open_agent", &[SMALL], |size| {
+        let mut model = fresh(size);
+        press(&mut model, "ctrl-o");
+        model
+    });
+}
