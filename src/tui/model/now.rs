@@ -355,21 +355,26 @@ impl Model {
 
     /// When the clock must be told next, Unix time in ms; `None` while nothing waits for time.
     pub fn deadline_ms(&self) -> Option<i64> {
-        let moving = self.moving().then_some(self.now_ms + 100);
+        let beat = self.beat_ms().map(|beat_ms| self.now_ms + beat_ms);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
         let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
         let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [moving, toast, self.workbench.keep_at_ms, held, begun, played].into_iter().flatten().min()
+        [beat, toast, self.workbench.keep_at_ms, held, begun, played].into_iter().flatten().min()
     }
 
-    /// Does a clock run on the screen?
-    pub fn moving(&self) -> bool {
-        let live = |run: &Option<RunView>| run.as_ref().is_some_and(|run| run.phase != Phase::Done);
+    /// How often the clocks on the screen change, in ms: by seconds while only a person is awaited. `None` when none runs.
+    pub fn beat_ms(&self) -> Option<i64> {
+        let live = |run: &RunView| match (run.phase, &run.question) {
+            (Phase::Done, _) => None,
+            (_, Some(_)) => Some(1_000),
+            (_, None) => Some(100),
+        };
         match self.screen {
-            Screen::Workbench => live(&self.workbench.run),
-            Screen::Sessions => live(&self.sessions.viewer),
-            Screen::Compare => self.compare.page == Page::Sides && self.compare.runs(),
+            Screen::Workbench => self.workbench.run.as_ref().and_then(live),
+            Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
+            Screen::Compare if self.compare.page != Page::Sides => None,
+            Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
         }
     }
 
