@@ -1,7 +1,6 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
 use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
-use crate::port::Gate;
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
@@ -254,7 +253,11 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::SendAnswer => match popup {
-                Some(Popup::Answer { question, .. }) => question.gate.map_or(row.title, Gate::verb),
+                Some(Popup::Answer { question, .. }) => match question.gate {
+                    Some(gate) => gate.verb(),
+                    None if question.address.is_question() => "send answer",
+                    None => row.title,
+                },
                 _ => row.title,
             },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
@@ -291,6 +294,11 @@ impl Model {
         }
     }
 
+    /// Is the page of runs side by side shown?
+    fn compares(&self) -> bool {
+        self.screen == Screen::Compare && self.compare.page == Page::Sides
+    }
+
     /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         match row.action {
@@ -300,7 +308,7 @@ impl Model {
             Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
-            Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,
+            Action::BothModes if self.compares() && self.compare.sides.is_empty() => 1,
             Action::BothModes if self.screen == Screen::Compare => 11,
             Action::Close if self.screen == Screen::Compare && self.popups.is_empty() => 12,
             _ => row.footer,
