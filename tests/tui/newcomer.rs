@@ -174,18 +174,19 @@ fn models_are_chosen_from_a_list_of_those_that_can_be_used() {
 #[test]
 fn the_repl_has_a_key_and_a_name() {
     let mut model = finished();
+    press(&mut model, "ctrl-p");
+    write(&mut model, "repl");
+    assert!(text(&mut model).contains("▸ REPL"));
+    press(&mut model, "esc");
     let effects = press(&mut model, "i");
     assert!(matches!(effects.as_slice(), [Effect::Inspect(_, turn)] if turn.as_str() == "r0/t2"));
     let open = model.inspector.as_ref().unwrap();
     assert_eq!((open.tab, open.focus), (Tab::Memory, Focus::Input));
-    press(&mut model, "ctrl-p");
-    write(&mut model, "repl");
-    assert!(text(&mut model).contains("▸ REPL"));
 }
 
 #[test]
 fn the_palette_tells_the_name_that_a_key_is_given_to() {
-    let mut model = fresh(SMALL);
+    let mut model = fresh((120, 40));
     press(&mut model, "ctrl-p");
     write(&mut model, "both modes");
     assert!(text(&mut model).contains("In [keys] of config.toml: run.both_modes"));

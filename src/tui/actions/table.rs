@@ -251,7 +251,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Replace, "find.replace", "replace", "Replaces the selected place and goes to the next.", &["ctrl-r"], C::Find, 3),
     row(A::ReplaceEvery, "find.replace_all", "all", "Replaces every place; one undo takes it back.", &["alt-a"], C::Find, 4),
     row(A::FixUp, "fixes.up", "up", "To the fix above.", &["up", "k"], C::Fixes, 0),
-    row(A::FixDown, "fixes.down", "other fix", "To the fix below.", &["down", "j"], C::Fixes, 2),
+    row(A::FixDown, "fixes.down", "next one", "To the fix below.", &["down", "j"], C::Fixes, 2),
     row(A::FixApply, "fixes.apply", "do it", "Changes the text; undo takes it back.", &["enter", "f8"], C::Fixes, 1),
     row(A::TourNext, "tour.next", "next", "To the next step; behind the last one the tour ends.", &["enter", "right", "space"], C::Tour, 1),
     row(A::TourBack, "tour.back", "back", "To the step before.", &["left", "backspace"], C::Tour, 2),
