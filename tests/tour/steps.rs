@@ -258,7 +258,7 @@ pub(crate) const STEPS: &[Step] = &[
             Move {
                 does: &[Times(2, "dialog.next"), Press("text.select_all"), Type("tour.md"), Press("line.submit")],
                 says: "the file is written.",
-                sees: &["✓ exported tour.md"],
+                sees: &["✓ exported", "tour.md, "],
                 ..PLAIN
             },
         ],
