@@ -4,9 +4,12 @@
 
 mod compare;
 mod panics;
+mod paths;
 mod repl;
 mod sessions;
 mod terminal;
+mod tour;
+mod typing;
 
 use std::process::{Command, Stdio};
 
