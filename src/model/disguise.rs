@@ -116,7 +116,7 @@ mod tests {
             r#"\\\\u0073k\\\/a%b\\\"c"#,
             "%73k%2Fa%25b%22c",
         ] {
-            assert_eq!(places(text.as_bytes(), SECRET), [0..text.len()], "{text}");
+            assert_eq!(places(text.as_bytes(), SECRET), std::slice::from_ref(&(0..text.len())), "{text}");
             let within = format!(r"\\ %7 sk/ {text}{text} s\u00");
             let start = within.find(text).unwrap();
             let both = [start..start + text.len(), start + text.len()..start + 2 * text.len()];

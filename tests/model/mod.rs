@@ -11,6 +11,7 @@ mod kit;
 mod listing;
 mod peer;
 mod proxies;
+mod recorded;
 mod replies;
 mod secrets;
 mod structure;
