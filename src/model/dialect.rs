@@ -99,7 +99,7 @@ impl Dialect {
             stream_usage: true,
             effort_word: true,
             sampling: true,
-            named: endpoint.protocol == Protocol::OpenAi,
+            named: matches!(endpoint.protocol, Protocol::OpenAi | Protocol::Anthropic),
         }
     }
 
