@@ -10,8 +10,11 @@ use ptc_workbench::session::Session;
 use super::program::Program;
 
 /// What a person or a script can get out of the program about a session.
-const ABOUT: [&[&str]; 6] = [
+const ABOUT: [&[&str]; 9] = [
     &["sessions", "show", "{}"],
+    &["sessions", "show", "{}", "--plain"],
+    &["compare", "{}", "{}"],
+    &["sessions", "recover", "{}"],
     &["sessions", "show", "{}", "--json"],
     &["replay", "{}"],
     &["replay", "{}", "--check"],
@@ -20,7 +23,8 @@ const ABOUT: [&[&str]; 6] = [
 ];
 
 /// What it says about itself.
-const ITSELF: [&[&str]; 10] = [
+const ITSELF: [&[&str]; 11] = [
+    &["sessions", "tree"],
     &["models", "--json"],
     &["models"],
     &["models", "--check", "--json"],
