@@ -100,22 +100,21 @@ impl Model {
             Action::Paste => {
                 rule(!self.clipboard.is_empty(), "nothing was copied here; paste with your terminal's key")
             }
-            Action::Save | Action::SaveAs | Action::Mode(_) if self.workbench.pipeline.is_some() => {
-                Err("a pipeline is edited in its file")
-            }
-            Action::Save => rule(self.workbench.unsaved() || self.workbench.file.is_none(), "everything is saved"),
-            Action::Mode(mode) => {
-                let now = self.workbench.preview.mode.split(' ').next();
-                rule(now != Some(mode.name()), "the draft is in this mode")
-            }
             Action::ExternalEditor => rule(
                 self.inspector.is_none()
                     && self.screen == Screen::Workbench
                     && matches!(self.workbench.focus, Pane::Editor(_)),
                 "no editor has the focus",
             ),
+            Action::Save
+            | Action::SaveAs
+            | Action::Mode(_)
+            | Action::ChooseModel
+            | Action::FocusOn(_)
+            | Action::Preview
+            | Action::OpenAgent
+            | Action::TakeAgent => self.enabled_for_draft(action),
             Action::Fix => rule(self.workbench.fixable().is_some(), "no finding has a correction that one key makes"),
-            Action::FocusOn(_) => rule(self.workbench.pipeline.is_none(), "a pipeline is edited in its file"),
             Action::NextTheme => rule(self.themes.len() > 1, "there are no colours here"),
             Action::FindNext | Action::FindPrevious | Action::Replace | Action::ReplaceEvery => {
                 rule(matches!(popups.last(), Some(Popup::Find(find)) if !find.places.is_empty()), "nothing is found")
@@ -177,14 +176,6 @@ impl Model {
                 "you are there, and no matrix is open to go to",
             ),
             Action::BothModes => self.enabled_both_modes(),
-            Action::Preview => rule(
-                self.screen == Screen::Workbench && self.inspector.is_none(),
-                "it is about the draft, which is in the workbench",
-            ),
-            Action::ChooseModel if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
-            Action::ChooseModel => rule(!self.workbench.preview.models.is_empty(), "the options cannot be read yet"),
-            Action::OpenAgent | Action::TakeAgent if self.workbench.running() => Err("a run is going on"),
-            Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
             Action::FieldNext | Action::FieldPrevious => rule(
                 matches!(popups.last(), Some(Popup::Form(form, _)) if form.fields.len() > 1),
                 "there is one field here",
@@ -205,6 +196,29 @@ impl Model {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
                 _ => Ok(()),
             },
+            _ => Ok(()),
+        }
+    }
+
+    /// What is done with the draft, or puts another one in its place.
+    fn enabled_for_draft(&self, action: Action) -> Result<(), &'static str> {
+        let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
+        let workbench = &self.workbench;
+        match action {
+            Action::OpenAgent | Action::TakeAgent if workbench.running() => Err("a run is going on"),
+            Action::TakeAgent => rule(self.sessions.subject().is_some(), "no session is selected"),
+            Action::Preview => rule(
+                self.screen == Screen::Workbench && self.inspector.is_none(),
+                "it is about the draft, which is in the workbench",
+            ),
+            Action::OpenAgent => Ok(()),
+            _ if workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
+            Action::Save => rule(workbench.unsaved() || workbench.file.is_none(), "everything is saved"),
+            Action::Mode(mode) => {
+                let now = workbench.preview.mode.split(' ').next();
+                rule(now != Some(mode.name()), "the draft is in this mode")
+            }
+            Action::ChooseModel => rule(!workbench.preview.models.is_empty(), "the options cannot be read yet"),
             _ => Ok(()),
         }
     }
