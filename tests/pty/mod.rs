@@ -6,7 +6,7 @@ mod compare;
 mod panics;
 mod repl;
 mod sessions;
-mod terminal;
+pub(crate) mod terminal;
 
 use std::process::{Command, Stdio};
 

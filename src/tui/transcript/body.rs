@@ -65,14 +65,13 @@ impl Body {
     /// Puts a piece behind a row.
     fn end(&mut self, row: Option<usize>, piece: Piece) {
         let Some((place, row)) = row.and_then(|place| Some((place, self.text.rows().get(place)?))) else { return };
-        match self.ending.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, row)) => row.left.push(piece),
-            None => {
-                let mut row = row.clone();
-                row.left.push(piece);
-                self.ending.push((place, row));
-            }
+        if let Some((_, row)) = self.ending.iter_mut().find(|(known, _)| *known == place) {
+            row.left.push(piece);
+            return;
         }
+        let mut row = row.clone();
+        row.left.push(piece);
+        self.ending.push((place, row));
     }
 
     /// How many rows there are.
