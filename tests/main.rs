@@ -22,4 +22,5 @@ mod replay;
 mod session;
 mod tidy;
 mod tools;
+mod tour;
 mod tui;

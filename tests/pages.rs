@@ -1,5 +1,6 @@
 //! Generated pages: the program's tables as documentation. `BLESS=1 cargo test pages` writes them; otherwise they must be current.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -102,6 +103,40 @@ fn current(file: &str, page: &str) {
     }
     let have = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(have == page, "{file} is stale: run `BLESS=1 cargo test pages`");
+}
+
+/// Names of the pictures that a page shows.
+fn pictures_of(page: &str) -> Vec<String> {
+    let ends = page.match_indices(".svg)").map(|(end, _)| &page[..end]);
+    ends.filter_map(|before| before.rsplit_once("pictures/")).map(|(_, name)| name.to_owned()).collect()
+}
+
+#[test]
+fn the_pictures_are_drawn_by_the_program_and_each_stands_on_a_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+    };
+    let pages = files(&root.join("docs")).into_iter().filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let pages = pages.chain([root.join("README.md")]);
+    let named: BTreeSet<String> = pages.flat_map(|page| pictures_of(&std::fs::read_to_string(page).unwrap())).collect();
+    let folder = root.join("docs/pictures");
+    for name in &named {
+        let drawn = crate::tui::scenes::drawn(name);
+        let drawn =
+            drawn.unwrap_or_else(|| panic!("docs/pictures/{name}.svg is on a page, and there is no scene {name}"));
+        current(&format!("docs/pictures/{name}.svg"), &drawn);
+    }
+    for path in files(&folder) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(named.contains(name), "{} is on no page: remove it", path.display());
+    }
+}
+
+#[test]
+fn the_guided_tour_is_current() {
+    current("docs/tour.md", &crate::tour::page());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Messages as sent: stored once and numbered, rebuilt byte for byte from the ranges that a request names.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, Opaque, PartKind, ReplyStatus, Role, Source};
@@ -118,21 +119,25 @@ pub(crate) fn slice(messages: &[SentMessage], (first, last): (u32, u32)) -> &[Se
 impl Message {
     /// The text as sent, given the reply texts of the run.
     pub fn plain_text(&self, replies: &RunText) -> String {
-        self.sections(replies).into_iter().map(|(_, text)| text).collect()
+        self.pieces(replies).into_iter().map(|(_, text)| text).collect()
     }
 
     /// Section name and text of each part.
     pub fn sections(&self, replies: &RunText) -> Vec<(String, String)> {
+        self.pieces(replies).into_iter().map(|(name, text)| (name.to_owned(), text.into_owned())).collect()
+    }
+
+    fn pieces<'a>(&'a self, replies: &'a RunText) -> Vec<(&'a str, Cow<'a, str>)> {
         let mut out = Vec::new();
         for part in &self.parts {
             match part {
-                MessagePart::Text { section, text, .. } => out.push((section.clone(), text.clone())),
-                MessagePart::Call { call } => out.push(("call".to_owned(), call.to_string())),
-                MessagePart::Result { result, .. } => out.push(("result".to_owned(), result.clone())),
+                MessagePart::Text { section, text, .. } => out.push((section.as_str(), Cow::from(text))),
+                MessagePart::Call { call } => out.push(("call", call.to_string().into())),
+                MessagePart::Result { result, .. } => out.push(("result", result.into())),
                 MessagePart::Reply { reply } => {
                     let Some(said) = replies.get(reply) else { continue };
-                    out.push(("reply".to_owned(), said.text.clone()));
-                    out.extend(said.calls.iter().map(|call| ("call".to_owned(), call.to_string())));
+                    out.push(("reply", Cow::from(&said.text)));
+                    out.extend(said.calls.iter().map(|call| ("call", call.to_string().into())));
                 }
             }
         }

@@ -167,6 +167,7 @@ impl Session {
         loop {
             let length = next(&mut line)?;
             if length == 0 {
+                session.lines.shrink_to_fit();
                 return Ok(session);
             }
             number += 1;

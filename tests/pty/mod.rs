@@ -4,9 +4,16 @@
 
 mod compare;
 mod panics;
+mod paths;
 mod repl;
 mod sessions;
+<<<<<<< HEAD
 pub(crate) mod terminal;
+=======
+mod terminal;
+mod tour;
+mod typing;
+>>>>>>> main
 
 use std::process::{Command, Stdio};
 

@@ -62,8 +62,16 @@ fn happens(model: &mut Model, slot: Slot, events: Vec<Envelope>, ended: Option<E
     tell(model, Msg::Happened(slot, events.chain(ended.map(Happening::Ended)).collect()))
 }
 
+/// One of the runs has ended, the other one goes on.
+pub(super) fn watched(size: (u16, u16)) -> Model {
+    let mut model = both(size);
+    happens(&mut model, Slot::Left, program(), Some(Ended::Run));
+    happens(&mut model, Slot::Right, missed().events(), None);
+    model
+}
+
 /// Both runs have ended and stand aligned.
-fn aligned(size: (u16, u16)) -> Model {
+pub(super) fn aligned(size: (u16, u16)) -> Model {
     let mut model = both(size);
     happens(&mut model, Slot::Left, program(), Some(Ended::Run));
     happens(&mut model, Slot::Right, two_turns(), Some(Ended::Run));
@@ -189,7 +197,7 @@ fn trial(cell: usize, trial: u32, passed: bool) -> MatrixTold {
 }
 
 /// A matrix of which some trials have ended and one runs.
-fn matrix(size: (u16, u16)) -> Model {
+pub(super) fn matrix(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f4");
     press(&mut model, "m");
@@ -261,7 +269,7 @@ fn a_matrix_is_watched_stopped_and_gone_on_with() {
     assert_eq!(beside, [Effect::Comparing(Ask::Sessions(names))]);
 }
 
-fn listed(size: (u16, u16)) -> Model {
+pub(super) fn listed(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
     press(&mut model, "f4");
     assert_eq!(press(&mut model, "o"), [Effect::Comparing(Ask::Matrices)]);
@@ -299,12 +307,7 @@ fn pictures_of_runs_side_by_side() {
         press(&mut model, "f4");
         model
     });
-    screens("compare_live", &[(80, 24), (120, 40)], |size| {
-        let mut model = both(size);
-        happens(&mut model, Slot::Left, program(), Some(Ended::Run));
-        happens(&mut model, Slot::Right, missed().events(), None);
-        model
-    });
+    screens("compare_live", &[(80, 24), (120, 40)], watched);
     screens("compare_turns", SIZES, aligned);
     screens("compare_answers", &[(120, 40)], |size| {
         let mut model = aligned(size);
@@ -336,26 +339,5 @@ fn without_colours_passed_and_failed_trials_and_differences_are_told_by_signs() 
         insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, text.replace('\x1b', "␛"));
         });
-    }
-}
-
-/// Screens for the test of sizes.
-pub(super) fn scene(number: usize) -> Model {
-    let size = (120, 40);
-    match number {
-        0 => aligned(size),
-        1 => {
-            let mut model = both(size);
-            happens(&mut model, Slot::Left, two_turns(), None);
-            model
-        }
-        2 => matrix(size),
-        3 => listed(size),
-        _ => {
-            let mut model = fresh(size);
-            press(&mut model, "f4");
-            press(&mut model, "m");
-            model
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use ptc_workbench::tui::backend::{Ended, Happening};
+use ptc_workbench::tui::backend::{Ended, Happening, Question};
 use ptc_workbench::tui::drive::{Clock, Driver, Exit};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::stage::Input;
@@ -73,6 +73,23 @@ async fn nothing_is_drawn_while_nothing_happens() {
     })
     .await;
     assert!(frames <= 5, "{frames} frames in an idle hour");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_go_by_seconds_while_a_person_is_awaited() {
+    let fake = Arc::new(Fake::default());
+    let run = fake.run.clone();
+    let (_, frames, _) = play(fake, |inputs| async move {
+        inputs.send(key(F5, KeyModifiers::NONE)).unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        asked().events().into_iter().for_each(|event| run.event(event));
+        let (address, text) = ("r0/t1/q0".into(), "which?".to_owned());
+        run.tell(Happening::Question(Question { address, text, gate: None, options: Vec::new() }));
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        inputs.send(key(KeyCode::Char('q'), KeyModifiers::CONTROL)).unwrap();
+    })
+    .await;
+    assert!((60..=75).contains(&frames), "{frames} frames in a minute");
 }
 
 #[tokio::test(start_paused = true)]

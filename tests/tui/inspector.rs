@@ -244,9 +244,9 @@ fn a_tree_folds_under_its_cursor() {
     assert_eq!(desk.screen(), open);
 }
 
-/// A model in the inspector, for drawing it at any size.
-pub(super) fn scene(tab: usize, inside: bool) -> Model {
-    let mut desk = Desk::open(if tab == 2 { EXTRACT } else { SALES }, 1, (120, 40)).tab(Tab::ALL[tab % 7]);
-    desk.keys(if inside { &["down", "enter"] } else { &["down"] });
+/// A tab of a turn, in its second part.
+pub(super) fn inside(tab: Tab) -> Model {
+    let mut desk = Desk::open(if tab == Tab::Extract { EXTRACT } else { SALES }, 1, (120, 40)).tab(tab);
+    desk.keys(&["down", "enter"]);
     desk.model
 }

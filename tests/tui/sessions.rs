@@ -300,7 +300,7 @@ fn a_file_that_ends_as_another_format_does_is_not_written() {
 }
 
 /// A dialog of an export in which something looks like a secret.
-fn exporting(size: (u16, u16)) -> Model {
+pub(super) fn exporting(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
     let rules = vec!["secrets".to_owned()];
     assert_eq!(press(&mut model, "e"), [Effect::Ask(Ask::Prepare(key("long"), rules.clone()))]);
@@ -359,7 +359,7 @@ fn changed_rules_are_looked_at_again_one_look_at_a_time() {
 }
 
 /// An opened session that is played from its start.
-fn playing(size: (u16, u16)) -> Model {
+pub(super) fn playing(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
     tell(&mut model, Msg::Opened(Ok(super::fake::long_session(2))));
     assert_eq!(press(&mut model, "p"), [Effect::Ask(Ask::Events(key("long")))]);
@@ -416,39 +416,32 @@ fn a_session_that_was_run_on_the_workbench_is_forked_from_its_transcript() {
     assert!(matches!(model.popups.last(), Some(Popup::Form(..))));
 }
 
-/// Screens for the test of all sizes.
-pub(super) fn scene(number: usize, size: (u16, u16)) -> Model {
-    match number {
-        0 => {
-            let mut model = forking(size);
-            press(&mut model, "right");
-            model
-        }
-        1 => exporting(size),
-        2 => playing(size),
-        3 => {
-            let mut model = list(vec![below("b", "a"), session("a")]);
-            press(&mut model, "/");
-            write(&mut model, "日本 x:");
-            found(&mut model, "日", &[]);
-            let problem = QueryProblem { span: Some(7..9), message: "long ".repeat(80) };
-            tell(&mut model, Msg::Told(Told::Found("日本 x:".to_owned(), Err(problem))));
-            model
-        }
-        4 => {
-            let mut model = list(vec![session("a")]);
-            press(&mut model, "n");
-            write(&mut model, &"a long note ".repeat(40));
-            model
-        }
-        _ => {
-            let mut model = forking(size);
-            let refused = ErrorRecord { message: "long ".repeat(300), ..ErrorRecord::default() };
-            press(&mut model, "f5");
-            tell(&mut model, Msg::Told(Told::Began(Err(refused))));
-            model
-        }
-    }
+/// A search for something that is not there, by a query that is wrong.
+pub(super) fn wrong_query(size: (u16, u16)) -> Model {
+    let mut model = Model { size, ..list(vec![below("b", "a"), session("a")]) };
+    press(&mut model, "/");
+    write(&mut model, "日本 x:");
+    found(&mut model, "日", &[]);
+    let problem = QueryProblem { span: Some(7..9), message: "long ".repeat(80) };
+    tell(&mut model, Msg::Told(Told::Found("日本 x:".to_owned(), Err(problem))));
+    model
+}
+
+/// A note that is longer than its line.
+pub(super) fn long_note(size: (u16, u16)) -> Model {
+    let mut model = Model { size, ..list(vec![session("a")]) };
+    press(&mut model, "n");
+    write(&mut model, &"a long note ".repeat(40));
+    model
+}
+
+/// A fork that was refused with many words.
+pub(super) fn fork_refused(size: (u16, u16)) -> Model {
+    let mut model = forking(size);
+    let refused = ErrorRecord { message: "long ".repeat(300), ..ErrorRecord::default() };
+    press(&mut model, "f5");
+    tell(&mut model, Msg::Told(Told::Began(Err(refused))));
+    model
 }
 
 #[test]

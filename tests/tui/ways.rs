@@ -168,7 +168,7 @@ fn the_tour_and_the_palette_say_every_sentence_whole() {
 
 #[test]
 fn opened_sessions_lead_elsewhere_by_the_key_of_the_compare_screen() {
-    let mut model = super::inspector::scene(0, false);
+    let mut model = super::inspector::inside(ptc_workbench::tui::inspector::Tab::Request);
     assert!(model.inspector.is_some());
     press(&mut model, "f4");
     assert!(model.inspector.is_none() && model.screen == Screen::Compare, "the turn does not stay on top");

@@ -63,7 +63,7 @@ pub struct Message {
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "PartFields")]
 pub enum MessagePart {
     /// Text written by the prompt builder.
     Text {
@@ -72,7 +72,7 @@ pub enum MessagePart {
         /// The text, with its own line ends.
         text: String,
         /// The text holds data from outside.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         untrusted: bool,
     },
     /// The reply text of a turn with its tool calls, never repeated.
@@ -94,6 +94,42 @@ pub enum MessagePart {
         /// The result as JSON text.
         result: String,
     },
+}
+
+/// The fields of all kinds of parts: most lines of the index are texts, and trying one kind after the other reads each of them twice.
+#[derive(Deserialize)]
+struct PartFields {
+    section: Option<String>,
+    text: Option<String>,
+    #[serde(default)]
+    untrusted: bool,
+    reply: Option<Address>,
+    call: Option<Called>,
+    name: Option<String>,
+    result: Option<String>,
+}
+
+/// A call, or the id of one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Called {
+    Whole(crate::event::NativeCall),
+    Id(String),
+}
+
+impl TryFrom<PartFields> for MessagePart {
+    type Error = &'static str;
+
+    fn try_from(fields: PartFields) -> Result<Self, Self::Error> {
+        let PartFields { section, text, untrusted, reply, call, name, result } = fields;
+        match (section, text, reply, call, name, result) {
+            (Some(section), Some(text), ..) => Ok(Self::Text { section, text, untrusted }),
+            (_, _, Some(reply), ..) => Ok(Self::Reply { reply }),
+            (_, _, _, Some(Called::Whole(call)), ..) => Ok(Self::Call { call }),
+            (_, _, _, Some(Called::Id(call)), Some(name), Some(result)) => Ok(Self::Result { call, name, result }),
+            _ => Err("a part of a message is a text, a reply, a call or a result"),
+        }
+    }
 }
 
 /// `request`

@@ -123,7 +123,7 @@ impl Digest {
                     return;
                 }
                 room -= line.d.get().len();
-                digest.take(&envelope, &mut replies);
+                digest.take(envelope, &mut replies);
             }
         });
         let replies = replies.into_iter().filter(|(_, reply)| !reply.text.is_empty());
@@ -154,9 +154,9 @@ impl Digest {
         self.say(Field::Error, at, format!("{}: {}", error.reason, error.message));
     }
 
-    fn take(&mut self, envelope: &Envelope, replies: &mut HashMap<Address, Reply>) {
+    fn take(&mut self, envelope: Envelope, replies: &mut HashMap<Address, Reply>) {
         let at = &envelope.address;
-        match &envelope.event {
+        match envelope.event {
             Event::Message(message) => {
                 let field = match message.source {
                     Source::Prompt | Source::Person => Field::Prompt,
@@ -164,9 +164,9 @@ impl Digest {
                     // Said and told already, where they happened.
                     Source::Reply | Source::Tool => return,
                 };
-                for part in &message.parts {
+                for part in message.parts {
                     if let MessagePart::Text { text, .. } = part {
-                        self.say(field, at, text.as_str());
+                        self.say(field, at, text);
                     }
                 }
             }
@@ -201,14 +201,14 @@ impl Digest {
             }
             Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.fail(at, error)),
             Event::ToolCall(call) => {
-                self.facts.tools.push(call.name.clone());
+                self.facts.tools.push(call.name);
                 self.say(Field::Args, at, call.args.as_str());
             }
             Event::ToolEnd(end) => {
                 end.result.iter().for_each(|result| self.say(Field::Result, at, result.as_str()));
                 end.error.iter().for_each(|error| self.fail(at, error));
             }
-            Event::TurnEnd(end) => self.facts.reasons.extend(end.reason.clone()),
+            Event::TurnEnd(end) => self.facts.reasons.extend(end.reason),
             Event::RunEnd(end) => end.fail.iter().for_each(|error| self.fail(at, error)),
             _ => {}
         }

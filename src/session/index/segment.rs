@@ -11,6 +11,7 @@
 //! In: digests. Out: bytes, and from bytes the same again. It must never trust them: what does not add up is no segment.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,9 +53,20 @@ pub(super) struct Place<'b> {
 pub(super) struct Builder {
     entries: Vec<Entry>,
     texts: Vec<u8>,
-    /// Per text its length and its places, written already.
-    refs: Vec<(usize, usize, Vec<u8>)>,
-    known: HashMap<Box<[u8]>, usize>,
+    refs: Vec<Ref>,
+    /// Which texts have this length and checksum.
+    known: HashMap<(usize, u32), Vec<usize>>,
+}
+
+/// A text of a [`Builder`].
+#[derive(Debug)]
+struct Ref {
+    /// Its bytes in the texts.
+    bytes: Range<usize>,
+    /// Number of its places.
+    count: usize,
+    /// Its places, written already.
+    places: Vec<u8>,
 }
 
 impl Builder {
@@ -76,13 +88,16 @@ impl Builder {
     }
 
     pub(super) fn place(&mut self, text: &[u8], place: &Place<'_>) {
-        let index = self.known.get(text).copied().unwrap_or_else(|| {
-            self.known.insert(text.into(), self.refs.len());
+        let alike = self.known.entry((text.len(), crc32fast::hash(text))).or_default();
+        let known = alike.iter().copied().find(|index| self.texts[self.refs[*index].bytes.clone()] == *text);
+        let index = known.unwrap_or_else(|| {
+            alike.push(self.refs.len());
+            let start = self.texts.len();
             self.texts.extend_from_slice(text);
-            self.refs.push((text.len(), 0, Vec::new()));
+            self.refs.push(Ref { bytes: start..self.texts.len(), count: 0, places: Vec::new() });
             self.refs.len() - 1
         });
-        let (_, count, out) = &mut self.refs[index];
+        let Ref { count, places: out, .. } = &mut self.refs[index];
         *count += 1;
         write_number(out, place.session);
         let field = Field::ALL.iter().position(|field| *field == place.field).unwrap_or_default();
@@ -119,8 +134,8 @@ impl Builder {
             entries.push(b'\n');
         }
         let mut refs = Vec::new();
-        for (length, count, places) in &self.refs {
-            write_number(&mut refs, *length);
+        for Ref { bytes, count, places } in &self.refs {
+            write_number(&mut refs, bytes.len());
             write_number(&mut refs, *count);
             refs.extend_from_slice(places);
         }

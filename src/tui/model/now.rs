@@ -1,7 +1,6 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
 use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
-use crate::port::Gate;
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
@@ -254,7 +253,11 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
             Action::SendAnswer => match popup {
-                Some(Popup::Answer { question, .. }) => question.gate.map_or(row.title, Gate::verb),
+                Some(Popup::Answer { question, .. }) => match question.gate {
+                    Some(gate) => gate.verb(),
+                    None if question.address.is_question() => "send answer",
+                    None => row.title,
+                },
                 _ => row.title,
             },
             Action::Close if matches!(popup, Some(Popup::Seek { .. })) => "keep the marks",
@@ -291,6 +294,11 @@ impl Model {
         }
     }
 
+    /// Is the page of runs side by side shown?
+    fn compares(&self) -> bool {
+        self.screen == Screen::Compare && self.compare.page == Page::Sides
+    }
+
     /// Place of an action in the footer from the left: what belongs to the list comes before what runs the draft.
     pub fn footer_place(&self, row: &ActionRow) -> u8 {
         match row.action {
@@ -300,7 +308,7 @@ impl Model {
             Action::Close if matches!(self.popups.last(), Some(Popup::Form(..))) => 3,
             Action::Close if self.screen == Screen::Sessions && self.popups.is_empty() => 8,
             Action::FocusNext if self.screen == Screen::Compare => 3,
-            Action::BothModes if self.screen == Screen::Compare && self.compare.sides.is_empty() => 1,
+            Action::BothModes if self.compares() && self.compare.sides.is_empty() => 1,
             Action::BothModes if self.screen == Screen::Compare => 11,
             Action::Close if self.screen == Screen::Compare && self.popups.is_empty() => 12,
             _ => row.footer,
@@ -347,21 +355,26 @@ impl Model {
 
     /// When the clock must be told next, Unix time in ms; `None` while nothing waits for time.
     pub fn deadline_ms(&self) -> Option<i64> {
-        let moving = self.moving().then_some(self.now_ms + 100);
+        let beat = self.beat_ms().map(|beat_ms| self.now_ms + beat_ms);
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
         let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
         let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [moving, toast, self.workbench.keep_at_ms, held, begun, played].into_iter().flatten().min()
+        [beat, toast, self.workbench.keep_at_ms, held, begun, played].into_iter().flatten().min()
     }
 
-    /// Does a clock run on the screen?
-    pub fn moving(&self) -> bool {
-        let live = |run: &Option<RunView>| run.as_ref().is_some_and(|run| run.phase != Phase::Done);
+    /// How often the clocks on the screen change, in ms: by seconds while only a person is awaited. `None` when none runs.
+    pub fn beat_ms(&self) -> Option<i64> {
+        let live = |run: &RunView| match (run.phase, &run.question) {
+            (Phase::Done, _) => None,
+            (_, Some(_)) => Some(1_000),
+            (_, None) => Some(100),
+        };
         match self.screen {
-            Screen::Workbench => live(&self.workbench.run),
-            Screen::Sessions => live(&self.sessions.viewer),
-            Screen::Compare => self.compare.page == Page::Sides && self.compare.runs(),
+            Screen::Workbench => self.workbench.run.as_ref().and_then(live),
+            Screen::Sessions => self.sessions.viewer.as_ref().and_then(live),
+            Screen::Compare if self.compare.page != Page::Sides => None,
+            Screen::Compare => self.compare.sides.iter().filter_map(|side| live(side.run.as_ref()?)).min(),
         }
     }
 

@@ -7,6 +7,11 @@ use crate::config::Folders;
 
 /// Files below the folder of the sessions: their folder there, and content. Each is named by the id in its first line.
 const FILES: &[(&str, &str)] = &[
+    ("", include_str!("../../../assets/scenes/failed.jsonl")),
+    ("", include_str!("../../../assets/scenes/retried.jsonl")),
+    ("", include_str!("../../../assets/scenes/slow.jsonl")),
+    ("", include_str!("../../../assets/scenes/both-json.jsonl")),
+    ("", include_str!("../../../assets/scenes/both-lisp.jsonl")),
     ("", include_str!("../../../assets/scenes/fork-reply.jsonl")),
     ("", include_str!("../../../assets/scenes/fork-context.jsonl")),
     ("matrix", include_str!("../../../assets/scenes/matrix.jsonl")),

@@ -51,10 +51,14 @@ enum Step {
     Ran,
     /// It is running: the recording up to its first reply, of which so many parts have come.
     Streams(usize),
+    /// It is running: the recording up to the first event of this kind, included.
+    Until(&'static str),
     /// It was run and stands at the first question to a person.
     Asked,
-    /// The example session of this agent and mode is selected in the list.
+    /// The topmost session of this agent and mode is selected in the list.
     Choose(&'static str, &'static str),
+    /// The topmost one of this mode by this model, likewise.
+    ChooseBy(&'static str, &'static str),
     /// The opened session was replayed without a difference.
     Replayed,
 }

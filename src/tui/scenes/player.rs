@@ -161,14 +161,17 @@ impl Player {
                     run.session = Some(session);
                 }
             }
-            Step::Asked => self.ask().await?,
-            Step::Choose(agent, mode) => {
-                let is =
-                    |session: &&SessionSummary| session.agent == *agent && session.mode.split(' ').next() == Some(mode);
-                let found = self.model.sessions.shown().find(is).map(SessionSummary::key);
-                self.model.sessions.selected = Some(found.ok_or("the session is not in the list")?);
-                self.model.sessions.moved = true;
+            Step::Until(kind) => {
+                let (session, events) = self.recording()?;
+                let at = events.iter().position(|event| event.event.kind() == *kind).ok_or("there is no such event")?;
+                self.show(events.into_iter().take(at + 1).collect(), Phase::Running);
+                if let Some(run) = &mut self.model.workbench.run {
+                    run.session = Some(session);
+                }
             }
+            Step::Asked => self.ask().await?,
+            Step::Choose(agent, mode) => self.choose(|session| session.agent == *agent && is_in(session, mode))?,
+            Step::ChooseBy(mode, model) => self.choose(|session| session.model == *model && is_in(session, mode))?,
             Step::Replayed => {
                 let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
                 let key = viewer.ok_or("no session is open")?;
@@ -182,17 +185,24 @@ impl Player {
         Ok(())
     }
 
-    /// The oldest finished example session of the draft's agent and mode: its name and its events.
+    /// Selects the topmost session of the list for which this holds.
+    fn choose(&mut self, is: impl Fn(&SessionSummary) -> bool) -> Result<(), String> {
+        let found = self.model.sessions.shown().find(|session| is(session)).map(SessionSummary::key);
+        self.model.sessions.selected = Some(found.ok_or("the session is not in the list")?);
+        self.model.sessions.moved = true;
+        Ok(())
+    }
+
+    /// The oldest session of the draft's agent, mode and model, else the oldest finished one by any model: its name and its events.
     fn recording(&self) -> Result<(String, Vec<Envelope>), String> {
         let preview = &self.model.workbench.preview;
         let mode = preview.mode.split(' ').next().unwrap_or_default();
-        let fits = |session: &&SessionSummary| {
-            session.agent == preview.name
-                && session.mode.split(' ').next() == Some(mode)
-                && session.status == SessionStatus::Ok
-        };
         let sessions = self.live.sessions().map_err(|error| error.message)?;
-        let session = sessions.iter().rev().find(fits).ok_or("there is no recording of the draft")?;
+        let fits = |session: &&SessionSummary| session.agent == preview.name && is_in(session, mode);
+        let session = sessions.iter().rev().filter(fits).find(|session| session.model == preview.model);
+        let finished = |session: &&SessionSummary| fits(session) && session.status == SessionStatus::Ok;
+        let session = session.or_else(|| sessions.iter().rev().find(finished));
+        let session = session.ok_or("there is no recording of the draft")?;
         let events =
             crate::tui::archive::Archive::events(&*self.live, &session.key()).map_err(|error| error.message)?;
         Ok((session.id.clone(), events.to_vec()))
@@ -243,6 +253,11 @@ impl Player {
         self.model.workbench.run = Some(RunView { phase: Phase::Running, ..RunView::default() });
         self.tell(Msg::Happened(Slot::Workbench, told)).await
     }
+}
+
+/// Was the session run in this mode, whatever its variant?
+fn is_in(session: &SessionSummary, mode: &str) -> bool {
+    session.mode.split(' ').next() == Some(mode)
 }
 
 fn agent(opens: &Opens) -> Result<Agent, String> {

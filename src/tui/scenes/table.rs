@@ -1,6 +1,6 @@
 //! The table of scenes.
 
-use super::Step::{Asked, Choose, Keys, Ran, Replayed, Rest, Streams, Type};
+use super::Step::{Asked, Choose, ChooseBy, Keys, Ran, Replayed, Rest, Streams, Type, Until};
 use super::{Opens, Scene, Step};
 use crate::agent::Mode;
 
@@ -9,6 +9,14 @@ const SALES: Opens = Opens { name: "sales", mode: Some(Mode::PtcLisp), model: No
 const HUMAN: Opens = Opens { model: Some("human"), ..SENTIMENT };
 const WORDS: Opens = Opens { name: "words", mode: None, model: None };
 const QUOTE: Opens = Opens { name: "quote", mode: None, model: None };
+const EXTRACT: Opens = Opens { name: "extract", mode: Some(Mode::Json), model: None };
+const REVIEWS: Opens = Opens { name: "reviews", mode: None, model: None };
+const WORKSHOP: Opens = Opens { name: "workshop", mode: None, model: None };
+const YARD: Opens = Opens { name: "yard", mode: None, model: None };
+const BOOKING: Opens = Opens { name: "booking", mode: None, model: None };
+const FAILING: Opens = Opens { model: Some("sample:missing_field,every"), ..SENTIMENT };
+const REFUSED: Opens = Opens { model: Some("sample:provider_error"), ..SENTIMENT };
+const SLOW: Opens = Opens { name: "sentiment", mode: Some(Mode::PtcLisp), model: Some("sample:slow") };
 
 /// From the start to the first turn of the recording of `sales` in `ptc_lisp`, taken apart.
 const INSPECT: Step = Keys(&["f3"]);
@@ -26,47 +34,73 @@ const fn scene(name: &'static str, about: &'static str, opens: Opens, steps: &'s
 pub const SCENES: &[Scene] = &[
     scene("workbench", "editors and a finished run: an error that was corrected", SENTIMENT, &[Ran]),
     scene("fresh", "the first start", SENTIMENT, &[]),
+    scene("run", "the run with the focus: a page of its own on a narrow screen", SENTIMENT, &[Ran, Keys(&["f2"])]),
+    scene("selection", "a selection in an editor", SENTIMENT, &[Keys(&["ctrl-home", "ctrl-shift-right", "ctrl-shift-right"])]),
     scene("findings", "what does not fit, at its place", SENTIMENT, &[Keys(&["ctrl-end"]), Type(" as {{tone}}")]),
     scene("fixes", "what can be done about a finding", SENTIMENT, &[Keys(&["ctrl-end"]), Type(" as {{txt}}"), Keys(&["f8"])]),
     scene("search", "search and replace in a field", SENTIMENT, &[Keys(&["ctrl-f"]), Type("text")]),
     scene("preview", "exactly what would be sent", SENTIMENT, &[Keys(&["f6"])]),
     scene("tools", "the tools of an agent being edited", SALES, &[Keys(&["alt-g", "t"])]),
     scene("streaming", "a reply as it comes", SENTIMENT, &[Streams(1)]),
+    scene("streaming-json", "JSON as it grows", EXTRACT, &[Streams(5), Keys(&["f2"])]),
+    scene("streaming-program", "a program as it grows", SLOW, &[Streams(9), Keys(&["f2"])]),
+    scene("retry", "a request that is about to be made again", REFUSED, &[Until("retry.wait"), Keys(&["f2"])]),
+    scene("failed", "a run that used up its turns", FAILING, &[Ran, Keys(&["f2", "end"])]),
+    scene("refused", "a run that does not begin", SENTIMENT, &[Keys(&["alt-g", "c", "ctrl-a"]), Type("{"), Keys(&["f5"])]),
+    scene("raw", "a run with the exact texts", SENTIMENT, &[Ran, Keys(&["f2", "v"])]),
+    scene("wire", "a run as it went over the wire", SENTIMENT, &[Ran, Keys(&["f2", "v", "v"])]),
+    scene("repairs", "a reply beside what was read from it", EXTRACT, &[Ran, Keys(&["f2", "home", "pagedown", "pagedown"])]),
     scene("program", "a run whose replies are programs", SALES, &[Ran]),
+    scene("children", "runs inside a run", REVIEWS, &[Ran, Keys(&["f2", "home"])]),
+    scene("plan", "a run that follows a plan", WORKSHOP, &[Ran, Keys(&["f2", "end"])]),
+    scene("compaction", "a run that leaves old messages out", YARD, &[Ran, Keys(&["f2", "end"])]),
     scene("pipeline", "the steps of a pipeline", QUOTE, &[]),
     scene("help", "every key", SENTIMENT, &[Ran, Keys(&["f1"])]),
     scene("actions", "every action by name", SENTIMENT, &[Ran, Keys(&["ctrl-p"])]),
+    scene("disabled", "an action that cannot be done now, and why", SENTIMENT, &[Keys(&["ctrl-p"]), Type("fix")]),
+    scene("menu", "the menu of what can be done here", SENTIMENT, &[Ran, Keys(&["f10"])]),
     scene("chord", "what can follow the first stroke", SENTIMENT, &[Keys(&["alt-m"]), Rest(300)]),
     scene("tour", "the tour of six steps", SENTIMENT, &[Keys(&["ctrl-p"]), Type("tour"), Keys(&["enter", "enter"])]),
+    scene("save", "where to save an agent that has no file", SENTIMENT, &[Type("Please: "), Keys(&["ctrl-s"])]),
     scene("leaving", "unsaved edits", SENTIMENT, &[Type("Please: "), Keys(&["ctrl-q"])]),
 
     scene("human", "a person is the model", HUMAN, &[Asked, Type("{\"sentiment\": \"good\", \"score\": 1")]),
     scene("gate-request", "a run that stands before its request", SENTIMENT, &[Keys(&["f7"]), Asked]),
     scene("gate-reply", "a run that stands before a reply is applied", SENTIMENT, &[Keys(&["shift-f7"]), Asked]),
+    scene("gate-result", "a run that stands before a tool's result goes on", SALES, &[Keys(&["alt-f7"]), Asked]),
+    scene("question", "an agent that asks a person", BOOKING, &[Asked]),
     scene("consent", "a tool that asks before it starts a program", WORDS, &[Asked]),
 
     scene("sessions", "saved sessions, forks below what they began as", SENTIMENT, &[Keys(&["f3", "down"])]),
     scene("sessions-search", "sessions found while typing", SENTIMENT, &[Keys(&["f3", "/"]), Type("region mode:json")]),
+    scene("sessions-none", "a search that finds nothing", SENTIMENT, &[Keys(&["f3", "/"]), Type("zebra")]),
     scene("session", "an opened session", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"])]),
     scene("transcript-search", "what was found in a transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "/"]), Type("region")]),
     scene("play", "a session played from its recording", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "p", "]", "right", "right", "right", "right", "right", "right", "right"])]),
     scene("replay", "a replay without a difference", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter"]), Replayed]),
     scene("fork", "a fork about to begin, with another reply", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["f", "right"])]),
     scene("rerun", "a run about to be made again", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["shift-r"])]),
+    scene("edit", "a reply about to be changed, from the transcript", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["enter", "home", "down", "down", "shift-e"])]),
+    scene("note", "a note being written", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["w"]), Type("Why is there no West?")]),
+    scene("case", "a session that becomes a test case", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["shift-t"])]),
     scene("tags", "tags being written", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["t"]), Type("slow north")]),
     scene("export", "what an export leaves out", SENTIMENT, &[Keys(&["f3"]), Choose("sentiment", "json"), Keys(&["e", "down", "right"])]),
 
     scene("inspect-request", "what was sent, part by part", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["down"])]),
     scene("inspect-difference", "a request against the one before", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["n", "d"])]),
+    scene("inspect-feedback", "what went back to the model", SENTIMENT, &[INSPECT, Choose("sentiment", "json"), FIRST_TURN, Keys(&["n", "d"])]),
     scene("inspect-reply", "the reply, byte by byte", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab"])]),
     scene("inspect-extract", "what was read from a reply", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab", "tab", "down"])]),
+    scene("inspect-value", "the answer as a tree", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["tab", "tab", "down", "down", "enter", "down"])]),
     scene("inspect-program", "a program with the value of each form", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["tab", "tab", "tab", "enter", "right", "right", "right", "right"])]),
     scene("inspect-calls", "tool calls of a turn", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["tab", "tab", "tab", "tab", "down"])]),
     scene("inspect-memory", "memory and the bench on it", SENTIMENT, &[INSPECT, OPEN_SALES, FIRST_TURN, Keys(&["backtab", "backtab", "down", "enter"]), Type("(count data/rows)"), Keys(&["enter"])]),
     scene("inspect-wire", "what went over the wire", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down"])]),
+    scene("inspect-frames", "one frame after the other, with their times", SENTIMENT, &[INSPECT, OPEN_EXTRACT, FIRST_TURN, Keys(&["backtab", "down", "enter", "right", "right", "right", "right", "right"])]),
 
     scene("compare-empty", "nothing is compared yet", SENTIMENT, &[Keys(&["f4"])]),
     scene("compare", "two sessions side by side", SENTIMENT, &[Keys(&["f3"]), OPEN_SALES, Keys(&["m"]), Choose("sales", "text"), Keys(&["m", "c"])]),
+    scene("both-modes", "the same agent as a program and as data", SENTIMENT, &[Keys(&["f3"]), ChooseBy("ptc_lisp", "demo"), Keys(&["m"]), ChooseBy("json", "demo"), Keys(&["m", "c"])]),
     scene("matrix-new", "a matrix about to begin", SENTIMENT, &[Keys(&["f4", "m"])]),
     scene("matrices", "earlier matrices", SENTIMENT, &[Keys(&["f4", "o"])]),
     scene("matrix", "modes and models against each other", SENTIMENT, &[Keys(&["f4", "o", "enter", "down"])]),

@@ -38,6 +38,11 @@ impl Heights {
         self.0.is_empty()
     }
 
+    /// Makes room for this many more cells.
+    pub fn reserve_exact(&mut self, cells: usize) {
+        self.0.reserve_exact(cells);
+    }
+
     /// Adds a cell at the end.
     pub fn push(&mut self, height: usize) {
         let at = self.0.len();

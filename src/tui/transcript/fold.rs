@@ -27,6 +27,9 @@ enum Piece<'a> {
 /// Turns of a saved session whose bodies are kept beside those that are seen.
 pub(super) const KEPT_TURNS: usize = 256;
 
+/// Room for the cells that no turn has.
+const SPARE_CELLS: usize = 64;
+
 /// Which of a turn's cells.
 const REQUEST: usize = 0;
 const REASONING: usize = 1;
@@ -43,8 +46,13 @@ impl Transcript {
             let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
             transcript.come_from(&format!("{kind} of {session}{place}"));
         }
-        let mut pieces: Vec<(usize, Piece<'_>)> = Vec::new();
+        // A long session grows little after it was opened, and room for twice its cells would be most of what it takes.
+        let turns: usize = session.runs.iter().map(|run| run.turns.len()).sum();
+        transcript.cells.reserve_exact(turns * TURN_CELLS + SPARE_CELLS);
+        transcript.heights.reserve_exact(turns * TURN_CELLS + SPARE_CELLS);
+        let mut pieces: Vec<(usize, Piece<'_>)> = Vec::with_capacity(turns + 2 * session.runs.len());
         for run in &session.runs {
+            transcript.turns.reserve_exact(&run.address, run.turns.len());
             pieces.push((run.events.start, Piece::Head(run)));
             for turn in &run.turns {
                 pieces.push((turn.events.start, Piece::Turn(turn)));

@@ -42,6 +42,11 @@ impl TurnPlaces {
         self.get(turn).is_some()
     }
 
+    /// Makes room for this many turns of a run.
+    pub(super) fn reserve_exact(&mut self, run: &Address, turns: usize) {
+        self.0.entry(run.clone()).or_default().reserve_exact(turns);
+    }
+
     /// The turn has these cells from now on.
     pub(super) fn insert(&mut self, turn: &Address, cells: TurnCells) {
         let Some((_, number)) = parts(turn) else { return };

@@ -335,6 +335,6 @@ pub(super) fn exported(model: &mut Model, result: Result<String, ExportRefusal>)
 }
 
 fn told(error: &ErrorRecord) -> String {
-    let hint = error.hint.as_ref().map(|hint| format!(" — {hint}")).unwrap_or_default();
+    let hint = error.hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
     format!("{}{hint}", error.message)
 }

@@ -45,7 +45,7 @@ pub(super) fn inspected(
     let open = model.inspector.as_mut().filter(|open| open.subject == *subject && open.turn == *turn);
     let Some(inspector) = open else { return Vec::new() };
     inspector.take(result.map(|found| *found).map_err(|error| match error.hint {
-        Some(hint) => format!("{} — {hint}", error.message),
+        Some(hint) => format!("{}. {hint}", error.message),
         None => error.message,
     }));
     wanted_value(model)

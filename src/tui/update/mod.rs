@@ -140,7 +140,7 @@ fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
     if let Some((_, since)) = model.begun {
         model.dirty |= before < since + CHORD_MS && now_ms >= since + CHORD_MS;
     }
-    model.dirty |= model.moving() && before / 100 != now_ms / 100;
+    model.dirty |= model.beat_ms().is_some_and(|beat_ms| before / beat_ms != now_ms / beat_ms);
     if model.sessions.scrub.as_ref().is_some_and(|scrub| scrub.playing.is_some()) {
         play::tick(model);
     }

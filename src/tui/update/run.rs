@@ -198,8 +198,6 @@ fn tell_end(model: &mut Model, slot: Slot, ended: &Ended) {
             model.say(Tone::Good, format!("replayed: identical up to {at}, where the recording ends"));
         }
         Ended::Diverged(parts) => {
-            let first = parts.first().map_or("it differs", |(heading, _)| heading.as_str()).to_owned();
-            model.say(Tone::Bad, format!("replayed: {first}"));
             let part = |(heading, text): &(String, String)| (heading.clone(), text.clone(), Language::Plain);
             let title = match parts.len() {
                 1 => "The replay differs from the recording".to_owned(),

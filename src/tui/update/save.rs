@@ -105,7 +105,7 @@ pub(super) fn saved(
             Vec::new()
         }
         Err(SaveError::Failed(error)) => {
-            let hint = error.hint.map(|hint| format!(" — {hint}")).unwrap_or_default();
+            let hint = error.hint.map(|hint| format!(". {hint}")).unwrap_or_default();
             let mut input = Draft::new(path);
             input.go(Motion::End, Reach::Move, usize::MAX >> 1);
             open_path(model, input, Some(format!("Not saved: {}{hint}", error.message)));

@@ -103,7 +103,7 @@ pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>
             reselect(model);
         }
         Err(error) => {
-            let hint = error.hint.map(|hint| format!(" — {hint}")).unwrap_or_default();
+            let hint = error.hint.map(|hint| format!(". {hint}")).unwrap_or_default();
             model.say(Tone::Bad, format!("not opened: {}{hint}", error.message));
         }
     }

@@ -77,7 +77,7 @@ pub(super) fn more(above: usize, below: usize, columns: u16) -> Vec<Piece> {
 }
 
 /// Columns that the heading of a rule keeps beside a long mark.
-const SHORTEST_HEADING: usize = 11;
+const SHORTEST_HEADING: usize = 12;
 
 /// A rule with a title on the left and a mark on the right; heavy where the focus is.
 pub(super) fn rule(area: Rect, heading: &str, focused: bool, mark: Vec<Piece>, buffer: &mut Buffer, theme: Theme) {

@@ -22,6 +22,8 @@ use crate::tui::{draft::Draft, update};
 use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
+/// Bytes of a question from which on it fills half of any box, and need not be laid out to know so.
+const LONG_QUESTION: usize = 10_000;
 /// Columns of the arguments of a call in a heading.
 const ARGS: usize = 40;
 
@@ -407,12 +409,16 @@ fn draw_choices(model: &Model, options: &[String], area: Rect, buffer: &mut Buff
     }
 }
 
-fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {
-    let text = match question.gate {
+/// At a gate the text itself is edited, and what stands above it only says where the run is.
+fn asked_text(question: &Question) -> &str {
+    match question.gate {
         Some(gate) => gate.says(),
         None => &question.text,
-    };
-    Wrapped::of(text, usize::from(area.width), Look::Rich(Language::Plain))
+    }
+}
+
+fn asked_rows(question: &Question, area: Rect) -> Vec<Row> {
+    Wrapped::of(asked_text(question), usize::from(area.width), Look::Rich(Language::Plain))
 }
 
 /// Rows that the start of a question takes.
@@ -426,10 +432,13 @@ fn answer_columns(screen: u16) -> u16 {
     100.min(screen.saturating_sub(2))
 }
 
-/// What is asked, the rule, the reply.
+/// What is asked with an empty row behind it, the rule, the reply. A long question gets half of the room.
 fn answer_areas(inner: Rect, question: &Question) -> (Rect, Rect, Rect) {
-    // At a gate the text itself is edited: what is asked takes few rows.
-    let asked = if question.gate.is_some() { 2.min(inner.height / 3) } else { inner.height / 2 };
+    let rows = match asked_text(question) {
+        long if long.len() > LONG_QUESTION => u16::MAX,
+        _ => u16::try_from(asked_rows(question, inner).len()).unwrap_or(u16::MAX),
+    };
+    let asked = rows.saturating_add(1).min(inner.height / 2);
     let text = Rect { height: asked, ..inner };
     let rule = Rect { y: inner.y + asked, height: 1.min(inner.height), ..inner };
     let reply = Rect { y: inner.y + asked + 1, height: inner.height.saturating_sub(asked + 1), ..inner };

@@ -16,8 +16,18 @@ use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
 
 /// What can be typed into the query.
-const FILTERS: &str =
-    "words  /pattern/  status:error  mode:json  agent:name  tool:name  turns>3  since:7d  tag:slow  is:marked";
+const FILTERS: [&str; 10] = [
+    "words",
+    "/pattern/",
+    "status:error",
+    "mode:json",
+    "agent:name",
+    "tool:name",
+    "turns>3",
+    "since:7d",
+    "tag:slow",
+    "is:marked",
+];
 
 /// Rows of the preview: none on a low screen, more on a high one.
 fn preview_rows(height: u16) -> u16 {
@@ -175,12 +185,12 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
     if let Some(session) = sessions.current() {
         preview::draw(model, session, areas.preview, buffer);
     }
-    status(model, shown, all).draw(areas.status, buffer, model.theme);
+    status(model, (shown, all), areas.status.width).draw(areas.status, buffer, model.theme);
     cursor
 }
 
 /// What the search is doing, what is wrong with it, how much it found.
-fn status(model: &Model, shown: usize, all: usize) -> Row {
+fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
     let sessions = &model.sessions;
     let number = format!("{} of {} shown", count(shown as u64), count(all as u64));
     let marked = match sessions.marked().len() {
@@ -194,7 +204,13 @@ fn status(model: &Model, shown: usize, all: usize) -> Row {
     } else if sessions.search.running.is_some() {
         Row::new([Piece::new(Role::Accent, &format!(" ● searching …   {number}"))])
     } else if sessions.filtering {
-        Row::new([Piece::new(Role::Dim, &format!(" {number}   {FILTERS}"))])
+        let mut text = format!(" {number} ");
+        for filter in FILTERS {
+            if width(&text) + 2 + width(filter) <= usize::from(columns) {
+                text = format!("{text}  {filter}");
+            }
+        }
+        Row::new([Piece::new(Role::Dim, &text)])
     } else if shown == all {
         Row::new([Piece::new(Role::Dim, &marked.replacen("   ", " ", 1))])
     } else {

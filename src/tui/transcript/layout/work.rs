@@ -248,8 +248,9 @@ pub(super) fn plan(plan: &PlanState, columns: usize) -> Vec<Row> {
     let room = columns.saturating_sub(LABEL).max(1);
     let item = |(id, what, done): &(String, String, Option<String>)| {
         let mark = if done.is_some() { Piece::literal(Role::Good, "✓ ") } else { Piece::literal(Role::Dim, "○ ") };
-        let note = done.as_deref().filter(|note| !note.is_empty()).map(|note| format!(" — {note}")).unwrap_or_default();
-        prose(vec![mark, Piece::new(Role::JsonKey, &format!("{id}  "))], &format!("{what}{note}"), Role::Text, room)
+        let parts = [Some(what.as_str()), done.as_deref()].into_iter().flatten().filter(|part| !part.is_empty());
+        let told = parts.collect::<Vec<_>>().join(" · ");
+        prose(vec![mark, Piece::new(Role::JsonKey, &format!("{id}  "))], &told, Role::Text, room)
     };
     labelled("plan", plan.items.iter().flat_map(item).collect())
 }

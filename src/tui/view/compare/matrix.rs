@@ -239,20 +239,21 @@ fn trials(matrix: &MatrixView) -> Vec<Row> {
     let mut rows = vec![Row::new(line)];
     let key = crate::workbench::matrix::TrialKey { cell: matrix.cell, trial: matrix.trial };
     let ended = report.sessions.iter().find(|ended| ended.trial == matrix.trial);
-    let about = match (ended, matrix.state.running().get(&key), matrix.state.untried().get(&key)) {
+    let (about, session) = match (ended, matrix.state.running().get(&key), matrix.state.untried().get(&key)) {
         (Some(ended), ..) => {
             let verdict = if ended.passed {
                 "✓ passed".to_owned()
             } else {
                 format!("✗ {}", ended.why.as_deref().unwrap_or("did not pass"))
             };
-            format!("{verdict}   session {}", ended.session)
+            (verdict, Some(&ended.session))
         }
-        (None, Some(running), _) => format!("● turn {}   session {}", running.turn, running.session),
-        (None, None, Some(why)) => format!("! could not be tried: {why}"),
-        (None, None, None) => "not begun".to_owned(),
+        (None, Some(running), _) => (format!("● turn {}", running.turn), Some(&running.session)),
+        (None, None, Some(why)) => (format!("! could not be tried: {why}"), None),
+        (None, None, None) => ("not begun".to_owned(), None),
     };
     rows.push(Row::new([Piece::new(Role::Text, &about)]).indented(2));
+    rows.extend(session.map(|session| Row::new([Piece::new(Role::Dim, &format!("session {session}"))]).indented(2)));
     let answers = report.answers.iter().map(|group| {
         let role = if group.passed > 0 { Role::Text } else { Role::Bad };
         let sign = if group.passed > 0 { "✓" } else { "✗" };

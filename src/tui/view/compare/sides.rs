@@ -217,7 +217,7 @@ fn draw_turns(model: &Model, comparison: &Comparison, body: Rect, buffer: &mut B
     let figures = metrics(comparison, frame);
     let areas = areas(body, figures.len(), compare.items.len());
     let columns = Columns::of(compare, model.wide(), frame);
-    columns.heads(compare, comparison).draw(areas.heads, buffer, model.theme);
+    Columns::of_figures(compare, model.wide(), frame).heads(compare, comparison).draw(areas.heads, buffer, model.theme);
     for (line, figure) in figures.iter().take(usize::from(areas.figures.height)).enumerate() {
         told(figure).draw(line_of(areas.figures, line), buffer, model.theme);
     }
@@ -231,7 +231,11 @@ fn draw_turns(model: &Model, comparison: &Comparison, body: Rect, buffer: &mut B
         compare.items.len().saturating_sub(compare.top + usize::from(areas.turns.height)),
         body.width,
     );
-    bars::rule(areas.rule, "Turns", true, hidden.into_iter().chain([mark]).collect(), buffer, model.theme);
+    let heading = match columns.shown.as_slice() {
+        [one] if compare.sides.len() > 1 => &format!("Turns of {}", one + 1),
+        _ => "Turns",
+    };
+    bars::rule(areas.rule, heading, true, hidden.into_iter().chain([mark]).collect(), buffer, model.theme);
     let visible = compare.items.iter().enumerate().skip(compare.top).take(usize::from(areas.turns.height));
     for (line, (place, item)) in visible.enumerate() {
         columns.row(comparison, item, place == compare.selected, frame).draw(
@@ -268,6 +272,11 @@ impl Columns {
         let shown = shown(compare, wide);
         let (label, cell, gap) = cell_columns(shown.len(), frame);
         Self { shown, focus: compare.column, label, cell, gap }
+    }
+
+    /// The columns of the figures, which stand beside each other also where only one run's turns are shown.
+    fn of_figures(compare: &Compare, wide: bool, frame: Frame) -> Self {
+        Self::of(compare, wide || compare.sides.len() == 2, frame)
     }
 
     /// Number, mode, model and session of each run.

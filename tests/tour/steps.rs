@@ -1,0 +1,285 @@
+//! The steps of the guided tour.
+
+use super::Do::{Press, Times, Type};
+use super::{Move, Step};
+
+/// A move without a picture.
+const PLAIN: Move = Move { does: &[], says: "", sees: &[], gone: None, picture: None };
+
+/// Every step in its order.
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        title: "Start",
+        intro: "`ptc-workbench` (or `cargo run --release`) opens an example agent: prompt, signature, context, tools and options on the \
+                left, its run on the right. Its model `demo` answers from recordings, so nothing leaves this machine.",
+        moves: &[
+            Move { says: "The first start begins with a tour of six steps.", sees: &["Tour 1 of 6"], ..PLAIN },
+            Move {
+                does: &[Times(6, "tour.next")],
+                says: "read them, or leave them with Escape.",
+                sees: &["nothing has run yet"],
+                gone: Some("Tour 6 of 6"),
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "Edit a prompt",
+        intro: "The texts are checked against each other while you type.",
+        moves: &[
+            Move {
+                does: &[Press("text.end"), Type(" as {{tone}}")],
+                says: "the signature has no such parameter, and the prompt says so at its place.",
+                sees: &["`tone` is not a parameter; known here: `text`", "F8 add `tone` to the signature"],
+                picture: Some((
+                    "findings",
+                    "A variable that the signature does not have, told below the prompt with its correction",
+                )),
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("draft.fix")],
+                says: "the correction goes into the signature; now the context has no value for it.",
+                sees: &["tone :string", "`tone` is missing"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("text.undo"), Press("focus.prompt"), Times(2, "text.undo")],
+                says: "undo takes all of it back, each text its own changes.",
+                sees: &["✓ 2 fields"],
+                gone: Some("● unsaved"),
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "Run it, and see an error corrected",
+        intro: "Each turn is a card.",
+        moves: &[Move {
+            does: &[Press("run.start")],
+            says: "the first answer misses a field and has one that nobody asked for. What is wrong goes back to the model, and the \
+                   second turn fits.",
+            sees: &["✗ sentiment  expected field, got nil", "Feedback sent to the model", "Turn 2", "✓ returned"],
+            picture: Some((
+                "workbench",
+                "Editors on the left; on the right two turns, the first with its errors, the second valid",
+            )),
+            ..PLAIN
+        }],
+    },
+    Step {
+        title: "Inspect what was really sent",
+        intro: "Every turn can be taken apart: request, reply, what was read from it, program, calls, memory, and the bytes on the wire.",
+        moves: &[
+            Move {
+                does: &[Press("screen.workbench"), Press("transcript.up")],
+                says: "the run has the keys.",
+                sees: &["Enter open turn"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("transcript.inspect"), Press("inspect.difference")],
+                says: "the request of turn 2 against the one before: the first reply and the feedback are new.",
+                sees: &["Turn 2 of 2 · run r0 · sentiment · json", "against the request before"],
+                picture: Some((
+                    "inspect-feedback",
+                    "The parts of the second request with their sizes, new ones with a plus",
+                )),
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("focus.next"), Press("close")],
+                says: "the reply stands in the next tab; Escape leads back.",
+                sees: &["Feedback sent to the model"],
+                gone: Some("against the request before"),
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "Be the model",
+        intro: "The model `human` is you. It is named in the options, like any other.",
+        moves: &[
+            Move {
+                does: &[
+                    Press("focus.options"),
+                    Press("text.find"),
+                    Type("demo"),
+                    Press("find.field"),
+                    Type("human"),
+                    Press("find.replace_all"),
+                    Press("close"),
+                ],
+                says: "the title names the other model.",
+                sees: &["json · human"],
+                gone: Some("Find text in options"),
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("run.start")],
+                says: "what the model would be sent.",
+                sees: &["You are the model · turn 1"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Type("{\"sentiment\": \"good\", \"score\": 1")],
+                says: "what you type is parsed and checked as it grows.",
+                sees: &["object open, 1 of 2 fields, number unfinished"],
+                picture: Some((
+                    "human",
+                    "The request above, the reply being typed below, with what the parser makes of it",
+                )),
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("text.select_all"), Type("{\"sentiment\": \"neutral\", \"score\": 0.5}")],
+                says: "it fits.",
+                sees: &["✓ fits"],
+                ..PLAIN
+            },
+            Move { does: &[Press("answer.send")], says: "the run goes on with it.", sees: &["✓ returned"], ..PLAIN },
+            Move {
+                does: &[Press("focus.options"), Press("text.undo")],
+                says: "`demo` is back.",
+                sees: &["json · demo"],
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "Fork: what if?",
+        intro: "Every run is a saved session. A fork begins a new one at any turn of it; the old one is never touched.",
+        moves: &[
+            Move {
+                does: &[Press("screen.sessions")],
+                says: "your runs stand above the examples, the last one is selected.",
+                sees: &[
+                    "sentiment        json      human            1        –        –   ✓ {\"sentiment\":\"neutral\"",
+                ],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("sessions.fork")],
+                says: "from the turn that you have just answered.",
+                sees: &["Fork: a new session from a turn of this one", "goes on live from there"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("choice.next")],
+                says: "another reply in the place of that one.",
+                sees: &["Fork: a new session from a turn of this one", "what the model said", "what stood there:"],
+                picture: Some(("fork", "The dialog of a fork: turn, change, and the reply to be changed")),
+                ..PLAIN
+            },
+            Move {
+                does: &[
+                    Times(3, "dialog.next"),
+                    Press("text.select_all"),
+                    Type("{\"sentiment\": \"neutral\", \"score\": 0.55}"),
+                    Press("dialog.submit"),
+                ],
+                says: "everything up to there is taken from the recording, then the new reply is applied.",
+                sees: &["0.55", "✓ returned"],
+                gone: Some("Fork: a new session"),
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "Compare a program with data",
+        intro: "The same agent can answer with a program in PTC-Lisp or with JSON.",
+        moves: &[Move {
+            does: &[Press("run.both_modes")],
+            says: "both run side by side; then their turns are aligned, and the first difference is shown.",
+            sees: &["1 ptc_lisp · demo", "2 json · demo", "First difference"],
+            picture: Some((
+                "both-modes",
+                "Two runs with their figures, their turns side by side, and the first difference",
+            )),
+            ..PLAIN
+        }],
+    },
+    Step {
+        title: "Open and replay a session",
+        intro: "A session holds all that came from outside. Replaying it runs the same engine again without a model and compares.",
+        moves: &[
+            Move {
+                does: &[Press("screen.sessions")],
+                says: "the list, forks below what they began as.",
+                sees: &["when", "agent", "└ fork at t"],
+                picture: Some(("sessions", "The list of sessions with a preview of the selected one")),
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("sessions.replay")],
+                says: "every event is the same.",
+                sees: &["✓ replayed: identical"],
+                picture: Some(("replay", "A replayed session")),
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("viewer.play")],
+                says: "as it was recorded, at its own speed.",
+                sees: &["Playing ", "event "],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("play.start"), Press("play.turn")],
+                says: "or turn by turn, and event by event.",
+                sees: &["‖ event 2 of "],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("close")],
+                says: "back in the session.",
+                sees: &["read-only"],
+                gone: Some("Playing "),
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "Export",
+        intro: "As a document, a page, data, a picture or a recording; what shall not leave is taken out first.",
+        moves: &[
+            Move {
+                does: &[Press("viewer.export")],
+                says: "nothing in it looks like a secret.",
+                sees: &["a document to read, in Markdown", "nothing is left out"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("choice.down"), Press("choice.next")],
+                says: "what `summary` would leave out.",
+                sees: &["secrets, and of every text all but its start", "places left out:"],
+                picture: Some(("export", "The dialog of an export with the places that are left out")),
+                ..PLAIN
+            },
+            Move {
+                does: &[Times(2, "dialog.next"), Press("text.select_all"), Type("tour.md"), Press("line.submit")],
+                says: "the file is written.",
+                sees: &["✓ exported tour.md"],
+                ..PLAIN
+            },
+        ],
+    },
+    Step {
+        title: "A matrix",
+        intro: "Once is luck. A matrix runs modes and models several times each and tells how sure a pass rate is.",
+        moves: &[
+            Move {
+                does: &[Press("screen.compare"), Press("turns.matrix")],
+                says: "which modes and models, and how often.",
+                sees: &["New matrix"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Press("form.begin")],
+                says: "each cell opens its sessions with Enter.",
+                sees: &["pass", "95 %", "▰▰▰", "complete"],
+                picture: Some(("matrix", "Modes and models with their pass rates as bars and intervals")),
+                ..PLAIN
+            },
+        ],
+    },
+];

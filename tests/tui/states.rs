@@ -1,0 +1,172 @@
+//! States that no scene of the program reaches: what disks, other programs and bad luck do, told to the model. They are drawn with
+//! the scenes, in the same sizes.
+
+use ptc_core::reasons::Reason;
+use ptc_workbench::event::{Address, ErrorRecord, RunWait};
+use ptc_workbench::tui::backend::{Ended, Happening, Question, SaveError};
+use ptc_workbench::tui::compare::backend::Told as Compared;
+use ptc_workbench::tui::inspector::Tab;
+use ptc_workbench::tui::message::{Msg, Slot};
+use ptc_workbench::tui::model::{Model, Tone};
+
+use super::story::{NOW_MS, SESSION, asked, fresh, happened, missed, ran, tell, two_turns};
+use super::{compare, continuing, editing, inspector, pictures, press, sessions, write};
+
+/// The size at which they are made.
+const SIZE: (u16, u16) = (120, 40);
+
+/// Each by name.
+pub(super) const STATES: &[(&str, fn() -> Model)] = &[
+    ("state-recovery", recovery),
+    ("state-unwritten", unwritten),
+    ("state-overwrite", || saved(SaveError::Changed)),
+    ("state-not-saved", not_saved),
+    ("state-waiting", waiting),
+    ("state-cancelling", cancelling),
+    ("state-second-turn", second_turn),
+    ("state-long-message", long_message),
+    ("state-long-question", long_question),
+    ("state-wide-characters", wide_characters),
+    ("state-two-fixes", two_fixes),
+    ("state-edit-program", || continuing::editing(SIZE)),
+    ("state-damaged", damaged),
+    ("state-diverged", diverged),
+    ("state-fork-refused", || sessions::fork_refused(SIZE)),
+    ("state-secrets", || sessions::exporting(SIZE)),
+    ("state-play-begins", || sessions::playing(SIZE)),
+    ("state-query-problem", || sessions::wrong_query(SIZE)),
+    ("state-long-note", || sessions::long_note(SIZE)),
+    ("state-both-live", || compare::watched(SIZE)),
+    ("state-both-transcripts", both_transcripts),
+    ("state-matrix-running", || compare::matrix(SIZE)),
+    ("state-matrices-damaged", || compare::listed(SIZE)),
+    ("state-matrices-none", matrices_none),
+    ("state-inside-request", || inspector::inside(Tab::Request)),
+    ("state-inside-reply", || inspector::inside(Tab::Reply)),
+    ("state-inside-extract", || inspector::inside(Tab::Extract)),
+    ("state-inside-calls", || inspector::inside(Tab::Calls)),
+    ("state-inside-memory", || inspector::inside(Tab::Memory)),
+];
+
+fn recovery() -> Model {
+    let mut model = fresh(SIZE);
+    let recovery = model.workbench.recovery(NOW_MS - 180_000);
+    tell(&mut model, Msg::Recoveries(vec![recovery]));
+    model
+}
+
+fn unwritten() -> Model {
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), None);
+    let told = "the session could not be written: No space left on device. Which folder shall take the session?";
+    let suggested = "/tmp/ptc-workbench-sessions".into();
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Unwritten { told: told.to_owned(), suggested }]));
+    model
+}
+
+/// An edited agent whose save was answered so.
+fn saved(error: SaveError) -> Model {
+    let mut model = fresh(SIZE);
+    write(&mut model, "x");
+    press(&mut model, "ctrl-s");
+    press(&mut model, "enter");
+    let texts = model.workbench.texts();
+    tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(error)));
+    model
+}
+
+fn not_saved() -> Model {
+    let error = ErrorRecord::new(Reason::WriteFailed, "sentiment.toml: No space left on device (os error 28)");
+    saved(SaveError::Failed(error))
+}
+
+/// A run that was left while it asked a person.
+fn waiting() -> Model {
+    let mut model = fresh(SIZE);
+    let wait = RunWait { question: "r0/t1/q0".to_owned() };
+    ran(&mut model, asked().tell("r0", wait).events(), Some(Ended::Run));
+    press(&mut model, "f2");
+    model
+}
+
+/// A run that was told to stop and has not ended.
+fn cancelling() -> Model {
+    let mut model = second_turn();
+    press(&mut model, "f5");
+    model
+}
+
+/// The second request was sent and nothing has come.
+fn second_turn() -> Model {
+    let mut model = fresh(SIZE);
+    ran(&mut model, missed().wait(1_200).events(), None);
+    press(&mut model, "f2");
+    happened(&mut model, Vec::new(), None);
+    model
+}
+
+fn long_message() -> Model {
+    let mut model = fresh(SIZE);
+    model.say(Tone::Bad, "it could not be done, and this is why: ".repeat(8));
+    model
+}
+
+fn long_question() -> Model {
+    let mut model = fresh(SIZE);
+    ran(&mut model, asked().events(), None);
+    let text = "which of them? ".repeat(200);
+    let question = Question { address: Address::from("r0/t1/q0"), text, options: Vec::new(), gate: None };
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+    model
+}
+
+fn wide_characters() -> Model {
+    let mut model = fresh(SIZE);
+    write(&mut model, "日本 e\u{301} \u{202e} 👩‍👩‍👧‍👦 ");
+    model
+}
+
+fn two_fixes() -> Model {
+    let mut model = fresh(SIZE);
+    editing::two_fixes(&mut model);
+    press(&mut model, "f8");
+    model
+}
+
+fn damaged() -> Model {
+    let mut model = pictures::listed(SIZE);
+    press(&mut model, "end");
+    model
+}
+
+/// A replay that gave something else.
+fn diverged() -> Model {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let mut session = super::fake::long_session(2);
+    session.summary.id = SESSION.to_owned();
+    tell(&mut model, Msg::Opened(Ok(session)));
+    press(&mut model, "r");
+    tell(&mut model, Msg::ReplayStarted(Ok(())));
+    let report = "recorded: Classify the sentiment of: I love this product!\nnow:      Name the sentiment of: I love this product!";
+    let differences = vec![("r0/t1: prompt".to_owned(), report.to_owned())];
+    let events = asked().events().into_iter().map(|event| Happening::Event(Box::new(event)));
+    let told = events.chain([Happening::Ended(Ended::Diverged(differences))]).collect();
+    tell(&mut model, Msg::Happened(Slot::Viewer, told));
+    model
+}
+
+/// Both runs have ended; their transcripts stand beside each other.
+fn both_transcripts() -> Model {
+    let mut model = compare::aligned(SIZE);
+    press(&mut model, "t");
+    model
+}
+
+fn matrices_none() -> Model {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f4");
+    press(&mut model, "o");
+    tell(&mut model, Msg::Comparing(Compared::Matrices(Ok(Vec::new()))));
+    model
+}
