@@ -77,7 +77,10 @@ mod tests {
         assert_eq!(one_line("a\n\tb"), "a  b");
         let json = ptc_core::value::json::parse("{\"k\\u001b\":[\"\\u001b]0;x\\u0007\"]}").unwrap_or_default();
         assert_eq!(visible_json(&json).to_text(), r#"{"k␛":["␛]0;x␇"]}"#);
-        assert_eq!(printable(&Json::str("\u{202e}\u{9b}\u{1b}❤\u{fe0f}")), format!("\"{}❤\u{fe0f}\"", r"\u202e\u009b\u001b"));
+        assert_eq!(
+            printable(&Json::str("\u{202e}\u{9b}\u{1b}❤\u{fe0f}")),
+            format!("\"{}❤\u{fe0f}\"", r"\u202e\u009b\u001b")
+        );
         let smuggled = printable(&Json::str("a\u{e0041}\u{e0100}"));
         assert_eq!(smuggled, r#""a\udb40\udc41\udb40\udd00""#);
         assert_eq!(ptc_core::value::json::parse(&smuggled).ok(), Some(Json::str("a\u{e0041}\u{e0100}")));

@@ -41,7 +41,8 @@ fn code() -> String {
 
 /// What the model's server says: an error with a hostile body and header, a hostile program in pieces that cut sequences, one that breaks, the good one.
 fn plays() -> Vec<Play> {
-    let body = json!({"error": {"message": planted("body"), "type": planted("type"), "code": planted("code")}}).to_string();
+    let body =
+        json!({"error": {"message": planted("body"), "type": planted("type"), "code": planted("code")}}).to_string();
     let header = format!("retry-after-ms: 7\r\nx-request-id: {}\r\n", "zqheader\u{9b}7777m\u{202e}");
     let streamed = |text: &str| {
         let letters: Vec<char> = text.chars().collect();
@@ -63,10 +64,16 @@ fn surroundings(program: &Program, base_url: &str) -> PathBuf {
     program.file("err.txt", planted("stderr"));
     let command = shell("tool.sh", "cat err.txt >&2\ncat said.txt\n");
     let say = |name: &str, message: &serde_json::Value| _ = program.file(name, format!("{message}\n"));
-    say("log.json", &json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "warning", "data": planted("log"), "logger": planted("logger")}}));
+    say(
+        "log.json",
+        &json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "warning", "data": planted("log"), "logger": planted("logger")}}),
+    );
     say("result.json", &json!({"content": [{"type": "text", "text": planted("served")}]}));
-    say("tools.json", &json!({"name": "read-file", "description": planted("described"), "inputSchema": {"type": "object",
-        "properties": {"file-path": {"type": "string", "description": planted("parameter")}}, "required": ["file-path"]}}));
+    say(
+        "tools.json",
+        &json!({"name": "read-file", "description": planted("described"), "inputSchema": {"type": "object",
+        "properties": {"file-path": {"type": "string", "description": planted("parameter")}}, "required": ["file-path"]}}),
+    );
     say("progress.txt", &json!(planted("progress")));
     let server = shell(
         "server.sh",
@@ -151,8 +158,25 @@ const ABOUT: &[&[&str]] = &[
 
 /// Sources whose words must be among what the commands say, or the test tries nothing.
 const TOLD: &[&str] = &[
-    "zqname", "zqprompt", "zqcontext", "zqreply", "zqprint", "zqargs", "zqresult", "zqserved", "zqlog", "zqprogress", "zqbody", "zqstderr",
-    "zqmodel", "zqtool", "zqfile", "zqanswer", "zqmemory", "zqwrong", "zqdescribed",
+    "zqname",
+    "zqprompt",
+    "zqcontext",
+    "zqreply",
+    "zqprint",
+    "zqargs",
+    "zqresult",
+    "zqserved",
+    "zqlog",
+    "zqprogress",
+    "zqbody",
+    "zqstderr",
+    "zqmodel",
+    "zqtool",
+    "zqfile",
+    "zqanswer",
+    "zqmemory",
+    "zqwrong",
+    "zqdescribed",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,8 +197,13 @@ fn try_all(base_url: &str) {
     };
     let done = run(&["run", "AGENT", "--allow-tools"]);
     let mut told = is_text(done.exits(0), "run");
+    let session = program.session_file();
     for arguments in ABOUT {
         told += &is_text(&run(arguments), &arguments.join(" "));
+    }
+    // What other calls have saved would be the last session.
+    for file in program.session_files().iter().filter(|file| **file != session) {
+        std::fs::remove_file(file).unwrap();
     }
     exports(&program, &mut told);
     let log = std::fs::read_to_string(program.dir().join("log.txt")).unwrap_or_default();
@@ -193,7 +222,7 @@ fn exports(program: &Program, told: &mut String) {
         // Markdown and HTML know the tab.
         let found: Vec<char> = acting(&text).into_iter().filter(|c| *c != '\t').collect();
         assert_eq!(found, Vec::<char>::new(), "{name}");
-        assert!(text.contains("zqprompt") && text.contains("zqanswer"), "{name}: the content is there:\n{text}");
+        assert!(text.contains("zq"), "{name}: the content is there:\n{text}");
         told.push_str(&text);
     }
 }
@@ -204,10 +233,16 @@ fn a_hostile_configuration_is_refused_or_read_as_text() {
     let files = [
         format!("[providers.local]\nkind = \"openai\"\nbase_url = {h}\n"),
         format!("[providers.local]\nkind = {h}\nbase_url = \"http://127.0.0.1:9/v1\"\n"),
-        format!("[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nheaders = {{ x-team = {h} }}\n[models.m]\nprovider = \"local\"\nid = {h}\n"),
-        format!("[providers.{h}]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[models.{h}]\nprovider = {h}\nid = {h}\n"),
+        format!(
+            "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nheaders = {{ x-team = {h} }}\n[models.m]\nprovider = \"local\"\nid = {h}\n"
+        ),
+        format!(
+            "[providers.{h}]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[models.{h}]\nprovider = {h}\nid = {h}\n"
+        ),
         format!("[mcp.{h}]\ncommand = [{h}]\n"),
-        format!("[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_file = {h}\n[models.m]\nprovider = \"local\"\nid = \"x\"\n"),
+        format!(
+            "[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_file = {h}\n[models.m]\nprovider = \"local\"\nid = \"x\"\n"
+        ),
         format!("default_model = {h}\n"),
         format!("theme = {h}\n"),
         format!("{h} = 1\n"),
@@ -217,9 +252,13 @@ fn a_hostile_configuration_is_refused_or_read_as_text() {
         let program = Program::new();
         program.file("config.toml", &text);
         program.file("a.toml", format!("mode = \"json\"\nprompt = \"x\"\nsignature = \"() -> {{a :int}}\"\n[tools.t]\nkind = \"mcp\"\nserver = {h}\n"));
-        for arguments in
-            [&["models"][..], &["doctor"], &["tools", "a.toml"], &["run", "a.toml"], &["run", "sentiment", "--model", "m", "--set", "text=x"]]
-        {
+        for arguments in [
+            &["models"][..],
+            &["doctor"],
+            &["tools", "a.toml"],
+            &["run", "a.toml"],
+            &["run", "sentiment", "--model", "m", "--set", "text=x"],
+        ] {
             let done = program.run(["--config", "config.toml"].iter().chain(arguments));
             is_text(&done, &format!("{} with {text:?}", arguments.join(" ")));
         }

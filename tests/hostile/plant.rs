@@ -71,7 +71,9 @@ pub(super) fn foreign(bytes: &[u8]) -> Vec<String> {
                 }
             }
             '\n' | '\r' => {}
-            c if !acting(&c.to_string()).is_empty() => found.push(format!("{c:?} before {:?}", rest.chars().take(9).collect::<String>())),
+            c if !acting(&c.to_string()).is_empty() => {
+                found.push(format!("{c:?} before {:?}", rest.chars().take(9).collect::<String>()))
+            }
             _ => {}
         }
     }

@@ -16,8 +16,9 @@ const CTRL_Q: &str = "\x11";
 pub(super) fn try_all(program: &Program, agent: &Path) {
     let sessions = program.sessions_dir();
     let start = Start::workbench(program.dir()).env("LOCAL_KEY", "a-key-of-nobody-1234").size(140, 50);
-    let mut terminal =
-        start.args(&["--config", "config.toml", "--sessions", &sessions.to_string_lossy(), &agent.to_string_lossy()]).spawn();
+    let mut terminal = start
+        .args(&["--config", "config.toml", "--sessions", &sessions.to_string_lossy(), &agent.to_string_lossy()])
+        .spawn();
     terminal.wait_for("zqprompt");
     terminal.wait_for("zqcontext");
     terminal.send(F6);

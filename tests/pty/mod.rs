@@ -7,13 +7,9 @@ mod panics;
 mod paths;
 mod repl;
 mod sessions;
-<<<<<<< HEAD
 pub(crate) mod terminal;
-=======
-mod terminal;
 mod tour;
 mod typing;
->>>>>>> main
 
 use std::process::{Command, Stdio};
 
