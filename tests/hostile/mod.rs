@@ -146,7 +146,7 @@ const ABOUT: &[&[&str]] = &[
     &["tools", "AGENT", "--logs"],
     &["prompt", "AGENT"],
     &["run", "AGENT", "--model", "zq\u{1b}[7777m\u{9b}7777m\u{202e}nobody"],
-    &["run", "zq\u{1b}[7777m\u{9b}7777m\u{202e}missing.toml"],
+    &["run", "zqfile\u{1b}[7777m\u{9b}7777m\u{202e}missing.toml"],
     &["sessions", "show", "zq\u{1b}[7777m\u{9b}7777m\u{202e}missing"],
     &["sessions", "tag", "last", "zq\u{1b}[7777m\u{9b}7777m\u{202e}tag"],
     &["sessions", "note", "last", "zqnote\u{1b}[7777m\u{9b}7777m\u{202e}"],

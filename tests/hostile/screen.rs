@@ -22,13 +22,14 @@ pub(super) fn try_all(program: &Program, agent: &Path) {
     terminal.wait_for("zqprompt");
     terminal.wait_for("zqcontext");
     terminal.send(F6);
-    terminal.wait_for("zqtool");
+    terminal.wait_for("What would be sent");
     terminal.send(ESC);
+    terminal.wait_until_gone("What would be sent");
     terminal.send(F3);
-    terminal.wait_for("zqname");
+    terminal.wait_for("ptc_lisp  evil");
     terminal.send(ENTER);
     terminal.wait_for("read-only");
-    through(&mut terminal, "zqreply");
+    through(&mut terminal, "zqprint");
     for view in ["raw view", "wire view"] {
         terminal.send("v");
         terminal.wait_for(view);
@@ -37,10 +38,11 @@ pub(super) fn try_all(program: &Program, agent: &Path) {
     terminal.send("v");
     terminal.wait_until_gone("wire view");
     inspect(&mut terminal);
-    for (key, words) in [("e", "Export"), ("w", "zqnote"), ("t", "tag")] {
+    for (key, words) in [("e", "Export "), ("w", "Note on "), ("t", "Tags of ")] {
         terminal.send(key);
         terminal.wait_for(words);
         terminal.send(ESC);
+        terminal.wait_until_gone(words);
     }
     terminal.send("r");
     terminal.wait_for("✓ replayed: identical");
