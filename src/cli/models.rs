@@ -47,7 +47,7 @@ pub(super) async fn models(flags: &ModelsFlags, workbench: &Workbench) -> Result
         ));
     }
     for server in &servers {
-        out(&format!("  {}  {} at {}", width::pad(&safe_line(&server.name), 22), said(server), safe_line(&server.url)));
+        out(&format!("  {}  {}", width::pad(&safe_line(&server.name), 22), said(server)));
     }
     out("✓ can be used now, – key missing, ✗ provider unknown");
     if !flags.check {
@@ -67,15 +67,19 @@ fn listed(line: &ServerLine, as_json: bool) -> u8 {
 }
 
 fn said(server: &ServerLine) -> String {
-    match &server.models {
-        Err(why) => safe_line(why),
+    let words = match &server.models {
+        // An error that tells what was tried has the address already.
+        Err(why) if why.contains(&server.url) => return safe_line(why),
+        Err(why) => why.clone(),
         Ok(names) if names.is_empty() => "answers, without models".to_owned(),
         Ok(names) => {
             let more = if names.len() > NAMED { ", …" } else { "" };
             let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-            safe_line(&format!("answers, {} models ({}{more})", names.len(), first.join(", ")))
+            let what = if names.len() == 1 { "model" } else { "models" };
+            format!("answers, {} {what} ({}{more})", names.len(), first.join(", "))
         }
-    }
+    };
+    safe_line(&format!("{words} at {}", server.url))
 }
 
 /// Context and price where they are known, as in `1000000 tokens, 2/10 per million · `.

@@ -68,7 +68,9 @@ fn logs(flags: &ToolsFlags, agent: &Agent, workbench: &Workbench) -> u8 {
     for (server, file, lines) in &logs {
         let what = if lines.is_empty() { "has said nothing yet" } else { "says" };
         out(&safe_line(&format!("server {server} {what} ({})", file.display())));
-        lines.iter().for_each(|line| out(&format!("    {}", safe_line(line))));
+        for line in lines {
+            out(&format!("    {}", safe_line(line)));
+        }
     }
     if logs.is_empty() {
         tell(&safe_line(&format!("{} names no servers", agent.name)));

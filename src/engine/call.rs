@@ -31,7 +31,6 @@ pub(super) type Given = Result<Value, ErrorRecord>;
 impl Cycle<'_> {
     /// Calls a tool. `Err` ends the run.
     pub(super) async fn call_tool(&self, at: &Address, name: &str, args: &Value) -> Result<Given, Halt> {
-        let started = Instant::now();
         let count = self.count_call(at);
         let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
         let refused = self.ports.tools.refuses(at, over.is_some());
@@ -66,6 +65,8 @@ impl Cycle<'_> {
         }
         self.emit(at, call).await?;
         let unknown = if cached { None } else { self.unknown_outcome(at, tool).await? };
+        // What a person thought about before is not the tool's time.
+        let started = Instant::now();
         let is_unknown = unknown.is_some();
         let given = match known {
             _ if is_unknown => Err(unknown.unwrap_or_default()),

@@ -164,12 +164,22 @@ impl Attempts for Answer<'_> {
     }
 
     fn concede(&self, failure: &Failure) -> Option<String> {
-        let Endpoint { provider, structured_output, stream, .. } = &self.model.endpoint;
+        let provider = &self.model.endpoint.provider;
         let status = failure.error.status?;
         let refused = failure.refused.as_ref()?;
         let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, words) = before.concede(status, refused, self.made_use(), self.model.language.ways())?;
+        self.model.replace(before, next);
+        Some(format!("{provider} {words} from now on ({})", failure.error.message))
+    }
+}
+
+impl Answer<'_> {
+    /// What of the dialect this question makes use of.
+    fn made_use(&self) -> Used {
+        let Endpoint { structured_output, stream, .. } = &self.model.endpoint;
         let options = &self.request.options;
-        let used = Used {
+        Used {
             structured: self.request.schema.is_some(),
             open: *structured_output == StructuredOutput::Auto,
             tools: !self.request.tools.is_empty(),
@@ -177,21 +187,13 @@ impl Attempts for Answer<'_> {
             effort: options.reasoning.is_some(),
             sampling: options.temperature.is_some() || options.top_p.is_some(),
             stream: *stream,
-        };
-        let (next, words) = before.concede(status, refused, used, self.model.language.ways())?;
-        self.model.replace(before, next);
-        Some(format!("{provider} {words} from now on ({})", failure.error.message))
+        }
     }
-}
 
-impl Answer<'_> {
     /// The server took the schema and did not keep to it. This reply is what it is; the next question is put in the next way.
     async fn learn_ignored(&self, outlet: &Outlet<'_>) {
-        if self.model.endpoint.structured_output != StructuredOutput::Auto {
-            return;
-        }
         let before = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((next, words)) = before.after_ignored(self.model.language.ways()) else { return };
+        let Some((next, words)) = before.after_ignored(self.made_use(), self.model.language.ways()) else { return };
         self.model.replace(before, next);
         outlet.notice(&format!("{} {words} from now on", self.model.endpoint.provider)).await;
     }
@@ -246,10 +248,22 @@ impl Answer<'_> {
     }
 }
 
-/// Is a reply that the model ended by itself the JSON that was promised? What it thought aloud before does not count.
+/// Is a reply the JSON that was promised, or, where its length was limited, the beginning of one? What was thought aloud before does
+/// not count.
 fn keeps_to_json(reply: &Reply) -> bool {
-    let said = reply.text.rsplit_once("</think>").map_or(reply.text.as_str(), |(_, said)| said);
-    reply.finish != Some(Finish::Stop) || !reply.calls.is_empty() || json::parse(said.trim()).is_ok()
+    let (thought, said) = reply.text.rsplit_once("</think>").unwrap_or(("", &reply.text));
+    let said = said.trim_start();
+    let is_thinking = thought.is_empty() && said.starts_with("<think>");
+    match reply.finish {
+        _ if !reply.calls.is_empty() => true,
+        Some(Finish::Stop) => json::parse(said.trim_end()).is_ok(),
+        Some(Finish::Length) => is_thinking || said.is_empty() || said.starts_with(begins_json),
+        _ => true,
+    }
+}
+
+fn begins_json(first: char) -> bool {
+    matches!(first, '{' | '[' | '"' | '-' | '0'..='9' | 't' | 'f' | 'n')
 }
 
 /// What a call of the tool that carries the schema means here.

@@ -40,6 +40,7 @@ pub(super) enum SchemaForm {
 
 /// What is asked of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says whether a server takes one thing")]
 pub(super) struct Dialect {
     /// How a schema travels.
     pub(super) structured: StructuredBy,
@@ -53,6 +54,8 @@ pub(super) struct Dialect {
     pub(super) effort_word: bool,
     /// Temperature and the like are sent.
     pub(super) sampling: bool,
+    /// A tool that must be called is named, where it is the only one; otherwise any call is required, which is the same then.
+    pub(super) named: bool,
 }
 
 /// What of the dialect a request made use of.
@@ -96,6 +99,7 @@ impl Dialect {
             stream_usage: true,
             effort_word: true,
             sampling: true,
+            named: matches!(endpoint.protocol, Protocol::OpenAi | Protocol::Anthropic),
         }
     }
 
@@ -129,14 +133,27 @@ impl Dialect {
             let next = Self { sampling: false, ..self };
             return Some((next, "takes no temperature or top_p; leaving them out".to_owned()));
         }
+        if self.names_respond(used) && is_about(refused, &["tool_choice"]) {
+            let next = Self { named: false, ..self };
+            return Some((next, "refuses to be told the tool's name; requiring a call instead".to_owned()));
+        }
         self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways))
+    }
+
+    /// Is the tool that carries the schema asked for by its name?
+    fn names_respond(self, used: Used) -> bool {
+        self.named && used.structured && self.structured == StructuredBy::Tool && !used.tools
     }
 
     /// What to ask for after a server took a schema and answered with something else: it does not know what it took. Nothing is
     /// weaker than a way that is only words.
-    pub(super) fn after_ignored(self, ways: &[StructuredBy]) -> Option<(Self, String)> {
+    pub(super) fn after_ignored(self, used: Used, ways: &[StructuredBy]) -> Option<(Self, String)> {
+        if self.names_respond(used) {
+            let next = Self { named: false, ..self };
+            return Some((next, "does not call the tool that is named; requiring a call instead".to_owned()));
+        }
         let is_promise = matches!(self.structured, StructuredBy::JsonSchema | StructuredBy::Tool);
-        let place = ways.iter().position(|way| *way == self.structured).filter(|_| is_promise)?;
+        let place = ways.iter().position(|way| *way == self.structured).filter(|_| is_promise && used.open)?;
         let step = *ways.get(place + 1)?;
         let words = format!(
             "takes structured output by {} and does not keep to it; using {}",
@@ -261,7 +278,9 @@ mod tests {
         let second = next(start(), 400, None, "response_format: json_schema is not available").unwrap();
         assert_eq!(second.structured, StructuredBy::Tool);
         assert_eq!(next(second, 400, Some("response_format"), "Invalid"), None);
-        let third = next(second, 400, Some("tool_choice"), "Invalid").unwrap();
+        let unnamed = next(second, 400, Some("tool_choice"), "Invalid").unwrap();
+        assert_eq!((unnamed.structured, unnamed.named), (StructuredBy::Tool, false));
+        let third = next(unnamed, 400, Some("tool_choice"), "Invalid").unwrap();
         assert_eq!(third.structured, StructuredBy::JsonObject);
         let fourth = next(third, 400, Some("response_format"), "Invalid").unwrap();
         assert_eq!(fourth.structured, StructuredBy::Prompt);

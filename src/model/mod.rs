@@ -10,6 +10,7 @@ mod calls;
 mod closure;
 mod configured;
 mod dialect;
+mod disguise;
 mod endpoint;
 mod error;
 mod fallback;

@@ -4,8 +4,9 @@
 //! It must never print a key, nor let one through because it arrived in pieces.
 
 use std::fmt;
+use std::ops::Range;
 
-use super::{ErrorClass, ModelError, proxy};
+use super::{ErrorClass, ModelError, disguise, proxy};
 use crate::config::{KeySource, Provider};
 
 /// What stands where a secret stood.
@@ -130,27 +131,37 @@ impl Scrub {
         Self::new(self.secrets.into_iter().chain(more))
     }
 
-    /// The text with [`MASK`] in place of each secret, and how many there were.
+    /// The text with [`MASK`] in place of each secret, however its letters are written, and how many there were.
     pub fn clean(&self, text: &str) -> (String, usize) {
-        let mut clean = text.to_owned();
-        let mut found = 0;
-        for secret in &self.secrets {
-            let count = clean.matches(secret.expose()).count();
-            if count > 0 {
-                found += count;
-                clean = clean.replace(secret.expose(), MASK);
-            }
+        let found = self.find(text);
+        let mut clean = String::with_capacity(text.len());
+        let mut at = 0;
+        for place in &found {
+            clean.push_str(text.get(at..place.start).unwrap_or_default());
+            clean.push_str(MASK);
+            at = place.end;
         }
-        (clean, found)
+        clean.push_str(text.get(at..).unwrap_or_default());
+        (clean, found.len())
     }
 
     /// Where the secrets stand in a text: in order, without overlaps.
-    pub fn find(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        let all = self.secrets.iter().flat_map(|secret| text.match_indices(secret.expose()));
-        let mut found: Vec<_> = all.map(|(at, secret)| at..at + secret.len()).collect();
-        found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-        found.dedup_by(|next, last| next.start < last.end);
-        found
+    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+        self.find_in(text.as_bytes())
+    }
+
+    fn find_in(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let all = self.secrets.iter().flat_map(|secret| disguise::places(bytes, secret.0.as_bytes()));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|place| place.start);
+        let mut apart: Vec<Range<usize>> = Vec::new();
+        for place in all {
+            match apart.last_mut() {
+                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+                _ => apart.push(place),
+            }
+        }
+        apart
     }
 
     /// [`Scrub::clean`] without the count.
@@ -168,37 +179,20 @@ impl Scrub {
 
     /// Overwrites each secret with `*`, byte for byte, so that places do not move. Returns how many there were.
     pub fn blot(&self, bytes: &mut [u8]) -> usize {
-        let mut found = 0;
-        for secret in &self.secrets {
-            let wanted = secret.0.as_bytes();
-            let mut at = 0;
-            while let Some(step) = bytes.get(at..).and_then(|rest| find(rest, wanted)) {
-                let end = at + step + wanted.len();
-                if let Some(place) = bytes.get_mut(at + step..end) {
-                    place.fill(b'*');
-                }
-                found += 1;
-                at = end;
+        let found = self.find_in(bytes);
+        for place in &found {
+            if let Some(place) = bytes.get_mut(place.clone()) {
+                place.fill(b'*');
             }
         }
-        found
+        found.len()
     }
 
     /// Bytes at the end of `text` that could be the start of a secret.
     fn held_back(&self, text: &str) -> usize {
-        self.secrets
-            .iter()
-            .filter_map(|secret| {
-                let longest = secret.0.len().saturating_sub(1).min(text.len());
-                (1..=longest).rev().find(|&len| secret.0.get(..len).is_some_and(|prefix| text.ends_with(prefix)))
-            })
-            .max()
-            .unwrap_or(0)
+        let begun = |secret: &Secret| disguise::begun(text.as_bytes(), secret.0.as_bytes());
+        self.secrets.iter().map(begun).max().unwrap_or(0)
     }
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 /// A text that arrives in pieces, cleaned: what could be the start of a secret waits for the next piece.
@@ -252,9 +246,27 @@ mod tests {
 
     #[test]
     fn bytes_are_blotted_in_place() {
-        let mut bytes = b"a sk-12345678 b".to_vec();
-        assert_eq!(scrub().blot(&mut bytes), 1);
-        assert_eq!(bytes, b"a *********** b");
+        let mut bytes = br"a sk-12345678 b \u0073k-12345678".to_vec();
+        assert_eq!(scrub().blot(&mut bytes), 2);
+        assert_eq!(bytes, b"a *********** b ****************");
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_masked_as_one() {
+        let scrub = Scrub::new([Secret::new("abcdefgh12"), Secret::new("gh12345678")]);
+        assert_eq!(scrub.text("xabcdefgh12345678y"), "x[secret]y");
+    }
+
+    #[test]
+    fn a_secret_that_a_json_text_spells_in_escapes_is_masked_however_it_was_cut() {
+        let text = r#"{"a":"sk-1234\u00356\u00378"} \u0073k"#;
+        for cut in 0..=text.len() {
+            let mut stream = Stream::default();
+            let mut shown = stream.push(&scrub(), &text[..cut]).0;
+            shown += &stream.push(&scrub(), &text[cut..]).0;
+            shown += &stream.finish();
+            assert_eq!(shown, r#"{"a":"[secret]"} \u0073k"#, "cut at {cut}");
+        }
     }
 
     #[test]

@@ -159,3 +159,46 @@ fn everything_about_models_is_there_as_json() {
     assert_eq!(named("servers", "mine")["error"], "nothing listens");
     assert!(!done.stdout.contains("0123456789"), "{}", done.stdout);
 }
+
+/// The names in code marks of a line of the page.
+fn named(line: &str) -> Vec<&str> {
+    line.split('`').skip(1).step_by(2).collect()
+}
+
+/// All keys in it, at every depth.
+fn keys(value: &serde_json::Value, into: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(members) => members.iter().for_each(|(key, inner)| {
+            into.push(key.clone());
+            keys(inner, into);
+        }),
+        serde_json::Value::Array(items) => items.iter().for_each(|item| keys(item, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_member_of_the_json_is_on_the_page() {
+    let page = include_str!("../../docs/structured-output.md");
+    let program = Program::new();
+    let all = program.run(["models", "--json"]).exits(0).json();
+    for (list, rows) in all.as_object().unwrap() {
+        let Some(rows) = rows.as_array() else {
+            assert!(page.contains(&format!("`{list}` is")), "{list}");
+            continue;
+        };
+        let line = page.lines().find(|line| line.starts_with(&format!("| `{list}` |"))).unwrap();
+        let mut found = Vec::new();
+        rows.iter().for_each(|row| keys(row, &mut found));
+        assert!(!found.is_empty(), "{list}");
+        for key in found {
+            assert!(named(line).contains(&key.as_str()), "{key} of {list} is not on the page");
+        }
+    }
+    let told = page.split("`doctor --json`").nth(1).unwrap().split("\n\n").next().unwrap();
+    let mut found = Vec::new();
+    keys(&program.run(["doctor", "--json"]).json(), &mut found);
+    for key in found {
+        assert!(named(told).contains(&key.as_str()), "{key} of doctor is not on the page");
+    }
+}

@@ -7,7 +7,9 @@ use ptc_workbench::agent::Builder;
 use ptc_workbench::engine::{ModelList, Models};
 use ptc_workbench::event::{CallStatus, Role};
 use ptc_workbench::model::{ClosureModel, Reply, script};
-use ptc_workbench::tool::Expose;
+use ptc_workbench::port::{Human, Question};
+use ptc_workbench::tool::{Expose, Failure, Invocation, Ruling, Tools};
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 
@@ -383,4 +385,46 @@ fn declarations_that_cannot_be_are_refused_by_key() {
     }
     let long = refusal(&format!("[tools.{}]\nkind = \"table\"\ndefault = 1\n", "x".repeat(65)));
     assert!(long.contains("up to 64"), "{long}");
+}
+
+/// A person who thinks for a minute before allowing anything.
+struct Slow;
+
+impl Human for Slow {
+    fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            Some("once".to_owned())
+        })
+    }
+}
+
+/// Tools that need consent and take two seconds.
+struct TwoSeconds;
+
+impl Tools for TwoSeconds {
+    fn call<'a>(&'a self, _: &'a Invocation<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async {
+            tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+            Ok(Value::str("made"))
+        })
+    }
+
+    fn ruling(&self, _: &Address, _: &str) -> Option<Ruling> {
+        None
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_a_person_decides_is_not_the_tool_s() {
+    let plan = Plan::new(&with("max_turns = 2\n[tools.t]\nkind = \"command\"\ncommand = [\"/no/such\"]\n")).unwrap();
+    let (model, sink) = (calling(&[("t", "{}")]), Memory::default());
+    let ports = Ports { person: &Slow, tools: &TwoSeconds, ..Ports::new(&model, &Ticks(10), &sink, Stop::default()) };
+    let step = engine::run(&plan, Input::new(parsed("{}")), &ports).await;
+    assert!(step.fail.is_none(), "{:?}", step.fail);
+    let ends = sink.events().into_iter().filter_map(|envelope| match envelope.event {
+        Event::ToolEnd(end) => Some((end.status, end.ms)),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [(CallStatus::Ok, 2_000)]);
 }

@@ -6,21 +6,41 @@ use serde_json::json;
 
 use super::ask;
 use super::kit::{ALL, Kit};
-use crate::cli::leaks::{assert_no_key, assert_no_key_in_files};
+use crate::cli::leaks::{assert_no_key, assert_no_key_in_files, plain};
 use crate::cli::program::Program;
 use crate::openai::request;
 use crate::openai::server::{Play, Server};
 
-const KEY: &str = "sk-test-Abc123.def456";
+/// It holds a letter that JSON texts may write with an escape.
+const KEY: &str = "sk-test-Abc/123.def456";
 
 /// What a server may do with a key that it got.
 fn echoes(kit: Kit) -> Vec<(&'static str, Play)> {
     let frames = |frames: Vec<String>| kit.play([kit.begin()].into_iter().chain(frames).chain([kit.end("stop")]));
     let letters = KEY.chars().map(|letter| kit.text(&letter.to_string())).collect();
+    let bars = KEY.replace('/', "\\/");
+    let codes: String = KEY.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
     vec![
         ("in one piece", frames(vec![kit.text(&format!("your key {KEY} is good"))])),
         ("in two pieces", frames(vec![kit.text(&KEY[..7]), kit.text(&KEY[7..])])),
         ("in single letters", frames(letters)),
+        // What a JSON answer holds is decoded only when the answer is read.
+        ("in a JSON text with escapes", frames(vec![kit.text(&format!("{{\"value\": \"{bars}\"}}"))])),
+        (
+            "in a JSON text of codes, in pieces",
+            frames(codes.as_bytes().chunks(5).map(|piece| kit.text(&String::from_utf8_lossy(piece))).collect()),
+        ),
+        (
+            "in an error of codes",
+            Play::json("400 Bad Request", kit.error("invalid", "no CODES").to_string().replace("CODES", &codes)),
+        ),
+        (
+            "in an address",
+            Play::json(
+                "404 Not Found",
+                kit.error("not_found", &format!("no /v1/{}", KEY.replace('/', "%2F"))).to_string(),
+            ),
+        ),
         ("in reasoning", frames(vec![kit.thought(&format!("the key {KEY}"))])),
         ("in a call", frames(vec![kit.call(0, KEY, KEY, &json!({"key": KEY}))])),
         ("at once", kit.whole(KEY)),
@@ -45,6 +65,7 @@ async fn an_echoed_key_never_leaves_the_port() {
             assert!(server.received()[0].head.contains(KEY), "{kit:?}: the key was sent");
             let everything = asked.everything();
             assert!(!everything.contains(KEY) && !everything.contains(&KEY[..15]), "{kit:?} {what}: {everything}");
+            assert!(!plain(&everything).contains(&KEY[..15]), "{kit:?} {what}: {everything}");
             assert!(!format!("{model:?}").contains(KEY));
         }
     }

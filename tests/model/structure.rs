@@ -107,15 +107,49 @@ async fn a_server_that_takes_a_schema_and_ignores_it_is_asked_in_the_next_way() 
             assert_eq!((asked.reply().structured_by, asked.notices().len()), (Some(JsonSchema), 0), "{kit:?}");
         }
     }
-    // Thinking aloud before the answer, or a reply that was cut, breaks no promise.
-    for (text, finish) in [("<think>a score</think>\n{\"score\":1}", "stop"), ("{\"sco", "length")] {
+    // Thinking aloud before the answer breaks no promise, and a reply that was cut only when it began as something else.
+    let cases = [
+        ("<think>a score</think>\n{\"score\":1}", "stop", JsonSchema),
+        ("{\"sco", "length", JsonSchema),
+        ("<think>a sco", "length", JsonSchema),
+        ("<think>a score</think>\n", "length", JsonSchema),
+        ("Sure! The score of this t", "length", Tool),
+    ];
+    for (text, finish, then) in cases {
         let kit = ALL[0];
         let server = Server::play([kit.play([kit.text(text), kit.end(finish)])]).await;
         let model = kit.model(&server);
-        for _ in 0..2 {
+        for way in [JsonSchema, then] {
             let asked = ask(kit, &server, &model, &request_json("hi")).await;
-            assert_eq!(asked.reply().structured_by, Some(JsonSchema), "{text}");
+            assert_eq!(asked.reply().structured_by, Some(way), "{text}");
         }
+    }
+}
+
+/// LM Studio refuses a `tool_choice` that names a tool, in these words; llama.cpp takes it and does not heed it.
+#[tokio::test]
+async fn a_server_that_does_not_heed_the_name_of_the_tool_is_required_to_call_one() {
+    let words = r#"{"error":"Invalid tool_choice type: 'object'. Supported string values: none, auto, required"}"#;
+    for (kit, refuses) in [(ALL[0], false), (ALL[0], true), (ALL[1], false), (ALL[1], true)] {
+        let server = Server::script(move |_, received| {
+            let choice = &received.json()["tool_choice"];
+            if choice == "required" || choice["type"] == "any" {
+                return kit.play([kit.begin(), kit.call(0, "a", "respond", &json!({"score": 1})), kit.end("calls")]);
+            }
+            if refuses { Play::json("400 Bad Request", words) } else { kit.answer("Sure!") }
+        })
+        .await;
+        let mut fixed = kit.endpoint(&server);
+        fixed.structured_output = StructuredOutput::Fixed(StructuredBy::Tool);
+        let model = Adapter::new(fixed).unwrap();
+        let first = ask(kit, &server, &model, &request_json("hi")).await;
+        assert!(first.notices()[0].contains("requiring a call instead"), "{:?}", first.notices());
+        let last = if refuses { first } else { ask(kit, &server, &model, &request_json("hi")).await };
+        assert_eq!(
+            (last.reply().text.as_str(), last.reply().structured_by),
+            ("{\"score\":1}", Some(StructuredBy::Tool))
+        );
+        assert_eq!(server.received().len(), 2);
     }
 }
 

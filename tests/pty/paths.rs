@@ -195,3 +195,61 @@ fn line_by_line_nothing_but_text_reaches_the_terminal() {
     names.sort();
     assert_eq!(path(&["compare", &names[0], &names[1]], "first difference"), 0);
 }
+
+/// A press and a release of the left button at a column and a row, from 1.
+fn click(terminal: &mut Terminal, column: usize, row: usize) {
+    terminal.send(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+}
+
+/// Where a text stands on the screen: column and row, from 1.
+fn place_of(terminal: &Terminal, text: &str) -> (usize, usize) {
+    let screen = terminal.screen();
+    let found =
+        screen.lines().enumerate().find_map(|(row, line)| Some((line.split_once(text)?.0.chars().count(), row)));
+    let (column, row) = found.unwrap_or_else(|| panic!("{text:?} is not there:\n{screen}"));
+    (column + 1, row + 1)
+}
+
+#[test]
+fn the_mouse_runs_opens_the_menu_and_copies_what_is_dragged_over() {
+    let (home, _) = home("sample");
+    let mut terminal = open(&home);
+    let (column, row) = place_of(&terminal, "F5 run");
+    click(&mut terminal, column, row);
+    terminal.wait_for("✓ returned");
+    let (column, row) = place_of(&terminal, "1 turn · ");
+    let end = column + "1 turn".len();
+    terminal.send(&format!("\x1b[<0;{column};{row}M\x1b[<32;{end};{row}M\x1b[<0;{end};{row}m"));
+    press(&mut terminal, &["y"]);
+    // "1 turn" in the terminal's clipboard.
+    terminal.wait_for_bytes(b"\x1b]52;c;MSB0dXJu");
+    click(&mut terminal, 2, 1);
+    terminal.wait_for("Menu");
+    press(&mut terminal, &["esc"]);
+    terminal.wait_until_gone("Menu");
+    leave(terminal);
+}
+
+#[test]
+fn a_reply_is_found_changed_in_the_transcript_and_the_run_goes_on_from_it() {
+    let (home, _) = home("sample:missing_field");
+    let mut terminal = open(&home);
+    terminal.send(F5);
+    terminal.wait_for("✓ returned");
+    press(&mut terminal, &["f2", "/"]);
+    terminal.send("score");
+    terminal.wait_for("1 of ");
+    press(&mut terminal, &["esc"]);
+    terminal.wait_for("E edit and continue");
+    press(&mut terminal, &["end", "shift-e"]);
+    terminal.wait_for("Edit and continue: a new session");
+    terminal.wait_for("what stood there:");
+    press(&mut terminal, &["ctrl-a"]);
+    terminal.send("{\"mood\": \"bad\", \"score\": 0.125}");
+    terminal.wait_for("✓ fits");
+    terminal.send(F5);
+    terminal.wait_for("✎ reply edited by person");
+    terminal.wait_for("✓ returned");
+    terminal.wait_for("0.125");
+    leave(terminal);
+}

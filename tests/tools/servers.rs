@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
+use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::{Event, RunStart};
+use ptc_workbench::workbench::Workbench;
 use serde_json::json;
 
 use super::mcp::{CALL, READ, answer, ran, server};
@@ -88,6 +90,13 @@ fn what_a_server_says_is_kept_and_can_be_seen_later() {
     assert!(logs[0]["lines"].to_string().contains("a detail"), "{logs}");
     let file = std::fs::read_to_string(logs[0]["file"].as_str().unwrap()).unwrap();
     assert!(file.contains("a detail") && !file.contains('\u{1b}'), "{file:?}");
+    // The inspector shows it with the calls of the turn.
+    let data = std::path::Path::new(logs[0]["file"].as_str().unwrap()).ancestors().nth(2).unwrap();
+    let workbench = Workbench::new(Config::built_in().unwrap(), Folders::at(data.to_owned(), data, None));
+    let parts = workbench.said_by_servers(&program.session(), &"r0/t1".into());
+    let [part] = &parts[..] else { panic!("{parts:?}") };
+    assert_eq!(part.title, "log of files");
+    assert!(part.text().contains("a detail") && part.text().contains("now"), "{part:?}");
 }
 
 #[test]

@@ -132,7 +132,8 @@ fn tools(draft: &Draft<'_>) -> (Vec<Json>, Option<Json>) {
         .map(|tool| named(&tool.name, tool.description.as_deref(), tool.parameters.json()))
         .collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
-        let choice = if all.is_empty() { block("tool").with("name", Json::str(RESPOND)) } else { block("any") };
+        let by_name = all.is_empty() && draft.dialect.named;
+        let choice = if by_name { block("tool").with("name", Json::str(RESPOND)) } else { block("any") };
         all.push(named(RESPOND, Some(RESPOND_ABOUT), written(schema, draft.dialect.form)));
         choice.into()
     });

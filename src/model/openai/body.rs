@@ -53,7 +53,8 @@ fn tools(draft: &Draft<'_>) -> (Vec<Json>, Option<Json>) {
         })
         .collect();
     let choice = draft.schema(StructuredBy::Tool).map(|schema| {
-        let choice = if all.is_empty() { tagged(named(RESPOND)) } else { Json::str("required") };
+        let by_name = all.is_empty() && draft.dialect.named;
+        let choice = if by_name { tagged(named(RESPOND)) } else { Json::str("required") };
         let schema = written(schema, draft.dialect.form);
         all.push(tagged(named(RESPOND).text("description", Some(RESPOND_ABOUT)).with("parameters", schema)));
         choice

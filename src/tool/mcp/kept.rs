@@ -48,7 +48,7 @@ impl Kept {
         let mut text =
             format!("{} {}\n", Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"), SafeText::single_line(line).as_str());
         if text.len() >= self.left {
-            text = "… the server says more than is kept of one run\n".to_owned();
+            "… the server says more than is kept of one run\n".clone_into(&mut text);
             self.left = 0;
         } else {
             self.left -= text.len();

@@ -170,7 +170,11 @@ impl Backend for Live {
             Subject::Saved(key) => self.workbench.open_found(key),
             Subject::Named(name) => self.workbench.open_session(name),
         };
-        inspect::inspect(session.map_err(|error| unreadable(error.to_string()))?, turn)
+        let session = session.map_err(|error| unreadable(error.to_string()))?;
+        let said = self.workbench.said_by_servers(&session, turn);
+        let (mut found, trial) = inspect::inspect(session, turn)?;
+        found.calls.extend(said);
+        Ok((found, trial))
     }
 
     fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {

@@ -12,6 +12,8 @@ const QUOTE: Opens = Opens { name: "quote", mode: None, model: None };
 const EXTRACT: Opens = Opens { name: "extract", mode: Some(Mode::Json), model: None };
 const REVIEWS: Opens = Opens { name: "reviews", mode: None, model: None };
 const WORKSHOP: Opens = Opens { name: "workshop", mode: None, model: None };
+const STATEMENT: Opens = Opens { name: "statement", mode: Some(Mode::PtcLisp), model: None };
+const SALES_TEXT: Opens = Opens { mode: Some(Mode::Text), ..SALES };
 const YARD: Opens = Opens { name: "yard", mode: None, model: None };
 const BOOKING: Opens = Opens { name: "booking", mode: None, model: None };
 const FAILING: Opens = Opens { model: Some("sample:missing_field,every"), ..SENTIMENT };
@@ -49,8 +51,11 @@ pub const SCENES: &[Scene] = &[
     scene("refused", "a run that does not begin", SENTIMENT, &[Keys(&["alt-g", "c", "ctrl-a"]), Type("{"), Keys(&["f5"])]),
     scene("raw", "a run with the exact texts", SENTIMENT, &[Ran, Keys(&["f2", "v"])]),
     scene("wire", "a run as it went over the wire", SENTIMENT, &[Ran, Keys(&["f2", "v", "v"])]),
-    scene("repairs", "a reply beside what was read from it", EXTRACT, &[Ran, Keys(&["f2", "home", "pagedown", "pagedown"])]),
+    scene("repairs", "a reply beside what was read from it", EXTRACT, &[Ran, Keys(&["f2", "home", "pagedown"])]),
     scene("program", "a run whose replies are programs", SALES, &[Ran]),
+    scene("program-error", "a program that fails, with the place of its error", STATEMENT, &[Ran, Keys(&["f2", "home"])]),
+    scene("native-calls", "a run with the model's own tool calls", SALES_TEXT, &[Ran, Keys(&["f2", "end"])]),
+    scene("folded", "a run with every card folded", SENTIMENT, &[Ran, Keys(&["f2", "a"])]),
     scene("children", "runs inside a run", REVIEWS, &[Ran, Keys(&["f2", "home"])]),
     scene("plan", "a run that follows a plan", WORKSHOP, &[Ran, Keys(&["f2", "end"])]),
     scene("compaction", "a run that leaves old messages out", YARD, &[Ran, Keys(&["f2", "end"])]),

@@ -6,6 +6,7 @@
 mod bench;
 mod calls;
 mod extract;
+mod logs;
 mod memory;
 mod probe;
 mod program;

@@ -1,0 +1,42 @@
+//! What the servers of tools said beside their answers, for the turn that called them.
+//!
+//! In: the latest lines of their logs, safe to show and without secrets. Out: a part for each server that said something.
+
+use std::path::PathBuf;
+
+use super::{Body, Part};
+use crate::agent::Agent;
+use crate::event::{Address, Event};
+use crate::session::Session;
+use crate::workbench::Workbench;
+
+/// What kind of tool has a server.
+const SERVED: &str = "mcp";
+
+impl Workbench {
+    /// The logs of the servers that the agent of this turn names, when the turn called a tool of a server. A log is kept for all runs:
+    /// each line has its time.
+    pub fn said_by_servers(&self, session: &Session, turn: &Address) -> Vec<Part> {
+        let skeleton = session.skeleton();
+        let Some((run, entry)) = skeleton.run(&turn.run_part()).zip(skeleton.turn(turn)) else { return Vec::new() };
+        let mut events = entry.events.clone().filter_map(|place| session.event(place));
+        if !events.any(|envelope| matches!(envelope.event, Event::ToolCall(call) if call.kind == SERVED)) {
+            return Vec::new();
+        }
+        let start = session.event(run.events.start).and_then(|envelope| match envelope.event {
+            Event::RunStart(start) => Some(start),
+            _ => None,
+        });
+        let agent = start.and_then(|start| Agent::from_toml(&start.agent.toml, &start.agent.name).ok());
+        agent.map(|agent| parts(self.server_logs(&agent))).unwrap_or_default()
+    }
+}
+
+fn parts(logs: Vec<(String, PathBuf, Vec<String>)>) -> Vec<Part> {
+    let said = logs.into_iter().filter(|(.., lines)| !lines.is_empty());
+    let part = |(server, file, lines): (String, PathBuf, Vec<String>)| {
+        let note = format!("the latest lines of {}", file.display());
+        Part::new(format!("log of {server}"), Body::Text(lines.join("\n"))).noted(note)
+    };
+    said.map(part).collect()
+}
