@@ -393,8 +393,8 @@ impl Transcript {
 
     /// The turn that is opened: the selected one, else the last.
     pub fn turn_in_hand(&self) -> Option<Address> {
-        let last = || self.cells.iter().rev().map(|cell| cell.at.turn_part()).find(|at| at.turn_number().is_some());
-        self.selected_turn().or_else(last)
+        let mut turns = self.cells.iter().rev().map(|cell| cell.at.turn_part());
+        self.selected_turn().or_else(|| turns.find(|at| at.turn_number().is_some()))
     }
 
     /// One step down: through a card that is larger than the pane, else to the next card.
