@@ -10,6 +10,7 @@ mod cli;
 mod config;
 mod engine;
 mod export;
+mod hostile;
 mod library;
 mod lisp;
 mod matrix;

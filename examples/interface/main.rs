@@ -1,5 +1,5 @@
 //! What the interface costs: a transcript of 100,000 lines with a reply streaming at 2,000 deltas a second, keys meanwhile, then nothing; typing in a
-//! prompt of 1 MB; the start with 1,000 saved sessions.
+//! prompt of 1 MB, in lines and in one; the start with 1,000 saved sessions.
 //!
 //! `cargo run --release --example interface [SECONDS]` runs the real loop on a screen of 120×40 in memory, prints its figures beside what they
 //! may be, and fails when what was told was not drawn, or when a figure is half as large again as it may be.
@@ -37,6 +37,12 @@ const DELTAS_A_SECOND: u64 = 2_000;
 const SESSIONS: usize = 1_000;
 /// Bytes of the prompt that is typed into.
 const PROMPT: usize = 1_000_000;
+/// What such a prompt is made of.
+const LARGE: [(&str, &str); 3] = [
+    ("in lines", "a line of a long prompt with {{text}} in it, and some more words behind it\n"),
+    ("in one line", "{\"id\": 12, \"name\": \"row\", \"tags\": [1, 2]}, "),
+    ("in one line without a space", "日本語のテキスト"),
+];
 /// A figure that is so many times what it may be is a failure; less can be the load of the machine.
 const CLEARLY: f64 = 1.5;
 
@@ -68,10 +74,13 @@ fn main() -> Result<(), Failure> {
         println!("{:<52} {:>9.1} MB", "memory at the end", played.memory_mb);
     }
 
-    println!("\ntyping in a prompt of {PROMPT} bytes");
-    let played = runtime.block_on(type_much(Scene::new(folder.path())?, seconds))?;
-    figures.played(&played, seconds)?;
-    println!("{:<52} {:>9.1}", "checks begun a second", played.checks / number(usize::try_from(seconds)?));
+    for (what, piece) in LARGE {
+        println!("\npasting {PROMPT} bytes, {what}, then typing");
+        let played = runtime.block_on(type_much(Scene::new(folder.path())?, piece, seconds))?;
+        println!("{:<52} {:>9.2} ms", "paste to frame", played.paste_ms);
+        figures.played(&played, seconds)?;
+        println!("{:<52} {:>9.1}", "checks begun a second", played.checks / number(usize::try_from(seconds)?));
+    }
     match figures.failed {
         0 => Ok(()),
         failed => Err(format!("{failed} figures are clearly too large").into()),
@@ -219,6 +228,7 @@ struct Played {
     idle_ms: f64,
     memory_mb: f64,
     checks: f64,
+    paste_ms: f64,
 }
 
 /// A reply streams below a long transcript while a person pages through it.
@@ -300,22 +310,23 @@ async fn stream_into(
         idle_ms: processor_ms() - idle,
         memory_mb: memory_mb(),
         seen: busy,
-        checks: 0.0,
+        ..Played::default()
     };
     Ok((played, told))
 }
 
 /// Keys are typed into a large prompt.
-async fn type_much(scene: Scene, seconds: u64) -> Result<Played, Failure> {
+async fn type_much(scene: Scene, piece: &'static str, seconds: u64) -> Result<Played, Failure> {
     let Scene { backend, mut screen, mut keys, seen } = scene;
     let checks = backend.checks.clone();
     let mut model = Model::new(backend.opening(), SIZE, 0);
     let mut driver = Driver::new(backend, Clock::starting_at(0));
     let player = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        let line = "a line of a long prompt with {{text}} in it, and some more words behind it\n";
-        keys.input(TerminalEvent::Paste(line.repeat(PROMPT / line.len())));
+        lock(&seen).pressed = Some(Instant::now());
+        keys.input(TerminalEvent::Paste(piece.repeat(PROMPT / piece.len())));
         tokio::time::sleep(Duration::from_secs(2)).await;
+        let paste_ms = lock(&seen).keys.last().copied().ok_or("the paste was not drawn")?;
         keys.begin();
         let (begun, processor, checked) = (Instant::now(), processor_ms(), checks.load(Ordering::Relaxed));
         while begun.elapsed() < Duration::from_secs(seconds) {
@@ -328,15 +339,16 @@ async fn type_much(scene: Scene, seconds: u64) -> Result<Played, Failure> {
             pressed: keys.pressed,
             processor_ms: processor_ms() - processor,
             checks: number(checks.load(Ordering::Relaxed) - checked),
+            paste_ms,
             ..Played::default()
         };
         // The newest text is the one that counts: it is checked in the end.
         tokio::time::sleep(Duration::from_secs(2)).await;
         keys.leave();
-        played
+        Ok::<_, Failure>(played)
     });
     driver.run(&mut model, &mut screen, None).await?;
-    let played = player.await?;
+    let played = player.await??;
     let text = model.workbench.editor(Place::Prompt).draft.text();
     if !text.contains(&"x".repeat(played.pressed)) {
         return Err("what was typed is not in the prompt".into());

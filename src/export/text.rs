@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use ptc_core::text::SafeText;
+use ptc_core::text::safe::hides;
 use ptc_core::value::Json;
 use ptc_core::value::json::{Member, Node};
 
@@ -49,13 +50,16 @@ pub fn printable(json: &Json) -> String {
 
 /// JSON text in which every character that a terminal could act on is escaped. Such characters stand only inside its strings.
 pub(super) fn escaped(json: &str) -> String {
-    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    // Selectors of the look of an emoji stand in many texts and hide nothing.
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}') || hides(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}');
     if !json.contains(acts) {
         return json.to_owned();
     }
     json.chars().fold(String::new(), |mut text, c| {
         if acts(c) {
-            _ = write!(text, "\\u{:04x}", c as u32);
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                _ = write!(text, "\\u{unit:04x}");
+            }
         } else {
             text.push(c);
         }
@@ -73,6 +77,12 @@ mod tests {
         assert_eq!(one_line("a\n\tb"), "a  b");
         let json = ptc_core::value::json::parse("{\"k\\u001b\":[\"\\u001b]0;x\\u0007\"]}").unwrap_or_default();
         assert_eq!(visible_json(&json).to_text(), r#"{"k␛":["␛]0;x␇"]}"#);
-        assert_eq!(printable(&Json::str("\u{202e}\u{9b}\u{1b}")), r#""\u202e\u009b\u001b""#);
+        assert_eq!(
+            printable(&Json::str("\u{202e}\u{9b}\u{1b}❤\u{fe0f}")),
+            format!("\"{}❤\u{fe0f}\"", r"\u202e\u009b\u001b")
+        );
+        let smuggled = printable(&Json::str("a\u{e0041}\u{e0100}"));
+        assert_eq!(smuggled, r#""a\udb40\udc41\udb40\udd00""#);
+        assert_eq!(ptc_core::value::json::parse(&smuggled).ok(), Some(Json::str("a\u{e0041}\u{e0100}")));
     }
 }

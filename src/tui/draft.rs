@@ -8,8 +8,10 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 pub mod find;
+mod long;
 mod motion;
 
+pub use long::Rows;
 pub use motion::Motion;
 
 /// Bytes of removed and inserted text that the edit log keeps; the oldest edits go first.
@@ -33,6 +35,8 @@ pub struct Draft {
     /// Byte offsets of line starts behind the first.
     #[serde(skip)]
     breaks: Vec<usize>,
+    #[serde(skip)]
+    long: long::LongLines,
 }
 
 /// One reversible change: at byte `at`, `removed` became `inserted`.

@@ -44,6 +44,8 @@ fn is_motion(action: Action) -> bool {
             | A::Menu
             | A::StepUp
             | A::StepDown
+            | A::StepIn
+            | A::StepOut
             | A::PageUp
             | A::PageDown
             | A::ListUp

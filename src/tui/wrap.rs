@@ -23,14 +23,15 @@ pub fn wrap_edited(line: &str, columns: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let mut row = RowStart::default();
     let columns = columns.max(1);
-    if line.is_ascii() && !line.contains(|c: char| c.is_ascii_control()) {
-        for at in 0..line.len() {
-            row.take(&mut rows, line, at, at + 1, 1, columns);
-        }
-    } else {
-        for (at, grapheme) in line.grapheme_indices(true) {
-            row.take(&mut rows, line, at, at + grapheme.len(), shown_width(grapheme), columns);
-        }
+    let (bytes, mut at) = (line.as_bytes(), 0);
+    while at < bytes.len() {
+        // A plain character is a grapheme of its own when no other kind follows, which could combine with it.
+        let plain = matches!(bytes[at], b' '..=b'~') && bytes.get(at + 1).is_none_or(u8::is_ascii);
+        let grapheme = if plain { &line[at..=at] } else { line[at..].graphemes(true).next().unwrap_or_default() };
+        let wide = if plain { 1 } else { shown_width(grapheme) };
+        let end = at + grapheme.len().max(1);
+        row.take(&mut rows, line, at, end, wide, columns);
+        at = end;
     }
     rows.push(row.start..line.len());
     rows

@@ -7,7 +7,7 @@ mod panics;
 mod paths;
 mod repl;
 mod sessions;
-mod terminal;
+pub(crate) mod terminal;
 mod tour;
 mod typing;
 

@@ -273,14 +273,15 @@ fn a_folded_agent_hides_its_run_and_what_comes_into_it() {
     let mut transcript = told(&all[..12]);
     let open = rows(&mut transcript).len();
     let start = rows(&mut transcript).iter().position(|row| row.contains("▾ Agent counter")).unwrap();
-    transcript.click(start);
+    transcript.click(transcript.spot_at(start, 0).unwrap());
     let folded = rows(&mut transcript);
     assert!(folded.len() < open, "{folded:#?}");
     all[12..].iter().for_each(|event| transcript.apply(event));
     let later = rows(&mut transcript);
     assert_eq!(later.iter().filter(|row| row.contains("Agent counter")).count(), 2, "{later:#?}");
     assert_eq!(later.iter().filter(|row| row.contains("r0/t1/c0") && row.contains("Return")).count(), 0, "{later:#?}");
-    transcript.click(later.iter().position(|row| row.contains("▸ Agent counter")).unwrap());
+    let folded = later.iter().position(|row| row.contains("▸ Agent counter")).unwrap();
+    transcript.click(transcript.spot_at(folded, 0).unwrap());
     assert!(rows(&mut transcript).len() > later.len());
 }
 

@@ -70,6 +70,8 @@ pub enum Action {
     Paste,
     StepUp,
     StepDown,
+    StepIn,
+    StepOut,
     PageUp,
     PageDown,
     Top,

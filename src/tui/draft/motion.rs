@@ -3,6 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::Draft;
+use super::long::{Key, Rows};
 use crate::tui::wrap::{graphemes, shown_width, wrap_edited};
 
 /// A move of the cursor.
@@ -92,8 +93,10 @@ impl Draft {
     }
 
     /// The wrapped rows of a line as byte ranges within the line.
-    pub fn rows_of(&self, line: usize, columns: usize) -> Vec<std::ops::Range<usize>> {
-        wrap_edited(self.line(line), columns)
+    pub fn rows_of(&self, line: usize, columns: usize) -> Rows {
+        let text = self.line(line);
+        let key = Key { version: self.version(), line, columns };
+        self.long.rows(key, text.len(), || wrap_edited(text, columns))
     }
 
     fn columns_of(&self, line: usize, from: usize, to: usize) -> usize {

@@ -1,8 +1,9 @@
 //! A cell: a card with its fold state, version and cached layout.
 
+use super::body::Body;
 use super::card::{Card, MessageStore, Part};
 use super::layout::{self, Frame, Laid};
-use super::wrapped::Wrapped;
+use super::outline::{Branch, Folded, Way};
 use crate::event::Address;
 use crate::tui::row::Row;
 
@@ -57,6 +58,8 @@ pub struct Cell {
     pub hidden: bool,
     /// Grows with every change of the card.
     pub version: u32,
+    /// Folded branches of its value, and how often that changed; few cells have any.
+    folded: Option<Box<(Folded, u32)>>,
     /// Only of what was seen lately: a cell that was never seen is small.
     layout: Option<Box<Layout>>,
 }
@@ -69,29 +72,28 @@ struct Key {
     version: u32,
     open: bool,
     over: bool,
+    /// How often branches were folded.
+    folds: u32,
     /// Tenths of seconds for cells that show a running time, else 0.
     tick: i64,
 }
 
-/// The rows of a cell: before, in and behind the growing text.
+/// The rows of a cell: before, in and behind its body.
 #[derive(Debug, Clone)]
 struct Layout {
     key: Key,
     /// Columns before every row.
     indent: u16,
     head: Vec<Row>,
-    /// Does the growing text stand between head and tail?
-    streams: bool,
+    /// Kept across layouts while it grows.
+    body: Option<Body>,
     tail: Vec<Row>,
-    /// The reply as it grows, kept across layouts, and the attempt it belongs to.
-    stream: Wrapped,
-    attempt: u32,
 }
 
 impl Cell {
     /// A folded or unfolded cell of a card.
     pub fn new(at: Address, card: Card, open: bool) -> Self {
-        Self { at, card, open, over: false, hidden: false, version: 0, layout: None }
+        Self { at, card, open, over: false, hidden: false, version: 0, folded: None, layout: None }
     }
 
     /// Can nothing change it but a person?
@@ -126,35 +128,32 @@ impl Cell {
     /// Lays the cell out unless that was done before. Returns whether it had to.
     pub fn lay(&mut self, columns: usize, view: View, now_ms: i64, store: &MessageStore) -> bool {
         let tick = if self.finished() { 0 } else { now_ms / 100 };
-        let key = Key { columns, view, version: self.version, open: self.open, over: self.over, tick };
+        let folds = self.folded.as_ref().map_or(0, |folded| folded.1);
+        let key = Key { columns, view, version: self.version, open: self.open, over: self.over, folds, tick };
         if self.layout.as_ref().is_some_and(|layout| layout.key == key) {
             return false;
         }
         let indent = self.indent(columns);
         let columns = columns - indent;
         let frame = Frame { columns, view, open: self.open, over: self.over, now_ms, at: &self.at, store };
-        let Laid { head, streamed, tail } = layout::lay(&self.card, &frame);
-        let streams = streamed.is_some();
-        let before = self.layout.take();
-        let (mut stream, mut attempt) = before.map(|layout| (layout.stream, layout.attempt)).unwrap_or_default();
-        match streamed {
-            Some(streamed) => {
-                if std::mem::replace(&mut attempt, streamed.attempt) != streamed.attempt {
-                    stream.clear();
-                }
-                stream.update(streamed.text, streamed.columns, streamed.look);
-            }
-            None => stream.clear(),
-        }
+        let Laid { head, body: shown, tail } = layout::lay(&self.card, &frame);
+        let before = self.layout.take().and_then(|layout| layout.body);
+        let none = Folded::new();
+        let folded = self.folded.as_ref().map_or(&none, |folded| &folded.0);
+        let body = shown.map(|shown| {
+            let mut body = before.unwrap_or_default();
+            body.update(&shown, folded);
+            body
+        });
         let indent = u16::try_from(indent).unwrap_or_default();
-        self.layout = Some(Box::new(Layout { key, indent, head, streams, tail, stream, attempt }));
+        self.layout = Some(Box::new(Layout { key, indent, head, body, tail }));
         true
     }
 
     /// Its height in rows, once laid out.
     pub fn height(&self) -> usize {
         let Some(layout) = self.layout.as_ref().filter(|_| !self.hidden) else { return 0 };
-        layout.head.len() + layout.tail.len() + if layout.streams { layout.stream.rows().len() } else { 0 }
+        layout.head.len() + layout.tail.len() + layout.body.as_ref().map_or(0, Body::height)
     }
 
     /// Is a layout kept?
@@ -170,14 +169,48 @@ impl Cell {
     /// A row of the layout, with its indent in columns.
     pub fn row(&self, at: usize) -> Option<(&Row, u16)> {
         let layout = self.layout.as_ref()?;
-        let body = if layout.streams { layout.stream.rows() } else { &[] };
         if let Some(row) = layout.head.get(at) {
             return Some((row, layout.indent));
         }
         let at = at - layout.head.len();
-        if let Some(row) = body.get(at) {
+        if let Some(row) = layout.body.as_ref().and_then(|body| body.row(at)) {
             return Some((row, layout.indent + layout::BODY_INDENT));
         }
-        layout.tail.get(at - body.len()).map(|row| (row, layout.indent))
+        let at = at - layout.body.as_ref().map_or(0, Body::height);
+        layout.tail.get(at).map(|row| (row, layout.indent))
+    }
+
+    /// The branch of its value that begins with a row of the layout.
+    pub fn branch_at(&self, row: usize) -> Option<&Branch> {
+        let layout = self.layout.as_ref()?;
+        layout.body.as_ref()?.branch_at(row.checked_sub(layout.head.len())?)
+    }
+
+    /// The branches of its value that are shown, from top to bottom.
+    pub fn branches(&self) -> &[Branch] {
+        self.layout.as_ref().and_then(|layout| layout.body.as_ref()).map_or(&[], Body::branches)
+    }
+
+    /// The row of the layout with which a branch begins.
+    pub fn row_of(&self, branch: &Way) -> Option<usize> {
+        let layout = self.layout.as_ref()?;
+        Some(layout.head.len() + layout.body.as_ref()?.row_of(branch)?)
+    }
+
+    /// Folds or unfolds a branch.
+    pub fn fold(&mut self, branch: &Way) {
+        let (folded, changes) = &mut **self.folded.get_or_insert_default();
+        if !folded.remove(branch) {
+            folded.insert(branch.clone());
+        }
+        *changes += 1;
+    }
+
+    /// Unfolds all branches.
+    pub fn unfold_all(&mut self) {
+        if let Some(folded) = &mut self.folded {
+            folded.0.clear();
+            folded.1 += 1;
+        }
     }
 }

@@ -3,12 +3,15 @@
 //! In: events of a live run or of a saved session, the size of the pane, moves of the reader. Out: visible rows, and which
 //! turns of a saved session must be read. It must never lay out or add up all cells for one frame.
 
+mod body;
+mod branches;
 pub mod card;
 pub mod cell;
 pub mod fenwick;
 mod fold;
 mod layout;
 mod order;
+pub mod outline;
 pub mod partial;
 mod places;
 mod search;
@@ -24,6 +27,7 @@ pub mod wrapped;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+pub use branches::Fold;
 pub use cell::{Cell, View};
 pub use select::Spot;
 pub use viewport::{Scroll, Visible, VisibleRow};
@@ -61,6 +65,8 @@ pub struct Transcript {
     heights: Heights,
     view: View,
     viewport: Viewport,
+    /// The branch of a card's value that the keys are at.
+    branch: Option<(usize, outline::Way)>,
     search: search::Search,
     selection: Option<select::Selection>,
     /// Cells laid out since the start, for tests that count them.

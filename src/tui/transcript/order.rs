@@ -22,6 +22,7 @@ impl Transcript {
         self.cells.insert(place, cell);
         self.turns.make_room(place);
         self.viewport.make_room(place);
+        self.branch.iter_mut().for_each(|(cell, _)| *cell += usize::from(*cell >= place));
         self.search.make_room(place);
         self.selection.iter_mut().for_each(|selection| selection.make_room(place));
     }

@@ -3,7 +3,8 @@
 //! In: the pieces of a reply and the schema that was sent. Out: one line. Each piece is read once.
 
 use ptc_core::reply::Want;
-use ptc_core::reply::stream::{ReplyPush, Stage};
+use ptc_core::reply::stream::{JsonPush, Parts, Phase, ReplyPush, Stage, Token};
+use ptc_core::text::LineCol;
 use ptc_core::text::lex::lisp::Balance;
 use ptc_core::value::Json;
 
@@ -36,24 +37,41 @@ impl Reading {
         self.push.push(piece);
     }
 
-    /// The thought of a control object, as far as it has come.
-    pub fn thought(&self) -> Option<String> {
-        let partial = self.push.json()?.value()?;
-        partial.json.get("thought").and_then(Json::as_str).map(str::to_owned)
+    /// The JSON so far, once some was found.
+    pub fn json(&self) -> Option<&JsonPush> {
+        self.push.json()
     }
 
-    /// The reply so far, such as `object open, 1 of 2 fields, string unfinished`.
-    pub fn describe(&self) -> String {
-        match (self.push.stage(), self.push.json()) {
-            (Stage::Reasoning, _) => "thinking".to_owned(),
-            (_, Some(json)) => {
-                let mut state = json.state();
-                if let Some(fields) = &self.fields {
-                    state.keys.retain(|key| fields.iter().any(|field| field == key));
-                }
-                state.describe(self.fields.as_ref().map(Vec::len))
-            }
-            (_, None) => "no JSON yet".to_owned(),
+    /// The thought of a control object, as far as it has come.
+    pub fn thought(&self) -> Option<&str> {
+        let json = self.push.json()?;
+        if let Some(whole) = json.complete() {
+            return whole.get("thought").and_then(Json::as_str);
+        }
+        let mut levels = json.levels();
+        let outer = levels.next()?;
+        let Parts::Object(members) = outer.parts else { return None };
+        let whole = members.iter().find(|member| member.key == "thought").and_then(|member| member.value.as_str());
+        let growing = json
+            .token()
+            .filter(|(token, _)| *token == Token::String && outer.key == Some("thought") && levels.next().is_none());
+        whole.or(growing.map(|(_, text)| text))
+    }
+
+    /// What the reply is so far, such as `object open, 1 of 2 fields, string unfinished`, with the first thing that is no JSON.
+    pub fn describe(&self, reply: &str) -> String {
+        if self.push.stage() == Stage::Reasoning {
+            return "thinking".to_owned();
+        }
+        let Some(json) = self.push.json() else { return "no JSON yet".to_owned() };
+        let mut state = json.state();
+        if let Some(fields) = &self.fields {
+            state.keys.retain(|key| fields.iter().any(|field| field == key));
+        }
+        let line = state.describe(self.fields.as_ref().map(Vec::len));
+        match json.error().filter(|_| json.phase() == Phase::Failed) {
+            Some(error) => format!("{line}: {} at {}", error.message, LineCol::of(reply, error.offset)),
+            None => line,
         }
     }
 }
@@ -108,22 +126,28 @@ mod tests {
     #[test]
     fn a_growing_reply_is_told_in_words() {
         let schema = json::parse(r#"{"type":"object","properties":{"a":{},"b":{}}}"#).unwrap();
-        let mut reading = Reading::new(Some(&JsonText::of(&schema)));
-        reading.take("Here it is: ");
-        assert_eq!(reading.describe(), "no JSON yet");
-        reading.take("{\"a\": 1, \"b\": \"x");
-        assert_eq!(reading.describe(), "object open, 1 of 2 fields, string unfinished");
-        reading.take("\", \"other\": 1}");
-        assert_eq!(reading.describe(), "object complete, 2 of 2 fields", "what is not in the schema is no field of it");
+        let told = |reply: &str| {
+            let mut reading = Reading::new(Some(&JsonText::of(&schema)));
+            reading.take(reply);
+            reading.describe(reply)
+        };
+        assert_eq!(told("Here it is: "), "no JSON yet");
+        assert_eq!(told("Here it is: {\"a\": 1, \"b\": \"x"), "object open, 1 of 2 fields, string unfinished");
+        let whole = told("{\"a\": 1, \"b\": \"x\", \"other\": 1}");
+        assert_eq!(whole, "object complete, 2 of 2 fields", "what is not in the schema is no field of it");
+        let broken = told("{\"a\": 1,\n \"b\": oops, \"c\": {\"a\": 1}}");
+        assert_eq!(broken, "object broken, 1 of 2 fields: expected a JSON value, found 'o' at line 2, column 7");
     }
 
     #[test]
     fn the_thought_of_a_control_object_is_read_while_it_grows() {
         let mut reading = Reading::new(None);
         reading.take("{\"thought\": \"I look");
-        assert_eq!(reading.thought().as_deref(), Some("I look"));
+        assert_eq!(reading.thought(), Some("I look"));
         reading.take(" it up\", \"tool_call\": {");
-        assert_eq!(reading.thought().as_deref(), Some("I look it up"));
+        assert_eq!(reading.thought(), Some("I look it up"));
+        reading.take("}}");
+        assert_eq!(reading.thought(), Some("I look it up"));
     }
 
     #[test]

@@ -175,6 +175,7 @@ impl Transcript {
             self.fold_run(start);
         }
         self.cells[cell].open = true;
+        self.cells[cell].unfold_all();
     }
 
     /// The line of the place that is looked at, once its card is laid out; brings it into view.

@@ -50,7 +50,7 @@ fn program(text: &str) -> Typed {
 fn json(schema: Option<&JsonText>, text: &str) -> Typed {
     let mut reading = Reading::new(schema);
     reading.take(text);
-    let state = reading.describe();
+    let state = reading.describe(text);
     let Some(ty) = schema.and_then(|schema| from_json_schema(&schema.json()).ok()) else {
         return Typed { state, ..Typed::default() };
     };

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::Transcript;
+use super::branches::Fold;
 use super::cell::{Cell, View};
 use super::fenwick::Heights;
+use super::{Spot, Transcript};
 use crate::event::Address;
 use crate::tui::row::Row;
 
@@ -64,6 +65,10 @@ pub struct VisibleRow<'a> {
     pub indent: u16,
     /// Its cell is selected.
     pub selected: bool,
+    /// It begins a branch that folds.
+    pub fold: Option<Fold>,
+    /// The keys are at that branch.
+    pub here: bool,
 }
 
 /// Where the reader wants to go.
@@ -224,6 +229,9 @@ impl Transcript {
             return;
         };
         let height = self.measure(selected, now_ms).min(self.viewport.rows);
+        if let Some(line) = self.branch_line() {
+            return self.show_line(selected, line, now_ms);
+        }
         if (selected, 0) <= self.viewport.anchor {
             self.viewport.anchor = (selected, 0);
             return;
@@ -247,7 +255,8 @@ impl Transcript {
             part.lines.clone().filter_map(move |line| {
                 let (row, indent) = self.cells.get(part.cell)?.row(line)?;
                 let selected = self.viewport.selected == Some(part.cell);
-                Some(VisibleRow { cell: part.cell, line, row, indent, selected })
+                let (fold, here) = self.fold_at(part.cell, line).unzip();
+                Some(VisibleRow { cell: part.cell, line, row, indent, selected, fold, here: here == Some(true) })
             })
         })
     }
@@ -385,6 +394,9 @@ impl Transcript {
     /// One step down: through a card that is larger than the pane, else to the next card.
     pub fn step_down(&mut self, now_ms: i64) {
         let Some(selected) = self.selection_in_view() else { return self.select_visible(false) };
+        if self.step_branch(false) {
+            return;
+        }
         let below = self.viewport.visible.iter().find(|part| part.cell == selected);
         if below.is_some_and(|part| part.lines.end < self.heights.get(selected)) {
             return self.scroll(Scroll::Lines(1), now_ms);
@@ -398,6 +410,9 @@ impl Transcript {
     /// One step up: through a card that is larger than the pane, else to the card before.
     pub fn step_up(&mut self, now_ms: i64) {
         let Some(selected) = self.selection_in_view() else { return self.select_visible(true) };
+        if self.step_branch(true) {
+            return;
+        }
         let above = self.viewport.visible.iter().find(|part| part.cell == selected);
         if above.is_some_and(|part| part.lines.start > 0) {
             return self.scroll(Scroll::Lines(-1), now_ms);
@@ -422,11 +437,20 @@ impl Transcript {
     pub(super) fn select(&mut self, cell: usize) {
         self.leave_end();
         self.viewport.selected = Some(cell);
+        self.branch = None;
+        self.reveal();
+    }
+
+    /// The selection comes into view with the next layout.
+    pub(super) fn reveal(&mut self) {
         self.viewport.reveal = true;
     }
 
-    /// Folds or unfolds the selected card.
+    /// Folds or unfolds the selected card, or the branch in it that the keys are at.
     pub fn toggle(&mut self) {
+        if self.toggle_branch() {
+            return;
+        }
         let Some(cell) = self.viewport.selected.filter(|cell| self.cells[*cell].folds()) else { return };
         self.leave_end();
         self.cells[cell].open = !self.cells[cell].open;
@@ -457,16 +481,16 @@ impl Transcript {
         }
     }
 
-    /// Selects the card at a row of the pane, and folds it when its first line was hit and it was selected.
-    pub fn click(&mut self, row: usize) {
-        let Some((cell, line)) = self.rows().nth(row).map(|hit| (hit.cell, hit.line)) else { return };
-        let header = line == 0;
+    /// Selects the card at a place. The first line of a card folds it, the mark or bracket of a branch that branch.
+    pub fn click(&mut self, at: Spot) {
         self.leave_end();
-        if self.cells[cell].folds() {
-            self.viewport.selected = Some(cell);
-            if header {
-                self.toggle();
-            }
+        if self.click_branch(at) || !self.cells[at.cell].folds() {
+            return;
+        }
+        self.viewport.selected = Some(at.cell);
+        self.branch = None;
+        if at.line == 0 {
+            self.toggle();
         }
     }
 }

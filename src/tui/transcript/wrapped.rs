@@ -26,8 +26,10 @@ pub enum Look {
 pub struct Wrapped {
     shape: Option<(usize, Look)>,
     rows: Vec<Row>,
-    /// Rows that will not change any more.
-    stable: usize,
+    /// Where each line of the text begins in the rows.
+    starts: Vec<usize>,
+    /// Rows that will not change any more, and lines that begin in them.
+    stable: (usize, usize),
     /// Bytes of the text that they stand for.
     consumed: usize,
 }
@@ -45,22 +47,48 @@ impl Wrapped {
         &self.rows
     }
 
+    /// The row with which a line of the text begins.
+    pub fn start_of(&self, line: usize) -> Option<usize> {
+        self.starts.get(line).copied()
+    }
+
+    /// The line of the text that begins with this row.
+    pub fn line_at(&self, row: usize) -> Option<usize> {
+        self.starts.binary_search(&row).ok()
+    }
+
+    /// The last row of a line of the text.
+    pub fn end_of(&self, line: usize) -> Option<usize> {
+        self.start_of(line)?;
+        self.start_of(line + 1).unwrap_or(self.rows.len()).checked_sub(1)
+    }
+
     /// Lays out what is new. A text that does not continue the one before must come after [`Wrapped::clear`].
     pub fn update(&mut self, text: &str, columns: usize, look: Look) {
         if self.shape != Some((columns, look)) || self.consumed > text.len() {
             self.clear();
             self.shape = Some((columns, look));
         }
-        self.rows.truncate(self.stable);
+        self.rows.truncate(self.stable.0);
+        self.starts.truncate(self.stable.1);
         while let Some(piece) = next_piece(&text[self.consumed..]) {
+            self.begin(text);
             let line = piece.strip_suffix('\n').unwrap_or(piece);
             self.lay(line, columns, look);
             self.consumed += piece.len();
-            self.stable = self.rows.len();
+            self.stable = (self.rows.len(), self.starts.len());
         }
         let tail = &text[self.consumed..];
         if !tail.is_empty() {
+            self.begin(text);
             self.lay(tail, columns, look);
+        }
+    }
+
+    /// What comes next begins a line, unless it goes on with a long one.
+    fn begin(&mut self, text: &str) {
+        if self.consumed == 0 || text.as_bytes()[self.consumed - 1] == b'\n' {
+            self.starts.push(self.rows.len());
         }
     }
 
@@ -201,6 +229,10 @@ mod tests {
             }
             wrapped.update(&text, columns, look);
             prop_assert_eq!(wrapped.rows(), Wrapped::of(&text, columns, look));
+            prop_assert_eq!(wrapped.starts.len(), text.split_inclusive('\n').count());
+            for (line, start) in wrapped.starts.iter().enumerate() {
+                prop_assert!(*start < wrapped.rows.len() && wrapped.line_at(*start) == Some(line));
+            }
         }
     }
 }

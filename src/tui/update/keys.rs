@@ -159,6 +159,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::StepUp => read(model, Transcript::step_up),
         Action::StepDown => read(model, Transcript::step_down),
+        Action::StepIn => read(model, Transcript::step_in),
+        Action::StepOut => read(model, Transcript::step_out),
         Action::PageUp => read(model, |transcript, now| transcript.scroll(Scroll::Pages(-1), now)),
         Action::PageDown => read(model, |transcript, now| transcript.scroll(Scroll::Pages(1), now)),
         Action::Top => read(model, |transcript, _| transcript.go_top()),

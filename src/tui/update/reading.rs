@@ -138,7 +138,7 @@ pub(super) fn press(model: &mut Model, at: Position, reach: Reach) {
     match spot {
         Some(spot) if twice => view.transcript.select_word(spot),
         Some(spot) => {
-            view.transcript.click(usize::from(at.y - area.y));
+            view.transcript.click(spot);
             view.transcript.begin_selection(spot);
         }
         None => {}

@@ -171,8 +171,8 @@ fn visible(draft: &Draft, scroll: (usize, usize), columns: usize, height: usize)
     let mut rows = Vec::new();
     while rows.len() < height && line < draft.line_count() {
         let room = height - rows.len();
-        let ranges = draft.rows_of(line, columns).into_iter().skip(skip).take(room);
-        rows.extend(ranges.map(|range| (line, Shown::of(draft, line, range))));
+        let ranges = draft.rows_of(line, columns);
+        rows.extend(ranges.iter().skip(skip).take(room).map(|range| (line, Shown::of(draft, line, range.clone()))));
         skip = 0;
         line += 1;
     }

@@ -13,7 +13,7 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural};
-use crate::tui::transcript::{View, VisibleRow};
+use crate::tui::transcript::{Fold, View, VisibleRow};
 
 /// Columns left of the cards, for the mark of the selected one.
 pub(in crate::tui) const MARGIN: u16 = 2;
@@ -108,6 +108,15 @@ pub(super) fn draw_rows(model: &Model, view: &RunView, area: Rect, buffer: &mut 
         }
         let indent = MARGIN + visible.indent;
         let inner = Rect { x: place.x + indent, width: place.width.saturating_sub(indent + 1), ..place };
+        if let Some(fold) = visible.fold {
+            let mark = if fold == Fold::Open { "▾" } else { "▸" };
+            let role = if visible.here { Role::Selected } else { Role::Accent };
+            Row::new([Piece::literal(role, mark)]).draw(
+                Rect { x: inner.x - 2, width: 1, ..inner },
+                buffer,
+                model.theme,
+            );
+        }
         visible.row.draw(inner, buffer, model.theme);
         mark(model, view, &visible, inner, buffer);
     }

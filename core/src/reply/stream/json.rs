@@ -4,7 +4,7 @@
 //! strict reader. Raw control characters in strings and commas before closers are passed over, as most replies with them
 //! will be mended later; everything else that is not JSON ends the reading.
 
-use super::state::{Outer, Partial, Phase, State, Step, Token};
+use super::state::{Level, Outer, Partial, Parts, Phase, State, Step, Token};
 use crate::limits::JSON_DEPTH;
 use crate::text::Span;
 use crate::value::Json;
@@ -13,7 +13,9 @@ use crate::value::json::{JsonError, Member, Members, Node, escaped, parse};
 /// An incremental JSON reader.
 #[derive(Debug, Clone, Default)]
 pub struct JsonPush {
-    /// Bytes taken, plus the offset it was started with.
+    /// The offset it was started with.
+    start: usize,
+    /// Bytes taken, plus that offset.
     at: usize,
     looked: usize,
     stack: Vec<Frame>,
@@ -70,7 +72,7 @@ enum Escape {
 impl JsonPush {
     /// A reader for a text that begins at byte `offset` of its source; spans count from there.
     pub fn at(offset: usize) -> Self {
-        Self { at: offset, ..Self::default() }
+        Self { start: offset, at: offset, ..Self::default() }
     }
 
     /// Takes the next piece. Returns how many bytes were taken: less than all when the value was complete or broken.
@@ -94,7 +96,9 @@ impl JsonPush {
 
     /// Says that no more text comes: a number at the end is whole, anything else open stays open.
     pub fn finish(&mut self) {
-        if self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, Token::Number | Token::Word)) {
+        if self.error.is_none()
+            && self.lexeme.as_ref().is_some_and(|lexeme| matches!(lexeme.token, Token::Number | Token::Word))
+        {
             self.end_plain();
         }
     }
@@ -120,6 +124,27 @@ impl JsonPush {
     /// Why reading stopped.
     pub fn error(&self) -> Option<&JsonError> {
         self.error.as_ref()
+    }
+
+    /// The part of the source that was taken.
+    pub fn span(&self) -> Span {
+        Span::new(self.start, self.at)
+    }
+
+    /// What is open, from the outermost inwards.
+    pub fn levels(&self) -> impl Iterator<Item = Level<'_>> {
+        self.stack.iter().map(|frame| {
+            let (parts, key) = match &frame.body {
+                Body::Object { members, key } => (Parts::Object(members.as_slice()), key.as_ref()),
+                Body::List(items) => (Parts::List(items), None),
+            };
+            Level { start: frame.start, parts, key: key.map(|(key, _)| key.as_str()) }
+        })
+    }
+
+    /// The token that is being written, as far as it has come: decoded for strings and keys. Where reading stopped inside of one, that one.
+    pub fn token(&self) -> Option<(Token, &str)> {
+        self.lexeme.as_ref().map(|lexeme| (lexeme.token, lexeme.text.as_str()))
     }
 
     /// The complete value.
@@ -347,6 +372,8 @@ impl JsonPush {
             Ok(json) => self.add(Json { node: json.node, span: Span::new(lexeme.start, self.at) }),
             Err(error) => {
                 self.error = Some(JsonError { offset: lexeme.start + error.offset, incomplete: false, ..error });
+                // What is no value can still be shown.
+                self.lexeme = Some(lexeme);
             }
         }
     }

@@ -12,4 +12,4 @@ mod tests;
 
 pub use json::JsonPush;
 pub use reply::{ReplyPush, Stage};
-pub use state::{Outer, Partial, Phase, State, Step, Token};
+pub use state::{Level, Outer, Partial, Parts, Phase, State, Step, Token};

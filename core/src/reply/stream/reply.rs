@@ -68,7 +68,7 @@ struct Found {
     rank: Rank,
 }
 
-/// Which JSON is shown when there are several: a later one only when it ranks higher.
+/// Which JSON is shown when there are several: a later one only when it ranks higher, also when the one before broke off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Prose,
@@ -225,7 +225,7 @@ impl ReplyPush {
         let fits = bracket == '{' || matches!(self.want, Want::List | Want::Any);
         let better = match &self.json {
             None => true,
-            Some(found) => found.push.phase() == Phase::Failed || self.rank() > found.rank,
+            Some(found) => self.rank() > found.rank,
         };
         fits && better && self.fence != Some(Tag::Other)
     }

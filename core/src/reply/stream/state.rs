@@ -2,6 +2,7 @@
 
 use crate::text::Span;
 use crate::value::Json;
+use crate::value::json::{Member, Node};
 
 /// How far a JSON text has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl State<'_> {
             Some(Outer::List) => format!("list {phase}, {} {}", self.items, plural("item", self.items)),
             Some(Outer::Scalar) | None => format!("value {phase}"),
         };
-        if let Some(token) = self.token {
+        if let Some(token) = self.token.filter(|_| self.phase != Phase::Failed) {
             line.push_str(match token {
                 Token::Key => ", key unfinished",
                 Token::String => ", string unfinished",
@@ -100,6 +101,58 @@ impl State<'_> {
 
 fn plural(word: &str, count: usize) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+/// An open object or list.
+#[derive(Debug, Clone, Copy)]
+pub struct Level<'a> {
+    /// Where its bracket stands.
+    pub start: usize,
+    /// What of it is complete.
+    pub parts: Parts<'a>,
+    /// The key whose value is awaited or being written.
+    pub key: Option<&'a str>,
+}
+
+/// The parts of an object or a list.
+#[derive(Debug, Clone, Copy)]
+pub enum Parts<'a> {
+    /// Members.
+    Object(&'a [Member]),
+    /// Items.
+    List(&'a [Json]),
+}
+
+impl<'a> Parts<'a> {
+    /// The parts of a value; `None` when it is neither object nor list.
+    pub fn of(json: &'a Json) -> Option<Self> {
+        match &json.node {
+            Node::Object(members) => Some(Self::Object(members)),
+            Node::List(items) => Some(Self::List(items)),
+            _ => None,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        match self {
+            Self::Object(members) => members.len(),
+            Self::List(items) => items.len(),
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The part with this number, from 0: its key in an object, and the value.
+    pub fn get(self, number: usize) -> Option<(Option<&'a str>, &'a Json)> {
+        match self {
+            Self::Object(members) => members.get(number).map(|member| (Some(member.key.as_str()), &member.value)),
+            Self::List(items) => items.get(number).map(|item| (None, item)),
+        }
+    }
 }
 
 /// The tree so far: complete parts, and the string that is being written as far as it has come.

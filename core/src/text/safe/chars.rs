@@ -27,7 +27,7 @@ pub(super) fn push_picture(out: &mut String, c: char) {
 
 /// Characters without a picture of their own that hide, reorder or smuggle text: the default-ignorable code points of
 /// Unicode, line and paragraph separators, interlinear annotation and non-characters.
-fn is_hidden(c: char) -> bool {
+pub(super) fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}'

@@ -18,6 +18,11 @@ use scan::Neutral;
 /// Tab stops of sanitised text, in columns.
 pub const TAB_COLUMNS: usize = 4;
 
+/// Does a character hide, reorder or smuggle text? Controls are not among these.
+pub fn hides(c: char) -> bool {
+    chars::is_hidden(c)
+}
+
 /// Text that can be written to a terminal or an export as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SafeText(Cow<'static, str>);

@@ -1,6 +1,5 @@
 //! Cards become rows. Pure: the same card, width, view and time give the same rows.
 
-mod beside;
 mod block;
 mod end;
 mod repair;
@@ -13,8 +12,10 @@ mod work;
 use super::card::{Card, MessageStore};
 use super::cell::View;
 use super::format::count;
+use super::outline::Scope;
+use super::partial::Reading;
 use super::wrapped::{Look, Wrapped};
-use crate::event::Address;
+use crate::event::{Address, Check};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -70,18 +71,18 @@ impl Frame<'_> {
 
 /// The rows of a card.
 pub(super) struct Laid<'a> {
-    /// Before the growing text.
+    /// Before the body.
     pub(super) head: Vec<Row>,
-    /// The growing text.
-    pub(super) streamed: Option<Streamed<'a>>,
+    /// What may be long, grow and fold.
+    pub(super) body: Option<Shown<'a>>,
     /// Behind it.
     pub(super) tail: Vec<Row>,
 }
 
-/// A text that grows.
-pub(super) struct Streamed<'a> {
-    /// The text so far.
-    pub(super) text: &'a str,
+/// What a body shows.
+pub(super) struct Shown<'a> {
+    /// The text or value.
+    pub(super) what: What<'a>,
     /// Columns for it.
     pub(super) columns: usize,
     /// How it is shown.
@@ -90,9 +91,21 @@ pub(super) struct Streamed<'a> {
     pub(super) attempt: u32,
 }
 
+/// A text or a value.
+pub(super) enum What<'a> {
+    /// A reply as it is; it may grow at its end.
+    Text(&'a str),
+    /// A text that does not grow.
+    Whole(&'a str),
+    /// A reply that may grow, and the JSON in it.
+    Reply(&'a str, &'a Reading, Scope),
+    /// The text of a JSON value, with what does not fit in it.
+    Value(String, &'a [Check], Scope),
+}
+
 impl From<Vec<Row>> for Laid<'_> {
     fn from(head: Vec<Row>) -> Self {
-        Self { head, streamed: None, tail: Vec::new() }
+        Self { head, body: None, tail: Vec::new() }
     }
 }
 
@@ -104,7 +117,7 @@ pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
         Card::Turn(card) => turn::lay(card, frame),
         Card::Unread(card) => {
             let Laid { head, tail, .. } = turn::lay(&card.card(), frame);
-            Laid { head, streamed: None, tail }
+            Laid { head, body: None, tail }
         }
         Card::End(card) => end::rows(card, frame).into(),
         Card::Reasoning(text) => folded("Reasoning shown by the provider", text, frame).into(),

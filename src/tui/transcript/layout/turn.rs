@@ -2,10 +2,9 @@
 
 use ptc_core::text::LineCol;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
-use super::block::{error, indent, json_rows, prose};
-use super::{Frame, Laid, Streamed, beside, repair, wire, work};
+use super::block::{error, indent, prose};
+use super::{Frame, Laid, Shown, What, repair, wire, work};
 use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus};
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
@@ -13,8 +12,9 @@ use crate::tui::theme::Role;
 use crate::tui::transcript::card::{Attempt, Part, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, duration, plural, running};
-use crate::tui::transcript::partial::{self, Reading};
-use crate::tui::transcript::wrapped::{Look, Wrapped};
+use crate::tui::transcript::outline::Scope;
+use crate::tui::transcript::partial;
+use crate::tui::transcript::wrapped::Wrapped;
 use crate::workbench::wording;
 use ptc_core::text::width::width;
 
@@ -42,25 +42,55 @@ pub(super) fn lay<'a>(card: &'a TurnCard, frame: &Frame<'_>) -> Laid<'a> {
     let counted = card.counted_attempt(frame.over);
     let earlier = card.attempts.len() - usize::from(counted.is_some());
     head.extend(card.attempts.iter().take(earlier).flat_map(|attempt| given_up(attempt, frame)));
-    let found = (frame.view == View::Rich).then(|| found(card, frame.body())).flatten();
-    let streamed = match (found, counted) {
-        (Some(rows), _) => {
-            head.extend(indent(rows, 3));
-            None
-        }
-        (None, Some(attempt)) if !attempt.text.is_empty() => Some(Streamed {
-            text: &attempt.text,
-            columns: frame.body(),
-            look: frame.look(language(card)),
-            attempt: attempt.number,
-        }),
-        _ => None,
-    };
+    let body = body(card, frame, &mut head);
     let mut tail = before(card, frame);
     if card.part == Part::Whole {
         tail.extend(after(card, frame));
     }
-    Laid { head, streamed, tail: indent(tail, 3) }
+    Laid { head, body, tail: indent(tail, 3) }
+}
+
+/// What was read from the reply, else the reply itself; what stands above it goes to the head.
+fn body<'a>(card: &'a TurnCard, frame: &Frame<'_>, head: &mut Vec<Row>) -> Option<Shown<'a>> {
+    let counted = card.counted_attempt(frame.over);
+    let shown = |what, look| {
+        let attempt = counted.map_or(0, |attempt| attempt.number);
+        Shown { what, columns: frame.body(), look: frame.look(look), attempt }
+    };
+    let found = card.extract.as_ref().filter(|extract| frame.view == View::Rich && extract.error.is_none());
+    if found.is_some()
+        && let Some(program) = card.program_text()
+    {
+        return Some(shown(What::Whole(program.trim_end()), Language::Lisp));
+    }
+    if let Some((extract, text)) = found.and_then(|extract| Some((extract, json_text(extract, card.reply())?))) {
+        let control = extract.kind == "control";
+        let scope = if control { Scope::Control } else { Scope::All };
+        if control {
+            let object = ptc_core::value::json::parse(text).unwrap_or_default();
+            head.extend(thought(object.get("thought").and_then(Json::as_str).unwrap_or_default(), frame));
+        }
+        return Some(shown(What::Value(text.to_owned(), &card.checks, scope), Language::Json));
+    }
+    let attempt = counted.filter(|attempt| !attempt.text.is_empty())?;
+    let reading = attempt.reading.as_ref().filter(|_| frame.view == View::Rich);
+    let what = match (card.want.as_str(), reading) {
+        ("json", Some(reading)) => What::Reply(&attempt.text, reading, Scope::All),
+        ("control_json", Some(reading)) => {
+            head.extend(thought(reading.thought().unwrap_or_default(), frame));
+            What::Reply(&attempt.text, reading, Scope::Control)
+        }
+        _ => What::Text(&attempt.text),
+    };
+    Some(shown(what, language(card)))
+}
+
+/// The thought of a control object.
+fn thought(text: &str, frame: &Frame<'_>) -> Vec<Row> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    indent(prose(vec![Piece::literal(Role::Accent, "… ")], text, Role::Text, frame.body()), 3)
 }
 
 fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
@@ -148,41 +178,17 @@ fn dimmed(pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.into_iter().map(|piece| Piece::safe(Role::Dim, piece.text)).collect()
 }
 
-/// The program or the JSON that was read, when some was.
-fn found(card: &TurnCard, columns: usize) -> Option<Vec<Row>> {
-    let extract = card.extract.as_ref().filter(|extract| extract.error.is_none())?;
-    if let Some(program) = card.program_text() {
-        return Some(Wrapped::of(program.trim_end(), columns, Look::Rich(Language::Lisp)));
-    }
-    let text = match &extract.repaired {
-        Some(Kept::Whole(text)) => text.as_str(),
-        Some(Kept::Head { head, .. }) => head.as_str(),
+/// The JSON that was read, when some was.
+fn json_text<'a>(extract: &'a Extract, reply: &'a str) -> Option<&'a str> {
+    match &extract.repaired {
+        _ if extract.kind == "text" => None,
+        Some(Kept::Whole(text)) => Some(text),
+        Some(Kept::Head { head, .. }) => Some(head),
         None => {
             let (start, end) = extract.span?;
-            card.reply().get(start..end)?
+            reply.get(start..end)
         }
-    };
-    match extract.kind.as_str() {
-        "text" => None,
-        "control" => Some(control(text, columns)),
-        _ => Some(beside::rows(text, &card.checks, columns).unwrap_or_else(|| json_rows(text, columns))),
     }
-}
-
-/// A control object: the thought as text, the rest as JSON.
-fn control(text: &str, columns: usize) -> Vec<Row> {
-    let Ok(object) = ptc_core::value::json::parse(text) else { return json_rows(text, columns) };
-    let thought = object.get("thought").and_then(Json::as_str).unwrap_or_default();
-    let mut rows = if thought.is_empty() {
-        Vec::new()
-    } else {
-        prose(vec![Piece::literal(Role::Accent, "… ")], thought, Role::Text, columns)
-    };
-    let others = object.members().unwrap_or_default().iter();
-    let others = others.filter(|member| member.key != "thought" && member.value.node != Node::Null);
-    let others = Json::object(others.map(|member| (member.key.clone(), member.value.clone())));
-    rows.extend(json_rows(&others.to_text(), columns));
-    rows
 }
 
 /// Behind the reply: what the turn is doing, how the reply was read, the calls that were made.
@@ -190,11 +196,6 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let columns = frame.body();
     let mut rows = Vec::new();
     let progress = card.progress(frame.over);
-    let thought =
-        (progress == Progress::Streaming && card.want == "control_json").then(|| card.last_attempt()).flatten();
-    if let Some(thought) = thought.and_then(|attempt| attempt.reading.as_ref()?.thought()) {
-        rows.extend(prose(vec![Piece::literal(Role::Accent, "… ")], &thought, Role::Text, columns));
-    }
     if let Some(line) = going_on(card, progress, frame.now_ms) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "● ")], &line, Role::Dim, columns));
     }
@@ -265,7 +266,7 @@ fn going_on(card: &TurnCard, progress: Progress, now_ms: i64) -> Option<String> 
                     partial::program(&attempt.text).map_or_else(|| "no program yet".to_owned(), partial::program_state)
                 }
                 "text" => "text".to_owned(),
-                _ => attempt.reading.as_ref().map(Reading::describe).unwrap_or_default(),
+                _ => attempt.reading.as_ref().map(|reading| reading.describe(&attempt.text)).unwrap_or_default(),
             };
             Some(format!("{which}{} so far, {said}", plural(attempt.text.len() as u64, "byte")))
         }

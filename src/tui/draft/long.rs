@@ -1,0 +1,58 @@
+//! The rows of long lines, kept while the text stays as it is: a frame asks for them several times, and a line may hold a whole document.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes from which on the rows of a line are kept.
+const LONG: usize = 4096;
+/// Lines whose rows are kept.
+const KEPT: usize = 4;
+
+/// Which line of which text in how many columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) version: u64,
+    pub(super) line: usize,
+    pub(super) columns: usize,
+}
+
+/// Rows of a line: ranges of its bytes.
+pub type Rows = Arc<[Range<usize>]>;
+
+/// The rows of the long lines that were asked for last. It is no part of what a draft is: a copy has none.
+#[derive(Debug, Default)]
+pub(super) struct LongLines(Mutex<Vec<(Key, Rows)>>);
+
+impl LongLines {
+    /// The rows of a line of so many bytes; made when they are not known.
+    pub(super) fn rows(&self, key: Key, bytes: usize, make: impl FnOnce() -> Vec<Range<usize>>) -> Rows {
+        if bytes < LONG {
+            return make().into();
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, rows)) = kept.iter().find(|(known, _)| *known == key) {
+            return rows.clone();
+        }
+        let rows: Rows = make().into();
+        kept.retain(|(known, _)| known.version == key.version);
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((key, rows.clone()));
+        rows
+    }
+}
+
+impl Clone for LongLines {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for LongLines {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for LongLines {}
