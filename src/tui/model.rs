@@ -218,7 +218,6 @@ pub enum SaveWhat {
 
 /// Something on top of a screen.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "there are one or two popups at a time")]
 pub enum Popup {
     /// Every key, scrolled by so many rows.
     Help {
