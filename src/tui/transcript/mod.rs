@@ -134,6 +134,12 @@ impl Facts {
 }
 
 impl Transcript {
+    /// The turn that is opened: the selected one, else the last.
+    pub fn turn_in_hand(&self) -> Option<Address> {
+        let mut turns = self.cells.iter().rev().map(|cell| cell.at.turn_part());
+        self.selected_turn().or_else(|| turns.find(|at| at.turn_number().is_some()))
+    }
+
     /// Is there nothing to show?
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()

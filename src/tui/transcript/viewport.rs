@@ -391,12 +391,6 @@ impl Transcript {
         before.or_else(|| self.cells[selected..].iter().find_map(turn))
     }
 
-    /// The turn that is opened: the selected one, else the last.
-    pub fn turn_in_hand(&self) -> Option<Address> {
-        let mut turns = self.cells.iter().rev().map(|cell| cell.at.turn_part());
-        self.selected_turn().or_else(|| turns.find(|at| at.turn_number().is_some()))
-    }
-
     /// One step down: through a card that is larger than the pane, else to the next card.
     pub fn step_down(&mut self, now_ms: i64) {
         let Some(selected) = self.selection_in_view() else { return self.select_visible(false) };
