@@ -136,7 +136,7 @@ fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> 
     let (started, before) = (Instant::now(), processor_ms());
     runtime.block_on(async {
         let mut driver = Driver::new(backend, Clock::starting_at(0));
-        tokio::time::timeout(Duration::from_secs(60), driver.run(&mut model, &mut screen, None)).await
+        tokio::time::timeout(Duration::from_mins(1), driver.run(&mut model, &mut screen, None)).await
     })??;
     let (wall_ms, processor_ms) = (started.elapsed().as_millis(), processor_ms() - before);
     assert_eq!(screen.said, deltas * PIECE.len(), "deltas are lost on the way to the screen");

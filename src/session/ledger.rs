@@ -50,7 +50,9 @@ impl Ledger {
                     |m: &u32, _: &mut Message| request.messages.iter().any(|(first, last)| (first..=last).contains(&m));
                 // A request repeats what those before it sent: only what is new is looked at.
                 let sent: Vec<(u32, Message)> = unsent.extract_if(.., is_sent).collect();
-                sent.iter().for_each(|(_, message)| self.send(message));
+                for (_, message) in &sent {
+                    self.send(message);
+                }
             }
             Event::ToolCall(call) if ["agent", "llm"].contains(&call.kind.as_str()) => {
                 self.agents.insert(at.clone());

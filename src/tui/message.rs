@@ -47,7 +47,6 @@ pub struct TurnBody {
 }
 
 /// Something happened.
-#[expect(clippy::large_enum_variant, reason = "a message is made and taken once; none is kept")]
 pub enum Msg {
     /// The time, Unix time in ms. Comes before every batch of messages and when a deadline has passed.
     Clock(i64),

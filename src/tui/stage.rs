@@ -7,6 +7,9 @@ use futures::future::BoxFuture;
 use super::model::Model;
 use crate::agent::Place;
 
+/// Hands a text to a clipboard; the error says why it could not.
+pub type Copying = fn(&str) -> Result<(), String>;
+
 /// A screen and what goes with it.
 pub trait Stage: Send {
     /// Draws a frame of the model.
@@ -28,7 +31,7 @@ pub trait Stage: Send {
     fn clip(&mut self, text: &str) -> io::Result<()>;
 
     /// What hands a text to the clipboard of this machine. It blocks: it is called on a thread of its own.
-    fn local_clipboard(&self) -> Option<fn(&str) -> Result<(), String>> {
+    fn local_clipboard(&self) -> Option<Copying> {
         None
     }
 

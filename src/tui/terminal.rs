@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::model::Model;
-use super::stage::{Input, Stage};
+use super::stage::{Copying, Input, Stage};
 use crate::agent::Place;
 
 mod clipboard;
@@ -290,7 +290,7 @@ impl Stage for Screen {
         out.flush()
     }
 
-    fn local_clipboard(&self) -> Option<fn(&str) -> Result<(), String>> {
+    fn local_clipboard(&self) -> Option<Copying> {
         Some(clipboard::copy)
     }
 

@@ -168,10 +168,12 @@ fn named(line: &str) -> Vec<&str> {
 /// All keys in it, at every depth.
 fn keys(value: &serde_json::Value, into: &mut Vec<String>) {
     match value {
-        serde_json::Value::Object(members) => members.iter().for_each(|(key, inner)| {
-            into.push(key.clone());
-            keys(inner, into);
-        }),
+        serde_json::Value::Object(members) => {
+            for (key, inner) in members {
+                into.push(key.clone());
+                keys(inner, into);
+            }
+        }
         serde_json::Value::Array(items) => items.iter().for_each(|item| keys(item, into)),
         _ => {}
     }
@@ -189,7 +191,9 @@ fn every_member_of_the_json_is_on_the_page() {
         };
         let line = page.lines().find(|line| line.starts_with(&format!("| `{list}` |"))).unwrap();
         let mut found = Vec::new();
-        rows.iter().for_each(|row| keys(row, &mut found));
+        for row in rows {
+            keys(row, &mut found);
+        }
         assert!(!found.is_empty(), "{list}");
         for key in found {
             assert!(named(line).contains(&key.as_str()), "{key} of {list} is not on the page");

@@ -393,7 +393,7 @@ struct Slow;
 impl Human for Slow {
     fn ask<'a>(&'a self, _: &'a Question, _: &'a CancellationToken) -> BoxFuture<'a, Option<String>> {
         Box::pin(async {
-            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            tokio::time::sleep(std::time::Duration::from_mins(1)).await;
             Some("once".to_owned())
         })
     }

@@ -72,7 +72,7 @@ pub(super) fn foreign(bytes: &[u8]) -> Vec<String> {
             }
             '\n' | '\r' => {}
             c if !acting(&c.to_string()).is_empty() => {
-                found.push(format!("{c:?} before {:?}", rest.chars().take(9).collect::<String>()))
+                found.push(format!("{c:?} before {:?}", rest.chars().take(9).collect::<String>()));
             }
             _ => {}
         }

@@ -68,9 +68,12 @@ async fn a_secure_address_is_asked_for_as_a_tunnel_and_its_refusal_names_the_var
     assert!(fail.to_string().contains("a proxy is set in HTTPS_PROXY"), "{fail}");
 }
 
+/// Address, variables, and how the request begins that the server got.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_proxy_and_this_machine_are_reached_directly() {
-    let cases: [(&str, &[(&str, &str)], &str); 4] = [
+    let cases: [Case<'_>; 4] = [
         ("http://0.0.0.0:{port}/v1", &[("HTTP_PROXY", "{proxy}")], "POST http://0.0.0.0:"),
         ("http://0.0.0.0:{port}/v1", &[("HTTP_PROXY", "{proxy}"), ("NO_PROXY", "other.example, 0.0.0.0")], "POST /v1/"),
         ("http://127.0.0.1:{port}/v1", &[("HTTP_PROXY", "{proxy}"), ("ALL_PROXY", "{proxy}")], "POST /v1/"),

@@ -19,7 +19,7 @@ fn echoes(kit: Kit) -> Vec<(&'static str, Play)> {
     let frames = |frames: Vec<String>| kit.play([kit.begin()].into_iter().chain(frames).chain([kit.end("stop")]));
     let letters = KEY.chars().map(|letter| kit.text(&letter.to_string())).collect();
     let bars = KEY.replace('/', "\\/");
-    let codes: String = KEY.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
+    let codes = KEY.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect::<Vec<_>>().concat();
     vec![
         ("in one piece", frames(vec![kit.text(&format!("your key {KEY} is good"))])),
         ("in two pieces", frames(vec![kit.text(&KEY[..7]), kit.text(&KEY[7..])])),

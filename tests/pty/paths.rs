@@ -11,9 +11,16 @@ use super::{CTRL_Q, ENTER, F3, F5, open};
 const CTRL_A: &str = "\x01";
 const CTRL_S: &str = "\x13";
 
+/// Does the name of a file end so?
+fn is_named(name: &str, ending: &str) -> bool {
+    std::path::Path::new(name).extension().is_some_and(|found| found == ending)
+}
+
 /// Presses chords as the table of actions writes them.
 fn press(terminal: &mut Terminal, chords: &[&str]) {
-    chords.iter().for_each(|chord| terminal.send(&bytes(chord)));
+    for chord in chords {
+        terminal.send(&bytes(chord));
+    }
 }
 
 fn leave(mut terminal: Terminal) {
@@ -108,7 +115,7 @@ fn what_was_typed_before_the_program_was_killed_is_offered_again() {
     let mut terminal = open(&home);
     terminal.send("Kept words. ");
     let drafts = home.path().join(".local/share/ptc-workbench/sessions/drafts");
-    wait_for_file(&drafts, |name, text| name.ends_with(".json") && text.contains("Kept words. "));
+    wait_for_file(&drafts, |name, text| is_named(name, "json") && text.contains("Kept words. "));
     terminal.signal(Signal::KILL);
     terminal.exit_code();
     let mut again = Start::workbench(home.path()).args(&["mood.toml"]).spawn();
@@ -127,7 +134,7 @@ fn a_run_whose_program_was_killed_goes_on_where_it_stood() {
     terminal.send(F5);
     terminal.wait_for("You are the model");
     let sessions = home.path().join(".local/share/ptc-workbench/sessions");
-    wait_for_file(&sessions, |name, text| name.ends_with(".jsonl") && text.contains("\"k\":\"request\""));
+    wait_for_file(&sessions, |name, text| is_named(name, "jsonl") && text.contains("\"k\":\"request\""));
     terminal.signal(Signal::KILL);
     terminal.exit_code();
     let mut again = open(&home);

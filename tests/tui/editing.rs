@@ -34,7 +34,7 @@ fn keys(model: &mut Model, chords: &[&str]) {
 /// A draft with a pinned program and the cursor in it.
 fn programming(size: (u16, u16)) -> Model {
     let mut model = fresh(size);
-    model.workbench.preview.mode = "ptc_lisp".to_owned();
+    "ptc_lisp".clone_into(&mut model.workbench.preview.mode);
     keys(&mut model, &["alt-g", "x"]);
     write(&mut model, "(def rows data/rows)\n(return (map :total rows))");
     model

@@ -149,7 +149,8 @@ fn fold_first(transcript: &mut Transcript) -> bool {
 
 /// The places where a text may be cut: all of a short one; of a long one those near its ends and near the cut of long lines, and some others.
 fn cuts(text: &str) -> Vec<usize> {
-    let near = |at: usize| at < 80 || at + 80 > text.len() || at % 4096 < 30 || at % 4096 > 4066 || at % 97 == 0;
+    let near =
+        |at: usize| at < 80 || at + 80 > text.len() || at % 4096 < 30 || at % 4096 > 4066 || at.is_multiple_of(97);
     let all = (0..=text.len()).filter(|at| text.is_char_boundary(*at));
     all.filter(|at| text.len() < 600 || near(*at)).collect()
 }
@@ -257,7 +258,9 @@ fn keys_go_from_branch_to_branch_and_fold_them() {
 #[test]
 fn a_search_unfolds_what_it_finds() {
     let mut transcript = Transcript::default();
-    two_turns().iter().for_each(|event| transcript.apply(event));
+    for event in &two_turns() {
+        transcript.apply(event);
+    }
     transcript.prepare(20, ROWS, NOW_MS);
     assert!(fold_first(&mut transcript), "narrow JSON has branches");
     assert!(!drawn(&mut transcript, 20).concat().contains("feeling\\\": \\\"pos"));

@@ -15,8 +15,11 @@ use super::{compare, continuing, editing, inspector, pictures, press, sessions, 
 /// The size at which they are made.
 const SIZE: (u16, u16) = (120, 40);
 
-/// Each by name.
-pub(super) const STATES: &[(&str, fn() -> Model)] = &[
+/// A state by its name.
+type State = (&'static str, fn() -> Model);
+
+/// All of them.
+pub(super) const STATES: &[State] = &[
     ("state-recovery", recovery),
     ("state-unwritten", unwritten),
     ("state-overwrite", || saved(SaveError::Changed)),
@@ -144,7 +147,7 @@ fn diverged() -> Model {
     let mut model = fresh(SIZE);
     press(&mut model, "f3");
     let mut session = super::fake::long_session(2);
-    session.summary.id = SESSION.to_owned();
+    SESSION.clone_into(&mut session.summary.id);
     tell(&mut model, Msg::Opened(Ok(session)));
     press(&mut model, "r");
     tell(&mut model, Msg::ReplayStarted(Ok(())));

@@ -186,7 +186,7 @@ fn tree(event: &Event) -> Result<Json, String> {
     let data = event.data().map_err(|error| error.to_string())?;
     let tree = json::parse(data.get()).map_err(|error| error.to_string())?;
     let (Some(name), Some(after)) = (edited_name(event), tree.get("after").cloned()) else { return Ok(tree) };
-    Ok(with_after(tree, Json::object([(name, after)])))
+    Ok(with_after(tree, &Json::object([(name, after)])))
 }
 
 /// The name in the context that an edit puts something under.
@@ -198,7 +198,7 @@ fn edited_name(event: &Event) -> Option<&str> {
 }
 
 /// The data of an edit with something else in its place.
-fn with_after(tree: Json, after: Json) -> Json {
+fn with_after(tree: Json, after: &Json) -> Json {
     let Node::Object(mut members) = tree.node else { return tree };
     members.iter_mut().filter(|member| member.key == "after").for_each(|member| member.value = after.clone());
     Node::Object(members).into()
@@ -226,7 +226,7 @@ fn redact_event(address: &Address, event: Event, walk: &Walk<'_>, found: &mut Fo
         // The whole of it may have gone: then nothing stands under the name any more.
         let after = tree.get("after").cloned().unwrap_or_default();
         let inner = after.members().and_then(<[_]>::first).map(|member| member.value.clone());
-        tree = with_after(tree, inner.unwrap_or(after));
+        tree = with_after(tree, &inner.unwrap_or(after));
     }
     let text = RawValue::from_string(tree.to_text()).map_err(|error| failed(error.to_string()))?;
     let mut event = Event::read(&kind, &text).map_err(|error| failed(error.to_string()))?;

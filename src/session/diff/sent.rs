@@ -58,14 +58,12 @@ impl<'r> Sent<'r> {
 /// before had already.
 pub(super) fn beside<'r>(now: (&Sent<'r>, &Sent<'r>), before: (&Sent<'r>, &Sent<'r>)) -> Vec<Pair<'r>> {
     let (left, right) = now;
-    let others = |sent: &Sent<'_>, known: &Sent<'_>| match sent.systems == known.systems {
-        true => sent.common(known).saturating_sub(sent.systems),
-        false => 0,
+    let others = |sent: &Sent<'_>, known: &Sent<'_>| {
+        if sent.systems == known.systems { sent.common(known).saturating_sub(sent.systems) } else { 0 }
     };
     let known = others(left, before.0).min(others(right, before.1));
-    let of = |sent: &Sent<'r>, is_system: bool, place: usize| match is_system {
-        true => sent.get(place).filter(|_| place < sent.systems),
-        false => sent.get(sent.systems + place),
+    let of = |sent: &Sent<'r>, is_system: bool, place: usize| {
+        if is_system { sent.get(place).filter(|_| place < sent.systems) } else { sent.get(sent.systems + place) }
     };
     let systems = (0..left.systems.max(right.systems)).map(|place| (true, place));
     let rest = (left.count - left.systems).max(right.count - right.systems);

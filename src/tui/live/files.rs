@@ -100,7 +100,8 @@ impl Drafts {
             .filter(|path| *path != self.own)
             .filter_map(|path| {
                 let name = path.file_name()?.to_str()?;
-                if !(name.starts_with("unsaved-") && name.ends_with(".json")) || is_held(&path) {
+                let is_json = path.extension().is_some_and(|ending| ending == "json");
+                if !(name.starts_with("unsaved-") && is_json) || is_held(&path) {
                     return None;
                 }
                 let recovery: Recovery = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;

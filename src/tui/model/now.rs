@@ -87,6 +87,7 @@ impl Model {
     }
 
     /// The same when only these popups were open.
+    #[expect(clippy::too_many_lines, reason = "it is a table: what each action needs")]
     pub fn enabled_below(&self, action: Action, popups: &[Popup]) -> Result<(), &'static str> {
         let rule = |holds: bool, reason: &'static str| if holds { Ok(()) } else { Err(reason) };
         let in_field = self.draft_below(popups);

@@ -28,7 +28,7 @@ impl Reading {
             _ => Want::Any,
         };
         let fields = schema.get("properties").and_then(|fields| fields.members());
-        let fields = fields.map(|fields| fields.iter().map(|field| field.key.to_string()).collect());
+        let fields = fields.map(|fields| fields.iter().map(|field| field.key.clone()).collect());
         Self { push: ReplyPush::new(want), fields }
     }
 

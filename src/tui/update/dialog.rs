@@ -140,13 +140,12 @@ pub(super) fn click(model: &mut Model, at: Position, reach: Reach) -> Option<Vec
     match &mut form.fields.get_mut(place)?.input {
         // The sign on the left takes the value before.
         Input::Choice { .. } if again => return Some(choose(model, if at.x < area.x + SIGN { -1 } else { 1 })),
-        Input::Choice { .. } => {}
         Input::Line(draft) => {
             let byte = crate::tui::view::byte_at(draft, area, at.x);
             draft.place(byte, reach);
         }
         Input::Text(editor, _) if editor.area.contains(at) => super::mouse::place(editor, at, reach),
-        Input::Text(..) => {}
+        Input::Choice { .. } | Input::Text(..) => {}
     }
     Some(Vec::new())
 }
@@ -267,7 +266,9 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
             model.screen = Screen::Workbench;
             model.workbench.focus = Pane::Run;
             let mut run = RunView::starting();
-            origin.iter().for_each(|origin| run.transcript.come_from(origin));
+            if let Some(origin) = &origin {
+                run.transcript.come_from(origin);
+            }
             model.workbench.run = Some(run);
             let mut effects = super::run::started(model, Ok(session));
             if given_up {

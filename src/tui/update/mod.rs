@@ -69,7 +69,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::TurnRead(session, turn, body) => sessions::turn_read(model, &session, &turn, body),
         Msg::FoundUnread(session, needle, turns) => reading::found_unread(model, &session, &needle, &turns),
         Msg::Saved(path, texts, result) => save::saved(model, path, texts, result),
-        Msg::Kept(Ok(())) | Msg::Clipped(Ok(())) | Msg::Resumed => Vec::new(),
+        Msg::Kept(Ok(())) | Msg::Clipped(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Resumed => Vec::new(),
         Msg::Clipped(Err(error)) => {
             model.say(Tone::Bad, format!("copied here, but not to this machine's clipboard: {error}"));
             Vec::new()
@@ -78,7 +78,6 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.say(Tone::Bad, format!("unsaved edits could not be kept: {}", error.message));
             Vec::new()
         }
-        Msg::TourNoted(Ok(())) => Vec::new(),
         Msg::TourNoted(Err(error)) => {
             model.say(Tone::Bad, format!("the tour will be shown again: {}", error.message));
             Vec::new()

@@ -94,9 +94,10 @@ pub(super) fn saved(
             if after == Some(AfterSave::Quit) && !model.workbench.unsaved() {
                 return leave(model);
             }
-            match known {
-                true => model.say(Tone::Info, format!("everything is saved in {path}")),
-                false => model.say(Tone::Good, format!("saved {path}")),
+            if known {
+                model.say(Tone::Info, format!("everything is saved in {path}"));
+            } else {
+                model.say(Tone::Good, format!("saved {path}"));
             }
             if model.workbench.unsaved() { Vec::new() } else { vec![Effect::Forget] }
         }

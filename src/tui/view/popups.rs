@@ -367,14 +367,11 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
         let place = line_of(list, line - top);
         Row::new(left).ending([Piece::new(Role::Key, &bars::key_of(model, row))]).draw(place, buffer, model.theme);
     }
-    match entries.get(selected) {
-        Some(row) => {
-            draw_sentence(model, row, Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area }, buffer)
-        }
-        None => {
-            let none = Row::new([Piece::literal(Role::Dim, "no action has such a name")]);
-            none.indented(2).draw(line_of(list, 0), buffer, model.theme);
-        }
+    if let Some(row) = entries.get(selected) {
+        draw_sentence(model, row, Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area }, buffer);
+    } else {
+        let none = Row::new([Piece::literal(Role::Dim, "no action has such a name")]);
+        none.indented(2).draw(line_of(list, 0), buffer, model.theme);
     }
     cursor
 }

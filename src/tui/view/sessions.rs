@@ -86,13 +86,11 @@ fn damage_rows(view: &RunView, columns: u16) -> Vec<Row> {
 
 /// The parts whose texts can be selected.
 pub(super) fn text_areas(model: &Model, screen: Rect) -> Vec<Rect> {
-    match &model.sessions.viewer {
-        Some(view) => vec![viewer_areas(view, screen).1],
-        None => {
-            let areas = areas(screen);
-            vec![areas.list, areas.preview]
-        }
+    if let Some(view) = &model.sessions.viewer {
+        return vec![viewer_areas(view, screen).1];
     }
+    let areas = areas(screen);
+    vec![areas.list, areas.preview]
 }
 
 pub(super) fn layout(model: &mut Model) {

@@ -21,7 +21,7 @@ const NUMBER: usize = 8;
 pub fn totals(comparison: &Comparison, frame: Frame) -> Vec<Line> {
     if frame.words {
         let rows = facts(frame).into_iter().chain(measures());
-        return rows.flat_map(|row| row.spoken(&comparison.columns)).map(spoken_line).collect();
+        return rows.flat_map(|row| row.spoken(&comparison.columns)).map(|text| spoken_line(&text)).collect();
     }
     table(comparison, frame, || facts(frame).into_iter().chain(measures()).collect())
 }
@@ -141,8 +141,8 @@ fn words(text: &str) -> String {
 /// Columns of what is said of a turn in words.
 const SPOKEN: usize = 160;
 
-fn spoken_line(text: String) -> Line {
-    Line { tone: Tone::Plain, text: SafeText::single_line(&text).into_string() }
+fn spoken_line(text: &str) -> Line {
+    Line { tone: Tone::Plain, text: SafeText::single_line(text).into_string() }
 }
 
 /// The turns in words, a line for those that belong together.
@@ -160,9 +160,9 @@ fn spoken_turns(comparison: &Comparison, frame: Frame) -> Vec<Line> {
             format!("in session {number} {}", told.unwrap_or_else(|| "no turn".to_owned()))
         });
         let differs = if row.differs { "differs: " } else { "same: " };
-        spoken_line(format!("{differs}{}", each.collect::<Vec<_>>().join("; ")))
+        spoken_line(&format!("{differs}{}", each.collect::<Vec<_>>().join("; ")))
     });
-    std::iter::once(spoken_line("turns".to_owned())).chain(rows).collect()
+    std::iter::once(spoken_line("turns")).chain(rows).collect()
 }
 
 /// What the sessions are.
