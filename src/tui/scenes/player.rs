@@ -243,10 +243,19 @@ impl Player {
             options: asked.options.clone(),
             gate: asked.gate,
         };
-        let began_ms = self.now_ms - BEAT_MS * i64::try_from(events.len()).unwrap_or_default();
-        let told = (0..)
-            .zip(events)
-            .map(|(beat, event)| Happening::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
+        // In how many parts a reply comes depends on the machine: they share a beat.
+        let beats: Vec<i64> = events
+            .iter()
+            .scan(0, |beat, event| {
+                *beat += i64::from(!matches!(event.event, Event::ReplyPart(_)));
+                Some(*beat)
+            })
+            .collect();
+        let began_ms = self.now_ms - BEAT_MS * (beats.last().copied().unwrap_or_default() + 1);
+        let told = events
+            .into_iter()
+            .zip(beats)
+            .map(|(event, beat)| Happening::Event(Box::new(Envelope { at_ms: began_ms + BEAT_MS * beat, ..event })));
         let told = told.chain([Happening::Question(question)]).collect();
         // As if a key had started it.
         self.model.toast = None;

@@ -127,6 +127,13 @@ fn programs() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn a_carriage_return_as_a_character_gets_its_name() {
+    let once = program("[eq\\\rd \"\"u 8?]", 4).unwrap_or_default();
+    assert!(once.contains("\\return") && !once.contains('\r'), "{once:?}");
+    assert_eq!(program(&once, 4), Some(once));
+}
+
 proptest! {
     #[test]
     fn formatting_changes_no_forms_and_settles_at_once(source in programs(), columns in 1_usize..60) {
@@ -139,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_formatted_or_left_alone(text in "[\\[\\](){}#'\"\\\\:;a1.e \n-]{0,40}", columns in 0_usize..40) {
+    fn any_text_is_formatted_or_left_alone(text in "[\\[\\](){}#'\"\\\\:;a1.e \n\r-]{0,40}", columns in 0_usize..40) {
         if let Some(once) = program(&text, columns) {
             let forms = |text: &str| read(text, Budget::default()).map(|forms| without_places::<Vec<Form>>(&forms));
             prop_assert_eq!(forms(&once), forms(&text));

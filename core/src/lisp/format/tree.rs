@@ -101,6 +101,8 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
                 continue;
             }
             Lexeme::Comment => Node::Comment(token.trim_end()),
+            // Behind a carriage return, the end of the line would become a part of the character.
+            Lexeme::Char if token == "\\\r" => Node::Atom("\\return"),
             _ => Node::Atom(token),
         };
         let (on_new_line, behind_blank) = (newlines > 0, newlines > 1);
