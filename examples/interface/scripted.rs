@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
 use ptc_workbench::tui::archive::{
-    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning, Spot,
+    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning,
+    Source, Spot, Taken,
 };
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SessionKey,
@@ -31,6 +32,10 @@ pub(crate) struct Scripted {
 }
 
 impl Archive for Scripted {
+    fn take(&self, source: &Source) -> Result<Taken, ErrorRecord> {
+        self.live.take(source)
+    }
+
     fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem> {
         self.live.search(query)
     }

@@ -332,7 +332,9 @@ fn pictures_of_a_matrix() {
 
 #[test]
 fn without_colours_passed_and_failed_trials_and_differences_are_told_by_signs() {
-    for (name, mut model) in [("no_color_compare", aligned((120, 40))), ("no_color_matrix", matrix((120, 40)))] {
+    let screens: [(&str, fn((u16, u16)) -> Model); 2] = [("no_color_compare", aligned), ("no_color_matrix", matrix)];
+    for (name, screen) in screens {
+        let mut model = screen((120, 40));
         model.theme = Theme::plain();
         let text = ansi(&picture(&mut model, (120, 40)));
         assert!(!text.contains(";3"), "a colour is left");
