@@ -23,7 +23,7 @@ use ptc_workbench::event::Event;
 use ptc_workbench::model::{Adapter, Endpoint};
 use ptc_workbench::port::{Stop, SystemClock};
 use ptc_workbench::session::{Header, Recorder, Session, SessionId};
-use ptc_workbench::tui::backend::Backend as _;
+use ptc_workbench::tui::backend::{Backend as _, Opening};
 use ptc_workbench::tui::drive::{Clock, Driver};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::model::Model;
@@ -126,7 +126,7 @@ fn to_the_screen(protocol: Protocol, deltas: usize) -> Result<Figures, Failure> 
     let agent = Agent::from_toml(AGENT, "streaming.toml")?;
     let backend = Arc::new(Live::new(Workbench::new(config, folders), &agent, None));
     // Nobody needs the tour.
-    let mut model = Model::new(backend.opening(), SIZE, 0);
+    let mut model = Model::new(Opening { first_time: false, ..backend.opening() }, SIZE, 0);
     let (inputs, queue) = mpsc::unbounded_channel();
     let key = |code, modifiers| Input::Terminal(TerminalEvent::Key(KeyEvent::new(code, modifiers)));
     inputs.send(key(KeyCode::F(5), KeyModifiers::NONE))?;

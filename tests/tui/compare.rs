@@ -332,9 +332,9 @@ fn pictures_of_a_matrix() {
 
 #[test]
 fn without_colours_passed_and_failed_trials_and_differences_are_told_by_signs() {
-    let screens: [(&str, fn((u16, u16)) -> Model); 2] = [("no_color_compare", aligned), ("no_color_matrix", matrix)];
-    for (name, screen) in screens {
-        let mut model = screen((120, 40));
+    let size = (120, 40);
+    let screens = [("no_color_compare", Box::new(aligned(size))), ("no_color_matrix", Box::new(matrix(size)))];
+    for (name, mut model) in screens {
         model.theme = Theme::plain();
         let text = ansi(&picture(&mut model, (120, 40)));
         assert!(!text.contains(";3"), "a colour is left");
