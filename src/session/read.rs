@@ -104,15 +104,21 @@ struct Count {
 impl Session {
     /// Reads a file: its header, and the place of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Self::open_seeing(path, |_, _| {})
+    }
+
+    /// The same; `see` is shown every readable line, with its event where that was read.
+    pub(super) fn open_seeing(path: &Path, see: impl FnMut(&Line<'_>, Option<Envelope>)) -> Result<Self, ReadError> {
         let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
         let file = File::open(path).map_err(fail)?;
-        let reader = BufReader::with_capacity(CHUNK_BYTES, file.try_clone().map_err(fail)?);
-        Self::index(path, reader, Source::File(file))
+        let bytes = usize::try_from(file.metadata().map_err(fail)?.len()).unwrap_or(CHUNK_BYTES);
+        let reader = BufReader::with_capacity(bytes.clamp(1, CHUNK_BYTES), file.try_clone().map_err(fail)?);
+        Self::index(path, reader, Source::File(file), see)
     }
 
     /// Reads the bytes of a file; `path` is only named in errors.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
-        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()))?;
+        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()), |_, _| {})?;
         session.source = Mutex::new(Source::Bytes(Cursor::new(bytes)));
         Ok(session)
     }
@@ -131,7 +137,12 @@ impl Session {
         Self::header_of(path).ok().map(|header| header.created_ms)
     }
 
-    fn index(path: &Path, mut reader: impl BufRead, source: Source) -> Result<Self, ReadError> {
+    fn index(
+        path: &Path,
+        mut reader: impl BufRead,
+        source: Source,
+        mut see: impl FnMut(&Line<'_>, Option<Envelope>),
+    ) -> Result<Self, ReadError> {
         let fail = |message: String| ReadError::new(path, message);
         let mut line = Vec::new();
         let mut next = |line: &mut Vec<u8>| {
@@ -164,12 +175,19 @@ impl Session {
                 return Ok(session);
             }
             number += 1;
-            session.take(&line, at, number, &mut count);
+            session.take(&line, at, number, &mut count, &mut see);
             at += length as u64;
         }
     }
 
-    fn take(&mut self, line: &[u8], at: u64, number: usize, count: &mut Count) {
+    fn take(
+        &mut self,
+        line: &[u8],
+        at: u64,
+        number: usize,
+        count: &mut Count,
+        see: &mut impl FnMut(&Line<'_>, Option<Envelope>),
+    ) {
         let Some(body) = line.strip_suffix(b"\n") else {
             let message = if self.is_being_written() {
                 "it is not whole, another program is writing it now; everything before it is read"
@@ -191,7 +209,8 @@ impl Session {
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
                 *count = Count { last: s, unread: 0 };
-                self.skeleton.take(self.lines.len(), &read);
+                let event = self.skeleton.take(self.lines.len(), &read);
+                see(&read, event);
                 self.lines.push(at..at + body.len() as u64);
             }
             Err(error) => {

@@ -183,20 +183,19 @@ impl Skeleton {
         }
     }
 
-    /// Takes the line at this place of the session; its data is only read where something of it is kept. Data that cannot be read
-    /// leaves the skeleton as it is.
-    pub(super) fn take(&mut self, place: usize, line: &Line<'_>) {
+    /// Takes the line at this place of the session; its data is only read where something of it is kept, and given back then. Data
+    /// that cannot be read leaves the skeleton as it is.
+    pub(super) fn take(&mut self, place: usize, line: &Line<'_>) -> Option<Envelope> {
         let kind = &*line.k;
         let told = kind == "message" && self.entry_mut(line.run()).is_some_and(|entry| !entry.task.is_empty());
         if !told && !UNREAD.contains(&kind) {
-            if let Ok(envelope) = line.envelope() {
-                self.apply(place, &envelope);
-            }
-            return;
+            let envelope = line.envelope().ok()?;
+            self.apply(place, &envelope);
+            return Some(envelope);
         }
         let gap_ms = self.gaps.before_kind(kind, line.t);
         self.leave_out(gap_ms);
-        let Some(entry) = self.entry_mut(line.run()) else { return };
+        let entry = self.entry_mut(line.run())?;
         entry.reach(place, line.t);
         if told {
             entry.messages.push(place);
@@ -211,6 +210,7 @@ impl Skeleton {
                 turn.hear(place);
             }
         }
+        None
     }
 
     /// Time in which nobody ran belongs to no run and no turn that was open.
