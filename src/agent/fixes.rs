@@ -46,14 +46,13 @@ pub(super) fn propose(texts: &DraftTexts, agent: &Agent, read: Read<'_>, finding
     }
 }
 
-/// The change of the options that chooses this model; `None` where they cannot be read. `about` says what it is.
-pub fn choose_model(texts: &DraftTexts, model: &str, about: &str) -> Option<Fix> {
-    let options = document::parse(&texts.options).ok()?;
-    let value = Json::str(model).to_text();
-    let title = format!("use the model {model}: {about}");
-    Some(match options.members()?.iter().find(|member| member.key == "model") {
+/// The change of the options that gives a key this value; `None` where they cannot be read.
+pub fn set_option(options: &str, key: &str, value: &str, title: String) -> Option<Fix> {
+    let document = document::parse(options).ok()?;
+    let value = Json::str(value).to_text();
+    Some(match document.members()?.iter().find(|member| member.key == key) {
         Some(member) => fix(title, Place::Options, member.value.span, &value),
-        None => fix(title, Place::Options, Span::new(0, 0), &format!("model = {value}\n")),
+        None => fix(title, Place::Options, Span::new(0, 0), &format!("{key} = {value}\n")),
     })
 }
 

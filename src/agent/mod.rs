@@ -36,7 +36,7 @@ pub use context::Context;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use draft::{DraftTexts, diagnose};
-pub use fixes::{Fix, choose_model};
+pub use fixes::{Fix, set_option};
 pub use fold::StepFold;
 pub use mode::{Mode, Variant};
 pub use plan::Plan;

@@ -8,6 +8,7 @@ use super::arguments::ModelsFlags;
 use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
 use crate::config::{Catalog, Facts};
+use crate::workbench::format::plural;
 use crate::workbench::{ModelLine, ModelState, ProviderLine, ServerLine, Workbench};
 
 /// Models of a local server that are named in its line.
@@ -75,8 +76,8 @@ fn said(server: &ServerLine) -> String {
         Ok(names) => {
             let more = if names.len() > NAMED { ", …" } else { "" };
             let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-            let what = if names.len() == 1 { "model" } else { "models" };
-            format!("answers, {} {what} ({}{more})", names.len(), first.join(", "))
+            let count = plural(u64::try_from(names.len()).unwrap_or(u64::MAX), "model");
+            format!("answers, {count} ({}{more})", first.join(", "))
         }
     };
     safe_line(&format!("{words} at {}", server.url))

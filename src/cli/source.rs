@@ -7,26 +7,19 @@ use ptc_core::text::nearest;
 use super::UsageError;
 use super::arguments::AgentFlags;
 use super::context::context;
-use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled, Context, Diagnostic, Mode, Place, Severity};
-use crate::workbench::Pipeline;
+use crate::agent::{Agent, Context, Diagnostic, Mode, Place, Severity};
+use crate::workbench::{Pipeline, Source};
 
 /// Why the flags name no agent.
 pub type SourceError = UsageError;
 
 /// An agent by file or by the name of an example, and what to call it in messages.
 pub fn agent_source(name: &str) -> Result<Agent, SourceError> {
-    match Bundled::find(name) {
-        Some(bundled) if !Path::new(name).exists() => Ok(bundled.agent()?),
-        None if pipeline_source(name)?.is_some() => Err(UsageError(format!(
+    match Source::find(name, Path::new(name))? {
+        Source::Agent(agent) => Ok(*agent),
+        Source::Pipeline(_) => Err(UsageError(format!(
             "{name} is a pipeline, not an agent: `run` and `prompt` take it, and `ptc-workbench {name}` opens it"
         ))),
-        _ if !Path::new(name).exists() => {
-            let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
-            let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            let known = names().collect::<Vec<_>>().join(", ");
-            Err(UsageError(format!("{name}: no such agent file{near} (examples: {known})")))
-        }
-        _ => Ok(Agent::read(Path::new(name))?),
     }
 }
 

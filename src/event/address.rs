@@ -3,44 +3,44 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 
+use compact_str::{CompactString, format_compact};
 use serde::{Deserialize, Serialize};
 
-/// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1. A copy shares the text: long sessions hold
-/// the address of each turn in many places.
+/// An address such as `r0/t3`. Runs, calls and questions count from 0, turns from 1. Short texts stand in the value
+/// itself: long sessions hold the address of each turn in many places, and every event makes some.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Address(Arc<str>);
+pub struct Address(CompactString);
 
 impl Address {
     /// A root run.
     pub fn run(number: usize) -> Self {
-        Self(format!("r{number}").into())
+        Self(format_compact!("r{number}"))
     }
 
     /// A turn of this run.
     #[must_use]
     pub fn turn(&self, number: u32) -> Self {
-        Self(format!("{}/t{number}", self.0).into())
+        Self(format_compact!("{}/t{number}", self.0))
     }
 
     /// A tool call at this turn or branch.
     #[must_use]
     pub fn call(&self, number: u32) -> Self {
-        Self(format!("{}/c{number}", self.0).into())
+        Self(format_compact!("{}/c{number}", self.0))
     }
 
     /// A branch of a parallel form at this turn or branch: the form's number from 1, the branch's from 0.
     #[must_use]
     pub fn branch(&self, form: u32, branch: u32) -> Self {
-        Self(format!("{}/p{form}.{branch}", self.0).into())
+        Self(format_compact!("{}/p{form}.{branch}", self.0))
     }
 
     /// A question at this turn or call.
     #[must_use]
     pub fn question(&self, number: u32) -> Self {
-        Self(format!("{}/q{number}", self.0).into())
+        Self(format_compact!("{}/q{number}", self.0))
     }
 
     /// Is it the address of a tool call (and of the run that the call may start)?

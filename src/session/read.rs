@@ -1,7 +1,7 @@
 //! Reading sessions: the header, the place of every line, the skeleton, and events on demand. Torn and damaged files are read as
 //! far as they go.
 //!
-//! In: a file. Out: twelve bytes of memory per event and the skeleton; texts stay in the file, so that a file may be larger than
+//! In: a file. Out: eight bytes of memory per event and the skeleton; texts stay in the file, so that a file may be larger than
 //! the memory. It must never write to a session, nor hold a body that nobody asked for.
 
 use std::fs::{File, TryLockError};
@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Skeleton;
 use super::header::{FORMAT, Header, VERSION};
+use super::lines::Lines;
 use crate::event::{Address, Envelope, Event, Line, MessageLog, MessagePart, SentMessage};
 
 /// Bytes that are read from a file at once.
@@ -52,14 +53,6 @@ pub struct Damage {
     pub message: String,
 }
 
-/// Where a line stands: its first byte, and its length without the line end.
-#[derive(Debug, Clone, Copy)]
-#[repr(Rust, packed(4))]
-struct Place {
-    start: u64,
-    length: u32,
-}
-
 /// A session: its header and where its readable events stand; the events themselves stay in the file until asked for.
 #[derive(Debug)]
 pub struct Session {
@@ -72,7 +65,7 @@ pub struct Session {
     /// Where the whole lines end, in bytes from the start.
     pub end: u64,
     source: Mutex<Source>,
-    lines: Vec<Place>,
+    lines: Lines,
     skeleton: Skeleton,
 }
 
@@ -111,15 +104,21 @@ struct Count {
 impl Session {
     /// Reads a file: its header, and the place of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Self::open_seeing(path, |_, _| {})
+    }
+
+    /// The same; `see` is shown every readable line, with its event where that was read.
+    pub(super) fn open_seeing(path: &Path, see: impl FnMut(&Line<'_>, Option<Envelope>)) -> Result<Self, ReadError> {
         let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
         let file = File::open(path).map_err(fail)?;
-        let reader = BufReader::with_capacity(CHUNK_BYTES, file.try_clone().map_err(fail)?);
-        Self::index(path, reader, Source::File(file))
+        let bytes = usize::try_from(file.metadata().map_err(fail)?.len()).unwrap_or(CHUNK_BYTES);
+        let reader = BufReader::with_capacity(bytes.clamp(1, CHUNK_BYTES), file.try_clone().map_err(fail)?);
+        Self::index(path, reader, Source::File(file), see)
     }
 
     /// Reads the bytes of a file; `path` is only named in errors.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ReadError> {
-        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()))?;
+        let mut session = Self::index(path, &*bytes, Source::Bytes(Cursor::default()), |_, _| {})?;
         session.source = Mutex::new(Source::Bytes(Cursor::new(bytes)));
         Ok(session)
     }
@@ -138,7 +137,12 @@ impl Session {
         Self::header_of(path).ok().map(|header| header.created_ms)
     }
 
-    fn index(path: &Path, mut reader: impl BufRead, source: Source) -> Result<Self, ReadError> {
+    fn index(
+        path: &Path,
+        mut reader: impl BufRead,
+        source: Source,
+        mut see: impl FnMut(&Line<'_>, Option<Envelope>),
+    ) -> Result<Self, ReadError> {
         let fail = |message: String| ReadError::new(path, message);
         let mut line = Vec::new();
         let mut next = |line: &mut Vec<u8>| {
@@ -160,23 +164,30 @@ impl Session {
             damage: Vec::new(),
             end: at,
             source: Mutex::new(source),
-            lines: Vec::new(),
+            lines: Lines::default(),
             skeleton: Skeleton::default(),
         };
         let (mut number, mut count) = (1, Count::default());
         loop {
             let length = next(&mut line)?;
             if length == 0 {
-                session.lines.shrink_to_fit();
+                session.lines.close();
                 return Ok(session);
             }
             number += 1;
-            session.take(&line, at, number, &mut count);
+            session.take(&line, at, number, &mut count, &mut see);
             at += length as u64;
         }
     }
 
-    fn take(&mut self, line: &[u8], at: u64, number: usize, count: &mut Count) {
+    fn take(
+        &mut self,
+        line: &[u8],
+        at: u64,
+        number: usize,
+        count: &mut Count,
+        see: &mut impl FnMut(&Line<'_>, Option<Envelope>),
+    ) {
         let Some(body) = line.strip_suffix(b"\n") else {
             let message = if self.is_being_written() {
                 "it is not whole, another program is writing it now; everything before it is read"
@@ -188,9 +199,8 @@ impl Session {
         };
         self.end = at + line.len() as u64;
         let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| words(&error));
-        let length = u32::try_from(body.len()).map_err(|_| "it is longer than 4 GB".to_owned());
-        match read.and_then(|read| Ok((read, length?))) {
-            Ok((read, length)) => {
+        match read {
+            Ok(read) => {
                 let s = read.s;
                 let Count { last, unread } = *count;
                 let next = last.saturating_add(1);
@@ -199,8 +209,9 @@ impl Session {
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
                 *count = Count { last: s, unread: 0 };
-                self.skeleton.take(self.lines.len(), &read);
-                self.lines.push(Place { start: at, length });
+                let event = self.skeleton.take(self.lines.len(), &read);
+                see(&read, event);
+                self.lines.push(at..at + body.len() as u64);
             }
             Err(error) => {
                 count.unread += 1;
@@ -228,7 +239,7 @@ impl Session {
 
     /// How many bytes of the file the events at these places take.
     pub fn bytes_of(&self, places: impl IntoIterator<Item = usize>) -> u64 {
-        places.into_iter().filter_map(|place| self.lines.get(place)).map(|line| u64::from(line.length)).sum()
+        places.into_iter().filter_map(|place| self.lines.get(place)).map(|bytes| bytes.end - bytes.start).sum()
     }
 
     /// How many events could be read.
@@ -238,7 +249,7 @@ impl Session {
 
     /// Are there none?
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.len() == 0
     }
 
     /// The event at this place; `None` when there is none or its data is not readable.
@@ -249,9 +260,9 @@ impl Session {
     /// The line of the event at this place as it stands in the file, without its line end; `None` when there is none or the file
     /// can no longer be read.
     pub fn line(&self, place: usize) -> Option<String> {
-        let Place { start, length } = *self.lines.get(place)?;
-        let length = usize::try_from(length).ok()?;
-        let line = self.source.lock().unwrap_or_else(PoisonError::into_inner).line(start, length).ok()?;
+        let bytes = self.lines.get(place)?;
+        let length = usize::try_from(bytes.end - bytes.start).ok()?;
+        let line = self.source.lock().unwrap_or_else(PoisonError::into_inner).line(bytes.start, length).ok()?;
         String::from_utf8(line).ok()
     }
 
@@ -275,7 +286,7 @@ impl Session {
     /// Places of a turn's request, and of everything it is rebuilt from, in order.
     pub fn places_of_request(&self, turn: &Address) -> Option<(usize, Vec<usize>)> {
         let run = self.skeleton.run(&turn.run_part())?;
-        let of_turn = self.skeleton.turn(turn)?.events.clone();
+        let of_turn = self.skeleton.turn(turn)?.events.range();
         let (request, ranges) =
             of_turn.filter_map(|place| Some((place, self.event(place)?))).find_map(|(place, made)| {
                 match made.event {
@@ -294,7 +305,7 @@ impl Session {
                     MessagePart::Reply { reply } => self.skeleton.turn(reply),
                     _ => None,
                 });
-                places.extend(replies.flat_map(|turn| turn.reply.clone()));
+                places.extend(replies.flat_map(|turn| turn.reply.range()));
             }
             places.push(*message);
         }

@@ -98,30 +98,47 @@ pub struct RunEntry {
 pub struct TurnEntry {
     /// Its address.
     pub address: Address,
-    /// From 1.
-    pub number: u32,
     /// How far it is.
     pub state: TurnState,
-    /// Unix time in ms.
+    /// Unix time in ms, moved on by the time of it in which nobody ran.
     pub started_ms: i64,
     /// Unix time in ms of its end, or of its last event so far.
     pub last_ms: i64,
-    /// Time of it in which nobody ran, in ms.
-    pub gap_ms: i64,
-    /// Errors found by checks.
-    pub errors: usize,
-    /// Repairs applied.
-    pub fixes: usize,
-    /// Attempts made.
-    pub attempts: u32,
     /// Tokens of the turn.
     pub tokens: Option<Tokens>,
     /// Why it failed.
-    pub reason: Option<String>,
-    /// Places of its events in the session: first to one past the last.
-    pub events: Range<usize>,
+    pub reason: Option<Box<str>>,
+    /// Places of its events in the session.
+    pub events: Places,
     /// Places from the first part of its reply to the reply's end; events of others may stand between.
-    pub reply: Range<usize>,
+    pub reply: Places,
+}
+
+/// Places of events that stand side by side in a session. Long sessions have two for each turn, so that they are small; events
+/// behind the first four thousand million are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Places {
+    start: u32,
+    end: u32,
+}
+
+impl Places {
+    /// From the first to one past the last.
+    pub fn new(places: Range<usize>) -> Self {
+        let short = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        Self { start: short(places.start), end: short(places.end) }
+    }
+
+    /// From the first to one past the last.
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Up to this place, and from there where there were none.
+    fn reach(&mut self, place: usize) {
+        let start = if self.start == self.end { place } else { self.range().start };
+        *self = Self::new(start..place + 1);
+    }
 }
 
 impl Skeleton {
@@ -166,20 +183,19 @@ impl Skeleton {
         }
     }
 
-    /// Takes the line at this place of the session; its data is only read where something of it is kept. Data that cannot be read
-    /// leaves the skeleton as it is.
-    pub(super) fn take(&mut self, place: usize, line: &Line<'_>) {
+    /// Takes the line at this place of the session; its data is only read where something of it is kept, and given back then. Data
+    /// that cannot be read leaves the skeleton as it is.
+    pub(super) fn take(&mut self, place: usize, line: &Line<'_>) -> Option<Envelope> {
         let kind = &*line.k;
         let told = kind == "message" && self.entry_mut(line.run()).is_some_and(|entry| !entry.task.is_empty());
         if !told && !UNREAD.contains(&kind) {
-            if let Ok(envelope) = line.envelope() {
-                self.apply(place, &envelope);
-            }
-            return;
+            let envelope = line.envelope().ok()?;
+            self.apply(place, &envelope);
+            return Some(envelope);
         }
         let gap_ms = self.gaps.before_kind(kind, line.t);
         self.leave_out(gap_ms);
-        let Some(entry) = self.entry_mut(line.run()) else { return };
+        let entry = self.entry_mut(line.run())?;
         entry.reach(place, line.t);
         if told {
             entry.messages.push(place);
@@ -194,6 +210,7 @@ impl Skeleton {
                 turn.hear(place);
             }
         }
+        None
     }
 
     /// Time in which nobody ran belongs to no run and no turn that was open.
@@ -203,7 +220,7 @@ impl Skeleton {
             let open = |turn: &&mut Arc<TurnEntry>| !matches!(turn.state, TurnState::Succeeded | TurnState::Failed);
             if let Some(turn) = run.turns.last_mut().filter(open) {
                 let turn = Arc::make_mut(turn);
-                turn.gap_ms = turn.gap_ms.saturating_add(gap_ms);
+                turn.started_ms = turn.started_ms.saturating_add(gap_ms);
             }
         }
     }
@@ -247,18 +264,13 @@ impl RunEntry {
         match &envelope.event {
             Event::TurnStart(start) if start.stop.is_none() => self.turns.push(Arc::new(TurnEntry {
                 address: envelope.address.clone(),
-                number: envelope.address.turn_number().unwrap_or_default(),
                 state: TurnState::Waiting,
                 started_ms: envelope.at_ms,
                 last_ms: envelope.at_ms,
-                gap_ms: 0,
-                errors: 0,
-                fixes: 0,
-                attempts: 0,
                 tokens: None,
                 reason: None,
-                events: place..place + 1,
-                reply: 0..0,
+                events: Places::new(place..place + 1),
+                reply: Places::default(),
             })),
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
                 self.task = message.plain_text(&RunText::default()).chars().take(TASK_CHARS).collect();
@@ -303,12 +315,12 @@ impl TurnEntry {
     /// A part of the reply.
     fn hear(&mut self, place: usize) {
         self.state = TurnState::Streaming;
-        self.reply = if self.reply.is_empty() { place..place + 1 } else { self.reply.start..place + 1 };
+        self.reply.reach(place);
     }
 
     fn reach(&mut self, place: usize, at_ms: i64) {
         self.last_ms = at_ms;
-        self.events.end = place + 1;
+        self.events.reach(place);
     }
 
     fn apply(&mut self, place: usize, envelope: &Envelope) {
@@ -316,20 +328,15 @@ impl TurnEntry {
         match &envelope.event {
             Event::ReplyPart(_) => self.hear(place),
             Event::ReplyEnd(end) => {
-                self.reply = if self.reply.is_empty() { place..place + 1 } else { self.reply.start..place + 1 };
-                self.attempts = self.attempts.max(end.attempt);
+                self.reply.reach(place);
                 self.state = match end.status {
                     ReplyStatus::Discarded => TurnState::Waiting,
                     _ => TurnState::Checking,
                 };
             }
-            Event::Extract(extract) => self.fixes = extract.fixes.len(),
-            Event::Check(check) => {
-                self.errors += check.issues.iter().filter(|issue| issue.severity == "error").count();
-            }
             Event::TurnEnd(end) => {
                 self.state = if end.success { TurnState::Succeeded } else { TurnState::Failed };
-                self.reason.clone_from(&end.reason);
+                self.reason = end.reason.as_deref().map(Box::from);
                 self.tokens = end.usage;
             }
             _ => {}
@@ -338,6 +345,6 @@ impl TurnEntry {
 
     /// From its start to its end, or to its last event so far.
     pub fn elapsed_ms(&self) -> u64 {
-        elapsed_ms(self.started_ms.saturating_add(self.gap_ms), self.last_ms)
+        elapsed_ms(self.started_ms, self.last_ms)
     }
 }

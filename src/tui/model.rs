@@ -24,7 +24,7 @@ mod pointer;
 mod sweep;
 mod tour;
 
-pub use editors::{Editor, KEPT, PLACES, place_language, place_name};
+pub use editors::{Editor, KEPT, PLACES, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
 pub use pointer::Pointer;
 pub use sweep::Sweep;

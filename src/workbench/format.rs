@@ -39,7 +39,12 @@ pub fn size(bytes: u64) -> String {
 
 /// A count and its noun: `1 turn`, `2 turns`.
 pub fn plural(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(number)) }
+    format!("{} {}", count(number), inflected(number, noun))
+}
+
+/// A noun, in the plural unless there is one.
+pub fn inflected(number: u64, noun: &str) -> String {
+    if number == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 /// A cost in the price table's unit; `–` when unknown.

@@ -36,6 +36,7 @@ mod run;
 mod saving;
 mod search;
 mod sessions;
+mod source;
 mod stages;
 pub mod suite;
 mod tools;
@@ -71,6 +72,7 @@ pub use run::{RunSpec, Running, StartError};
 pub use saving::{Saving, Settled};
 pub use search::SearchReport;
 pub use sessions::{OpenError, SessionKey};
+pub use source::Source;
 pub use tools::ToolState;
 pub use tree::Branch;
 

@@ -96,9 +96,7 @@ async fn the_skeleton_knows_states_and_sizes() {
     let skeleton = Skeleton::of(ran.events.clone());
     let run = skeleton.last().unwrap();
     assert_eq!(run.turns.iter().map(|turn| turn.state).collect::<Vec<_>>(), [TurnState::Failed, TurnState::Succeeded]);
-    assert_eq!(run.turns[0].errors, 1);
-    assert_eq!(run.turns[0].attempts, 1);
-    let first = &ran.events[run.turns[0].events.clone()];
+    let first = &ran.events[run.turns[0].events.range()];
     assert!(matches!(first[0].event, Event::TurnStart(_)) && matches!(first.last().unwrap().event, Event::TurnEnd(_)));
 }
 

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
-use ptc_workbench::session::{TurnEntry, TurnState};
+use ptc_workbench::session::{Places, TurnEntry, TurnState};
 use ptc_workbench::tui::archive::{
     self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning,
     Source, Spot, Taken,
@@ -254,18 +254,13 @@ impl Archive for Fake {
 pub(crate) fn long_session(turns: usize) -> OpenSession {
     let outline = |number: usize| TurnEntry {
         address: Address::from(format!("r0/t{number}").as_str()),
-        number: u32::try_from(number).unwrap(),
         state: TurnState::Succeeded,
         started_ms: super::story::NOW_MS,
         last_ms: super::story::NOW_MS + 300,
-        gap_ms: 0,
-        errors: 0,
-        fixes: 0,
-        attempts: 1,
         tokens: None,
         reason: None,
-        events: number * 10..number * 10 + 10,
-        reply: 0..0,
+        events: Places::new(number * 10..number * 10 + 10),
+        reply: Places::default(),
     };
     OpenSession {
         summary: SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() },

@@ -1,7 +1,8 @@
 //! The transcript: what is laid out, where the reader stays, what a fold of events gives.
 
 use proptest::prelude::*;
-use ptc_workbench::event::{Envelope, ErrorRecord, Event, Interrupt, ReplyEnd, ReplyStatus, Role, Source};
+use ptc_workbench::event::{Address, Envelope, ErrorRecord, Event, Interrupt, ReplyEnd, ReplyStatus, Role, Source};
+use ptc_workbench::tui::backend::OpenSession;
 use ptc_workbench::tui::transcript::{Scroll, Transcript, View};
 
 use super::fake::long_session;
@@ -56,6 +57,81 @@ fn only_the_seen_turns_of_a_session_are_asked_for_and_their_bodies_appear() {
     }
     let seen = rows(&mut transcript, 80, 12).join("\n");
     assert!(seen.contains("{\"number\": 1}"), "{seen}");
+}
+
+/// Reads the turns that are seen until nothing of what is seen is unread.
+fn read_seen(transcript: &mut Transcript, session: &OpenSession, height: usize) {
+    transcript.prepare(80, height, NOW);
+    while let Some((turn, places)) = transcript.unread().pop() {
+        let request = session.bodies.request(&turn).unwrap();
+        transcript.read_turn(&turn, &session.bodies.events(places).unwrap(), Some(request));
+        transcript.prepare(80, height, NOW);
+    }
+}
+
+#[test]
+fn a_turn_stays_selected_and_seen_while_those_around_it_are_read() {
+    let session = long_session(1_000);
+    let mut transcript = Transcript::of_session(&session);
+    transcript.prepare(80, 20, NOW);
+    let turn = Address::from("r0/t500");
+    assert!(transcript.go_to(&turn));
+    transcript.prepare(80, 20, NOW);
+    for (unread, places) in transcript.all_unread() {
+        transcript.read_turn(&unread, &session.bodies.events(places).unwrap(), None);
+        assert_eq!(transcript.selected_address().as_ref(), Some(&turn), "after {unread}");
+    }
+    let seen = rows(&mut transcript, 80, 20).join("\n");
+    assert!(seen.contains("{\"number\": 500}"), "{seen}");
+}
+
+#[test]
+fn a_selected_turn_that_is_read_at_the_bottom_comes_into_view_whole() {
+    let session = long_session(100);
+    let mut transcript = Transcript::of_session(&session);
+    transcript.prepare(80, 20, NOW);
+    for number in 1..40 {
+        transcript.go_to(&Address::run(0).turn(number));
+        read_seen(&mut transcript, &session, 20);
+        let seen = rows(&mut transcript, 80, 20).join("\n");
+        assert!(seen.contains(&format!("{{\"number\": {number}}}")), "{seen}");
+    }
+}
+
+#[test]
+fn turns_that_were_read_long_ago_are_read_again_when_they_are_seen() {
+    let session = long_session(1_000);
+    let mut transcript = Transcript::of_session(&session);
+    let first = Address::from("r0/t1");
+    transcript.go_to(&first);
+    read_seen(&mut transcript, &session, 20);
+    let is_unread = |transcript: &Transcript| transcript.all_unread().iter().any(|(turn, _)| *turn == first);
+    assert!(!is_unread(&transcript));
+    for number in (10..1_000).step_by(3) {
+        transcript.go_to(&Address::run(0).turn(number));
+        read_seen(&mut transcript, &session, 20);
+    }
+    assert!(is_unread(&transcript), "its body went back to the file");
+    transcript.go_to(&first);
+    read_seen(&mut transcript, &session, 20);
+    let seen = rows(&mut transcript, 80, 20).join("\n");
+    assert!(seen.contains("{\"number\": 1}"), "{seen}");
+    assert_eq!(seen.matches("Request").count(), seen.matches("Turn ").count(), "{seen}");
+}
+
+#[test]
+fn when_all_is_unfolded_what_is_read_later_is_unfolded_too() {
+    let session = long_session(100);
+    let mut transcript = Transcript::of_session(&session);
+    transcript.go_to(&Address::from("r0/t1"));
+    read_seen(&mut transcript, &session, 20);
+    assert!(!rows(&mut transcript, 80, 20).join("\n").contains("the task of r0/t1"));
+    transcript.toggle_all();
+    transcript.toggle_all();
+    transcript.go_to(&Address::from("r0/t50"));
+    read_seen(&mut transcript, &session, 40);
+    let seen = rows(&mut transcript, 80, 40).join("\n");
+    assert!(seen.contains("the task of r0/t50"), "{seen}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::find::{Held, Match, excerpt, look};
 use super::query::Query;
 use super::segment::{Builder, Entry, Head, Stamp, Texts};
 use crate::session::list::unreadable;
-use crate::session::{Marks, ReadError, Session, SessionId, Summary};
+use crate::session::{Marks, Session, SessionId, Summary};
 
 /// The folder of the index, beside the sessions.
 pub const INDEX_FOLDER: &str = "index";
@@ -32,9 +32,6 @@ const FEW: usize = 256;
 /// Sessions, and bytes of text, that one index file holds at most.
 const MANY: usize = 512;
 const MUCH_TEXT: usize = 32 << 20;
-
-/// Larger sessions are read from their file piece by piece.
-const READ_WHOLE: u64 = 64 << 20;
 
 /// Threads that read and search.
 const THREADS: usize = 4;
@@ -161,7 +158,7 @@ impl Catalogue {
     fn take_few(&mut self, fresh: &[(&SessionId, Stamp)]) {
         let mut builder = Builder::default();
         for (id, stamp) in fresh {
-            builder.add(*stamp, digest(&self.dir, id, *stamp));
+            builder.add(*stamp, digest(&self.dir, id));
         }
         for segment in &mut self.segments {
             let (live, all) = (segment.live(), segment.entries.len());
@@ -205,7 +202,7 @@ impl Catalogue {
                     while let Some(chunk) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let mut builder = Builder::default();
                         for (id, stamp) in *chunk {
-                            builder.add(*stamp, digest(&self.dir, id, *stamp));
+                            builder.add(*stamp, digest(&self.dir, id));
                             if builder.text_bytes() > MUCH_TEXT {
                                 finish(std::mem::take(&mut builder));
                             }
@@ -317,7 +314,7 @@ impl Catalogue {
         let mut builder = Builder::default();
         for entry in &self.segments[index].entries {
             match SessionId::from_file_name(&format!("{}.jsonl", entry.summary.id)) {
-                Some(id) => builder.add(entry.stamp, digest(&self.dir, &id, entry.stamp)),
+                Some(id) => builder.add(entry.stamp, digest(&self.dir, &id)),
                 None => _ = builder.adopt(entry.clone()),
             }
         }
@@ -389,18 +386,12 @@ fn entries_of(path: &Path) -> io::Result<Option<Vec<Entry>>> {
     Ok(head.entries(&bytes))
 }
 
-fn digest(dir: &Path, id: &SessionId, stamp: Stamp) -> Digest {
-    let path = dir.join(id.file_name());
-    let session = match stamp.bytes {
-        ..=READ_WHOLE => std::fs::read(&path)
-            .map_err(|error| ReadError::new(&path, format!("cannot be read: {error}")))
-            .and_then(|bytes| Session::from_bytes(&path, bytes)),
-        _ => Session::open(&path),
-    };
-    session.map_or_else(
-        |error| Digest { summary: unreadable(id, &error), facts: Facts::default(), texts: Vec::new() },
-        |session| Digest::of(&session),
-    )
+fn digest(dir: &Path, id: &SessionId) -> Digest {
+    Digest::read(&dir.join(id.file_name())).unwrap_or_else(|error| Digest {
+        summary: unreadable(id, &error),
+        facts: Facts::default(),
+        texts: Vec::new(),
+    })
 }
 
 fn in_memory(builder: Builder) -> Option<Segment> {

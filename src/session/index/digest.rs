@@ -3,11 +3,12 @@
 //! In: an open session. Out: a digest. It must never keep more text than [`MOST_TEXT`]; what is left out is told.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Envelope, ErrorRecord, Event, MessagePart, PartKind, ReplyStatus, Source};
-use crate::session::{Session, Summary, summarize};
+use crate::event::{Address, Envelope, ErrorRecord, Event, Line, MessagePart, PartKind, ReplyStatus, Source};
+use crate::session::{ReadError, Session, Summary, summarize};
 
 /// Bytes of text that are kept of one session.
 pub(super) const MOST_TEXT: usize = 16 << 20;
@@ -104,42 +105,67 @@ pub(super) struct Digest {
 }
 
 impl Digest {
+    /// Of an open session.
     pub(super) fn of(session: &Session) -> Self {
+        let mut digester = Digester::default();
+        session.visit(|_, line| digester.see(line, None));
+        digester.digest(session)
+    }
+
+    /// Of a file, read once.
+    pub(super) fn read(path: &Path) -> Result<Self, ReadError> {
+        let mut digester = Digester::default();
+        let session = Session::open_seeing(path, |line, event| digester.see(line, event))?;
+        Ok(digester.digest(&session))
+    }
+}
+
+/// What there is of a digest while lines are read.
+#[derive(Debug, Default)]
+struct Digester {
+    facts: Facts,
+    texts: Vec<Text>,
+    replies: HashMap<Address, Reply>,
+    /// Bytes of data that were taken.
+    taken: usize,
+}
+
+impl Digester {
+    /// Takes a line; its event is read here unless it was read before.
+    fn see(&mut self, line: &Line<'_>, event: Option<Envelope>) {
+        if !KINDS.contains(&&*line.k) {
+            return;
+        }
+        let Some(envelope) = event.or_else(|| line.envelope().ok()) else { return };
+        let taken = self.taken + line.d.get().len();
+        if taken > MOST_TEXT {
+            self.facts.partial = true;
+            return;
+        }
+        self.taken = taken;
+        self.take(envelope);
+    }
+
+    fn digest(self, session: &Session) -> Digest {
+        let Self { mut facts, mut texts, replies, .. } = self;
         let mut summary = summarize(session);
         if let Some((end, _)) = summary.result.char_indices().nth(RESULT_CHARS) {
             summary.result.truncate(end);
             summary.result.push('…');
         }
-        let mut digest = Self { summary, facts: Facts::default(), texts: Vec::new() };
-        digest.facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
-        let mut replies: HashMap<Address, Reply> = HashMap::new();
-        let mut room = MOST_TEXT;
-        session.visit(|_, line| {
-            if KINDS.contains(&&*line.k)
-                && let Ok(envelope) = line.envelope()
-            {
-                if room < line.d.get().len() {
-                    digest.facts.partial = true;
-                    return;
-                }
-                room -= line.d.get().len();
-                digest.take(envelope, &mut replies);
-            }
-        });
+        facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
         let replies = replies.into_iter().filter(|(_, reply)| !reply.text.is_empty());
-        digest.texts.extend(replies.map(|(at, reply)| Text {
+        texts.extend(replies.map(|(at, reply)| Text {
             field: Field::Reply,
             at,
             body: reply.text,
             program: reply.program,
         }));
-        digest.facts.agents.sort();
-        digest.facts.agents.dedup();
-        digest.facts.tools.sort();
-        digest.facts.tools.dedup();
-        digest.facts.reasons.sort();
-        digest.facts.reasons.dedup();
-        digest
+        for names in [&mut facts.agents, &mut facts.tools, &mut facts.reasons] {
+            names.sort();
+            names.dedup();
+        }
+        Digest { summary, facts, texts }
     }
 
     fn say(&mut self, field: Field, at: &Address, text: impl Into<String>) {
@@ -154,7 +180,7 @@ impl Digest {
         self.say(Field::Error, at, format!("{}: {}", error.reason, error.message));
     }
 
-    fn take(&mut self, envelope: Envelope, replies: &mut HashMap<Address, Reply>) {
+    fn take(&mut self, envelope: Envelope) {
         let at = &envelope.address;
         match envelope.event {
             Event::Message(message) => {
@@ -171,7 +197,7 @@ impl Digest {
                 }
             }
             Event::ReplyPart(part) if part.kind == PartKind::Text => {
-                let reply = replies.entry(at.clone()).or_default();
+                let reply = self.replies.entry(at.clone()).or_default();
                 if part.attempt > reply.attempt {
                     reply.text.clear();
                     reply.attempt = part.attempt;
@@ -180,7 +206,7 @@ impl Digest {
             }
             Event::ReplyEnd(end) => {
                 if end.status == ReplyStatus::Discarded {
-                    replies.remove(at);
+                    self.replies.remove(at);
                 }
                 end.error.iter().for_each(|error| self.fail(at, error));
             }
@@ -188,7 +214,7 @@ impl Digest {
                 if extract.kind == "program" {
                     match &extract.repaired {
                         Some(program) => self.say(Field::Program, at, program.text()),
-                        None => replies.entry(at.clone()).or_default().program = extract.span,
+                        None => self.replies.entry(at.clone()).or_default().program = extract.span,
                     }
                 }
                 extract.error.iter().for_each(|error| self.fail(at, error));

@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, json};
 
 use super::{Live, files, run, unreadable};
-use crate::agent::{Agent, Bundled, DraftTexts, Mode};
+use crate::agent::{DraftTexts, Mode};
 use crate::event::{Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
 use crate::session::Session;
@@ -20,7 +20,7 @@ use crate::tui::backend::{AgentFile, Run, SessionKey, Written};
 use crate::tui::screenshot::session_screenshot;
 use crate::workbench::format::{plural, size};
 use crate::workbench::{
-    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, Pipeline, RerunSpec, Running, Secrets, StartError, write_export,
+    CaseSpec, Changed, Desk, ForkSpec, MarkPlace, RerunSpec, Running, Secrets, StartError, write_export,
 };
 
 /// Larger sessions are not held in memory to be played.
@@ -41,16 +41,15 @@ impl Live {
     fn named(&self, name: &str) -> Result<Taken, ErrorRecord> {
         let unreadable = |message: String| spoken(Reason::InvalidAgent, message);
         let path = files::place(Path::new(name), self.home.clone());
-        if !path.exists()
-            && let Some(example) = Bundled::find(name)
-        {
-            let agent = example.agent().map_err(|error| unreadable(error.to_string()))?;
-            return Ok(Taken { texts: DraftTexts::of(&agent), file: None });
-        }
-        if let Ok(Some(_)) = Pipeline::read(&path) {
-            return Err(unreadable(format!("{name} is a pipeline: start the program with it, `ptc-workbench {name}`")));
-        }
-        let agent = Agent::read(&path).map_err(|error| unreadable(error.to_string()))?;
+        let agent = match crate::workbench::Source::find(name, &path).map_err(unreadable)? {
+            crate::workbench::Source::Agent(agent) => agent,
+            crate::workbench::Source::Pipeline(_) => {
+                return Err(unreadable(format!(
+                    "{name} is a pipeline: start the program with it, `ptc-workbench {name}`"
+                )));
+            }
+        };
+        // An example has no file.
         let file = files::stamp(&path).map(|file| AgentFile { path: name.into(), ..file });
         Ok(Taken { texts: DraftTexts::of(&agent), file })
     }

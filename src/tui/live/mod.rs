@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use ptc_core::reasons::Reason;
 use ptc_core::signature::Type;
 
-use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, choose_model, diagnose};
+use crate::agent::{Agent, Diagnostic, DraftTexts, Fix, Mode, Place, Plan, diagnose, set_option};
 use crate::event::{Address, ErrorRecord, Message, RunText};
 use crate::export::{Content, Piece};
 use crate::port::Gate;
@@ -96,7 +96,11 @@ impl Live {
         let whole = |line: &&ModelLine| line.state == ModelState::Ready && !line.name.contains(char::is_uppercase);
         let models = self.workbench.models();
         let named = models.iter().filter(whole).take(MOST_MODELS);
-        named.filter_map(|line| choose_model(texts, &line.name, line.note.split(';').next()?)).collect()
+        let chosen = |line: &ModelLine| {
+            let title = format!("use the model {}: {}", line.name, line.note.split(';').next()?);
+            set_option(&texts.options, "model", &line.name, title)
+        };
+        named.filter_map(chosen).collect()
     }
 
     fn agent(texts: &DraftTexts) -> Result<Agent, Vec<Diagnostic>> {

@@ -63,8 +63,8 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
     let skeleton = session.skeleton();
     let runs = skeleton.runs.iter().map(|run| {
         // Without turns, what follows its start stands where the run ends.
-        let first = run.turns.first().map_or(run.events.start + 1, |turn| turn.events.start);
-        let last = run.turns.last().map_or(first, |turn| turn.events.end);
+        let first = run.turns.first().map_or(run.events.start + 1, |turn| turn.events.range().start);
+        let last = run.turns.last().map_or(first, |turn| turn.events.range().end);
         // The events of agents below, and of branches beside, stand between.
         let of_run = |places: Range<usize>| {
             places.filter_map(|place| session.event(place)).filter(|envelope| envelope.run() == run.address).collect()

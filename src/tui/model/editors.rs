@@ -29,7 +29,7 @@ pub struct Editor {
 }
 
 /// The texts of the editors, in the order of [`PLACES`].
-pub(super) fn texts_of(texts: &DraftTexts) -> [&str; 6] {
+pub fn texts_of(texts: &DraftTexts) -> [&str; 6] {
     [&texts.prompt, &texts.signature, &texts.context, &texts.tools, &texts.program, &texts.options]
 }
 

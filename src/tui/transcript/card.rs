@@ -29,8 +29,9 @@ pub enum Card {
     Reasoning(String),
     /// A turn: reply, what was found in it, checks.
     Turn(Box<TurnCard>),
-    /// A turn of a saved session whose events were not read yet.
-    Unread(Box<UnreadCard>),
+    /// A turn of a saved session whose events were not read yet, and which part of it stands here: most turns of a long session
+    /// never become more than this.
+    Unread(Arc<TurnEntry>, Part),
     /// What went back to the model after a turn; empty most of the time.
     Feedback(String),
     /// How the run ended.
@@ -39,23 +40,6 @@ pub enum Card {
     Notice(Box<Notice>),
     /// An event of a kind that this program does not know.
     Unknown(Box<Unknown>),
-}
-
-/// A turn that stands in its file: most turns of a long session never become more than this.
-#[derive(Debug, Clone)]
-pub struct UnreadCard {
-    /// What is known of it.
-    pub outline: Arc<TurnEntry>,
-    /// Which part of it stands here.
-    pub part: Part,
-}
-
-impl UnreadCard {
-    /// The card that is shown for it.
-    pub fn card(&self) -> TurnCard {
-        let number = self.outline.address.turn_number().unwrap_or_default();
-        TurnCard { number, part: self.part, outline: Some(self.outline.clone()), ..TurnCard::default() }
-    }
 }
 
 /// What was sent in a turn.
@@ -323,6 +307,17 @@ impl Attempt {
 }
 
 impl TurnCard {
+    /// A turn that begins.
+    pub fn begun(turn: &Address, started_ms: i64) -> Self {
+        let number = turn.turn_number().unwrap_or_default();
+        Self { number, started_ms, last_ms: started_ms, ..Self::default() }
+    }
+
+    /// What is shown of a turn that stands in its file.
+    pub fn unread(outline: &Arc<TurnEntry>, part: Part) -> Self {
+        Self { part, outline: Some(outline.clone()), ..Self::begun(&outline.address, 0) }
+    }
+
     /// The attempt of this number, made when it is new.
     pub fn attempt(&mut self, number: u32) -> &mut Attempt {
         let at = self.attempts.iter().position(|attempt| attempt.number == number).unwrap_or_else(|| {
@@ -418,15 +413,7 @@ impl TurnCard {
     }
 }
 
-/// The parts of one turn stand side by side, in this order.
-pub const TURN_CELLS: usize = 4;
-
-/// The cards of a new turn.
-pub fn turn_cards(address: &Address, started_ms: i64, outline: Option<Arc<TurnEntry>>) -> [Card; TURN_CELLS] {
-    let number = address.turn_number().unwrap_or_default();
-    let turn = match outline {
-        Some(outline) => Card::Unread(Box::new(UnreadCard { outline, part: Part::Whole })),
-        None => Card::Turn(Box::new(TurnCard { number, started_ms, last_ms: started_ms, ..TurnCard::default() })),
-    };
+/// The parts of a turn stand side by side, in this order.
+pub fn turn_cards(turn: Card) -> [Card; 4] {
     [Card::Request(None), Card::Reasoning(String::new()), turn, Card::Feedback(String::new())]
 }

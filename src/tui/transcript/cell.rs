@@ -96,6 +96,12 @@ impl Cell {
         Self { at, card, open, over: false, hidden: false, version: 0, folded: None, layout: None }
     }
 
+    /// A cell of another part of the same turn.
+    #[must_use]
+    pub fn beside(&self, card: Card, open: bool) -> Self {
+        Self { over: self.over, hidden: self.hidden, ..Self::new(self.at.clone(), card, open) }
+    }
+
     /// Can nothing change it but a person?
     pub fn finished(&self) -> bool {
         match &self.card {
@@ -109,7 +115,7 @@ impl Cell {
         match &self.card {
             Card::Notice(_) => false,
             Card::Turn(turn) => turn.part != Part::After,
-            Card::Unread(turn) => turn.part != Part::After,
+            Card::Unread(_, part) => *part != Part::After,
             _ => true,
         }
     }
@@ -117,7 +123,7 @@ impl Cell {
     /// Columns before it: agents below stand to the right of who called them.
     fn indent(&self, columns: usize) -> usize {
         let depth = match self.card {
-            Card::Turn(_) | Card::Unread(_) | Card::Request(_) | Card::Reasoning(_) | Card::Feedback(_) => {
+            Card::Turn(_) | Card::Unread(..) | Card::Request(_) | Card::Reasoning(_) | Card::Feedback(_) => {
                 self.at.turn_part().depth()
             }
             _ => self.at.depth(),

@@ -51,10 +51,11 @@ impl Heights {
         self.0.push(below + height);
     }
 
-    /// Puts a cell before the one at this place; takes time for all of them.
-    pub fn insert(&mut self, at: usize, height: usize) {
+    /// Puts cells before the one at this place; takes time for all of them.
+    pub fn insert(&mut self, at: usize, heights: impl IntoIterator<Item = usize>) {
         let mut values = std::mem::take(self).values();
-        values.insert(at.min(values.len()), height);
+        let at = at.min(values.len());
+        values.splice(at..at, heights);
         *self = Self::new(values);
     }
 

@@ -3,38 +3,29 @@
 //! Cards stand in the order in which they began, agents that run at the same time in that of their addresses. When an agent below begins inside a turn, the turn is parted: its reply and
 //! calls stay before the agent's cards, what came of it stands behind them.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 
-use super::card::{self, Card, EndCard, Messages, Part, TURN_CELLS, TurnCard, UnreadCard, turn_cards};
+use super::card::{self, Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RunEnd, RunStart, Source,
 };
-use crate::session::TurnEntry;
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, Hit};
 
-/// A part of a saved session that becomes cells at its place.
-enum Piece<'a> {
-    Head(&'a RunOutline),
-    Turn(&'a Arc<TurnEntry>),
-    After(&'a TurnEntry),
-    Tail(&'a RunOutline),
+/// A part of a run of a saved session that becomes cells at its place: turns by their place in the run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Piece {
+    Head,
+    Turn(usize),
+    After(usize),
+    Tail,
 }
-
-/// Turns of a saved session whose bodies are kept beside those that are seen.
-pub(super) const KEPT_TURNS: usize = 256;
 
 /// Room for the cells that no turn has.
 const SPARE_CELLS: usize = 64;
-
-/// Which of a turn's cells.
-const REQUEST: usize = 0;
-const REASONING: usize = 1;
-pub(super) const TURN: usize = 2;
-const FEEDBACK: usize = 3;
 
 impl Transcript {
     /// A saved session: heads and tails of its runs, and one unread card per turn.
@@ -48,40 +39,53 @@ impl Transcript {
         }
         // A long session grows little after it was opened, and room for twice its cells would be most of what it takes.
         let turns: usize = session.runs.iter().map(|run| run.turns.len()).sum();
-        transcript.cells.reserve_exact(turns * TURN_CELLS + SPARE_CELLS);
-        transcript.heights.reserve_exact(turns * TURN_CELLS + SPARE_CELLS);
-        let mut pieces: Vec<(usize, Piece<'_>)> = Vec::with_capacity(turns + 2 * session.runs.len());
-        for run in &session.runs {
+        transcript.cells.reserve_exact(turns + SPARE_CELLS);
+        transcript.heights.reserve_exact(turns + SPARE_CELLS);
+        // The pieces of each run are in order: only the next ones are held.
+        let mut pieces = BinaryHeap::new();
+        for (at, run) in session.runs.iter().enumerate() {
             transcript.turns.reserve_exact(&run.address, run.turns.len());
-            pieces.push((run.events.start, Piece::Head(run)));
-            for turn in &run.turns {
-                pieces.push((turn.events.start, Piece::Turn(turn)));
-                if turn.success().is_some() && callers.contains(&turn.address) {
-                    pieces.push((turn.events.end.saturating_sub(1), Piece::After(turn)));
+            pieces.push(Reverse((run.events.start, at, Piece::Head)));
+        }
+        while let Some(Reverse((_, at, piece))) = pieces.pop() {
+            let run = &session.runs[at];
+            let mut later = |place: usize, piece: Piece| pieces.push(Reverse((place, at, piece)));
+            let next = match piece {
+                Piece::Head => Some(0),
+                Piece::Turn(number) => Some(number + 1),
+                Piece::After(_) | Piece::Tail => None,
+            };
+            if let Some(next) = next {
+                match run.turns.get(next) {
+                    Some(turn) => later(turn.events.range().start, Piece::Turn(next)),
+                    None => later(run.events.end.saturating_sub(1), Piece::Tail),
                 }
             }
-            pieces.push((run.events.end.saturating_sub(1), Piece::Tail(run)));
-        }
-        pieces.sort_by_key(|(place, _)| *place);
-        for (_, piece) in pieces {
-            transcript.place(&piece);
+            if let Piece::Turn(number) = piece {
+                let turn = &run.turns[number];
+                if turn.success().is_some() && callers.contains(&turn.address) {
+                    later(turn.events.range().end.saturating_sub(1), Piece::After(number));
+                }
+            }
+            transcript.place(run, piece);
         }
         transcript.close();
         transcript.go_top();
         transcript
     }
 
-    fn place(&mut self, piece: &Piece<'_>) {
+    fn place(&mut self, run: &RunOutline, piece: Piece) {
         match piece {
-            Piece::Head(run) => run.head.iter().for_each(|envelope| self.take(envelope)),
-            Piece::Turn(turn) => {
+            Piece::Head => run.head.iter().for_each(|envelope| self.take(envelope)),
+            Piece::Turn(number) => {
+                let turn = &run.turns[number];
                 if turn.address.depth() == 0 {
                     self.facts.turn = turn.address.turn_number().unwrap_or_default();
                 }
-                self.start_turn(&turn.address, 0, Some(Arc::clone(turn)));
+                self.outline_turn(turn);
             }
-            Piece::After(turn) => self.part_turn(&turn.address),
-            Piece::Tail(run) => {
+            Piece::After(number) => self.part_turn(&run.turns[number].address),
+            Piece::Tail => {
                 // Most events are unread: the outline says for how long nobody ran.
                 self.leave_out(&run.address, run.gap_ms);
                 run.tail.iter().for_each(|envelope| self.take(envelope));
@@ -134,7 +138,7 @@ impl Transcript {
                 if at.depth() == 0 {
                     self.facts.turn = at.turn_number().unwrap_or_default();
                 }
-                self.start_turn(at, envelope.at_ms, None);
+                self.start_turn(at, envelope.at_ms);
                 self.cards_of(at).for_each(|card| card.kind.clone_from(&start.kind));
             }
             Event::RunEnd(end) => self.end_run(envelope, end),
@@ -194,28 +198,13 @@ impl Transcript {
 
     /// The events of an unread turn, and what was sent in it.
     pub fn read_turn(&mut self, turn: &Address, events: &[Envelope], request: Option<Vec<SentMessage>>) {
-        let Some(TurnCells { base, after }) = self.turns.get(turn) else { return };
+        self.hold(turn);
+        let Some(cells) = self.open_out(turn) else { return };
         let mut gaps = Gaps::default();
         let gap_ms: i64 = events.iter().map(|envelope| gaps.before(envelope)).sum();
         let started_ms = events.first().map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
-        let part = |card: &Card| match card {
-            Card::Turn(card) => card.part,
-            Card::Unread(card) => card.part,
-            _ => Part::Whole,
-        };
-        let [request_card, reasoning, turn_card, feedback] = turn_cards(turn, started_ms, None);
-        if let Card::Unread(card) = &self.cells[base + TURN].card {
-            self.read.push_back(card.outline.clone());
-        }
-        let behind = after.map(|_| turn_card.clone());
-        let cards = [request_card, reasoning, turn_card, feedback].into_iter().chain(behind);
-        for (index, mut card) in (base..base + TURN_CELLS).chain(after).zip(cards) {
-            if let Card::Turn(card) = &mut card {
-                card.part = part(&self.cells[index].card);
-            }
-            self.cells[index].card = card;
-            self.touch(index);
-        }
+        self.keep(cells);
+        self.renew(cells, |part| Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, started_ms) })));
         let facts = self.facts.clone();
         let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
         for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
@@ -227,8 +216,7 @@ impl Transcript {
         }
         let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
         self.cards_of(turn).for_each(|card| card.last_ms = last_ms);
-        if let (Some(messages), Card::Request(card)) = (request, &mut self.cells[base + REQUEST].card) {
-            let card = card.get_or_insert_default();
+        if let (Some(messages), Some(card)) = (request, self.request_mut(turn)) {
             card.sizes = card::sizes(&messages);
             card.messages = Messages::Read(messages);
         }
@@ -237,7 +225,7 @@ impl Transcript {
 
     /// A turn alone, from its events.
     pub(super) fn take_turn(&mut self, turn: &Address, events: &[Envelope]) {
-        self.start_turn(turn, 0, None);
+        self.start_turn(turn, 0);
         let of_turn = |envelope: &&Envelope| envelope.address.turn_part() == *turn && envelope.run() == turn.run_part();
         for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
             self.apply(envelope);
@@ -247,9 +235,8 @@ impl Transcript {
     /// What came of reading a turn that could not be read.
     pub fn fail_turn(&mut self, turn: &Address, message: &str) {
         let Some(index) = self.turn_index(turn) else { return };
-        if let Card::Unread(card) = &self.cells[index].card {
-            let card = TurnCard { outline: None, ..card.card() };
-            self.cells[index].card = Card::Turn(Box::new(card));
+        if let Card::Unread(_, part) = self.cells[index].card {
+            self.cells[index].card = Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, 0) }));
         }
         if let Some(card) = self.turn_mut(turn) {
             card.notices.push(("warning".to_owned(), message.to_owned()));
@@ -258,8 +245,8 @@ impl Transcript {
 
     /// Names of the tools that the model could call natively in a turn.
     pub fn tools_of(&self, turn: &Address) -> Vec<String> {
-        let card = self.turns.get(turn).and_then(|cells| self.cells.get(cells.base + REQUEST)).map(|cell| &cell.card);
-        match card {
+        let request = self.turns.get(turn).and_then(TurnCells::request).and_then(|request| self.cells.get(request));
+        match request.map(|cell| &cell.card) {
             Some(Card::Request(Some(card))) => card.tools.iter().map(|tool| tool.name.clone()).collect(),
             _ => Vec::new(),
         }
@@ -267,7 +254,27 @@ impl Transcript {
 
     /// Where the card of a turn stands.
     pub(super) fn turn_index(&self, turn: &Address) -> Option<usize> {
-        self.turns.get(turn).map(|cells| cells.base + TURN)
+        self.turns.get(turn).map(TurnCells::own)
+    }
+
+    /// What was sent in a turn, to be changed.
+    fn request_mut(&mut self, turn: &Address) -> Option<&mut RequestCard> {
+        let index = self.turns.get(turn)?.request()?;
+        self.touch(index);
+        match &mut self.cells.get_mut(index)?.card {
+            Card::Request(card) => Some(card.get_or_insert_default()),
+            _ => None,
+        }
+    }
+
+    /// The reasoning of a turn, to be changed.
+    fn reasoning_mut(&mut self, turn: &Address) -> Option<&mut String> {
+        let index = self.turns.get(turn)?.reasoning()?;
+        self.touch(index);
+        match &mut self.cells.get_mut(index)?.card {
+            Card::Reasoning(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// The turn's card, to be changed.
@@ -283,7 +290,7 @@ impl Transcript {
     /// The turn's card, and the one of what came of it when the turn is parted.
     pub(super) fn cards_of(&mut self, at: &Address) -> impl Iterator<Item = &mut TurnCard> {
         let found = self.turns.get(at);
-        let (turn, after) = (found.map(|cells| cells.base + TURN), found.and_then(|cells| cells.after));
+        let (turn, after) = (found.map(TurnCells::own), found.and_then(TurnCells::after));
         turn.into_iter().chain(after).for_each(|index| self.touch(index));
         // This runs for every piece of a reply: it must not look at all cells.
         let place = after.unwrap_or(self.cells.len());
@@ -300,15 +307,15 @@ impl Transcript {
         let card = self.after_card(turn);
         match self.turn_index(turn).map(|index| &mut self.cells[index].card) {
             Some(Card::Turn(card)) => card.part = Part::Before,
-            Some(Card::Unread(card)) => card.part = Part::Before,
+            Some(Card::Unread(_, part)) => *part = Part::Before,
             _ => {}
         }
         self.turn_index(turn).into_iter().for_each(|index| self.touch(index));
-        let after = Some(self.place_of(turn));
+        let after = self.place_of(turn);
         self.push(turn, card, true);
         self.push(turn, Card::Feedback(String::new()), false);
         if let Some(cells) = self.turns.get(turn) {
-            self.turns.insert(turn, TurnCells { after, ..cells });
+            self.turns.insert(turn, cells.parted(after));
         }
     }
 
@@ -316,32 +323,28 @@ impl Transcript {
     fn after_card(&self, turn: &Address) -> Card {
         match self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card) {
             Some(Card::Turn(card)) => Card::Turn(Box::new(TurnCard { part: Part::After, ..(**card).clone() })),
-            Some(Card::Unread(card)) => {
-                Card::Unread(Box::new(UnreadCard { part: Part::After, outline: card.outline.clone() }))
-            }
+            Some(Card::Unread(outline, _)) => Card::Unread(outline.clone(), Part::After),
             _ => Card::Turn(Box::default()),
         }
     }
 
-    fn start_turn(&mut self, at: &Address, started_ms: i64, outline: Option<Arc<TurnEntry>>) {
-        let base = self.place_of(at);
-        if outline.is_none() {
-            self.moving.push(at.clone());
-        }
-        for card in turn_cards(at, started_ms, outline) {
-            let open = matches!(card, Card::Turn(_) | Card::Unread(_));
+    fn start_turn(&mut self, at: &Address, started_ms: i64) {
+        let first = self.place_of(at);
+        self.moving.push(at.clone());
+        for card in turn_cards(Card::Turn(Box::new(TurnCard::begun(at, started_ms)))) {
+            let open = matches!(card, Card::Turn(_));
             self.push(at, card, open);
         }
-        self.turns.insert(at, TurnCells { base, after: None });
+        self.turns.insert(at, TurnCells::from(first));
     }
 
-    fn push(&mut self, at: &Address, card: Card, open: bool) {
+    pub(super) fn push(&mut self, at: &Address, card: Card, open: bool) {
         let empty = matches!(card, Card::Reasoning(_) | Card::Feedback(_));
         let starts = matches!(card, Card::Start(_));
         let mut cell = Cell::new(at.clone(), card, open);
         cell.hidden = self.folded.iter().any(|run| at.is_within(run) && !(starts && at == run));
         let height = usize::from(!empty && !cell.hidden);
-        self.insert(self.place_of(at), cell, height);
+        self.insert(self.place_of(at), [(cell, height)]);
     }
 
     /// Shows or hides what lies inside a run whose start was folded or unfolded.
@@ -386,8 +389,7 @@ impl Transcript {
         if message.source == Source::Feedback && self.turns.contains(at) {
             let text = sent.sections.iter().map(|(_, text)| text.as_str()).collect();
             self.goes_behind(at);
-            if let Some(cells) = self.turns.get(at) {
-                let index = cells.after.map_or(cells.base + FEEDBACK, |after| after + 1);
+            if let Some(index) = self.turns.get(at).and_then(TurnCells::feedback) {
                 self.cells[index].card = Card::Feedback(text);
                 self.touch(index);
             }
@@ -434,25 +436,25 @@ impl Transcript {
     fn goes_behind(&mut self, turn: &Address) {
         let parted = self.turn_index(turn).and_then(|index| self.cells.get(index)).map(|cell| &cell.card);
         let begun = matches!(parted, Some(Card::Turn(card)) if card.part == Part::Before);
-        if begun && self.turns.get(turn).is_some_and(|cells| cells.after.is_none()) {
+        if begun && self.turns.get(turn).is_some_and(|cells| cells.after().is_none()) {
             self.part_turn(turn);
         }
     }
 
     fn turn_event(&mut self, turn: &Address, at: &Address, at_ms: i64, event: &Event) {
-        let Some(TurnCells { base, .. }) = self.turns.get(turn) else { return };
+        if !self.turns.contains(turn) {
+            return;
+        }
         match event {
             Event::RequestMade(made) => {
                 let sizes = card::sizes(self.store.ranges(&turn.run_part(), &made.messages));
-                if let Card::Request(card) = &mut self.cells[base + REQUEST].card {
-                    let card = card.get_or_insert_default();
+                if let Some(card) = self.request_mut(turn) {
                     card.sizes = sizes;
                     card.messages = Messages::Ranges(made.messages.clone());
                     card.schema.clone_from(&made.schema);
                     card.tools.clone_from(&made.tools);
                     card.options = made.options.clone();
                 }
-                self.touch(base + REQUEST);
             }
             Event::ToolCall(_) if turn.depth() == 0 => self.facts.calls += 1,
             Event::PlanState(plan) if turn.depth() == 0 => {
@@ -460,10 +462,7 @@ impl Transcript {
                 self.facts.plan = Some((done, plan.items.len()));
             }
             Event::ReplyPart(part) if part.kind == PartKind::Reasoning => {
-                if let Card::Reasoning(text) = &mut self.cells[base + REASONING].card {
-                    text.push_str(&part.text);
-                }
-                self.touch(base + REASONING);
+                self.reasoning_mut(turn).into_iter().for_each(|text| text.push_str(&part.text));
             }
             Event::TurnEnd(end) => {
                 if turn.depth() == 0 {
@@ -474,8 +473,7 @@ impl Transcript {
             }
             Event::ProgramEnd(_) | Event::Check(_) | Event::Interrupt(_) => self.goes_behind(turn),
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
-                self.cells[base + REASONING].card = Card::Reasoning(String::new());
-                self.touch(base + REASONING);
+                self.reasoning_mut(turn).into_iter().for_each(String::clear);
             }
             _ => {}
         }

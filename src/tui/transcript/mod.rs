@@ -56,6 +56,8 @@ pub struct Transcript {
     gaps: Gaps,
     /// Runs below others that are folded.
     folded: Vec<Address>,
+    /// All cards were unfolded: those of turns that are read later are open too.
+    unfolded: bool,
     /// Turns of a saved session whose bodies are here, the longest first.
     read: VecDeque<Arc<TurnEntry>>,
     store: MessageStore,
@@ -148,7 +150,7 @@ impl Transcript {
     /// Where the session comes from, in words, before anything else.
     pub fn come_from(&mut self, origin: &str) {
         let card = card::Card::Notice(Box::new(Notice { level: "info".to_owned(), text: origin.to_owned() }));
-        self.insert(0, Cell::new(Address::run(0), card, true), 1);
+        self.insert(0, [(Cell::new(Address::run(0), card, true), 1)]);
     }
 
     /// The cells, in order.

@@ -11,21 +11,28 @@ impl Transcript {
         self.cells.len() - later
     }
 
-    /// Puts a cell there; everything that names cells by their places follows.
-    pub(super) fn insert(&mut self, place: usize, cell: Cell, height: usize) {
+    /// Puts cells with their heights there; everything that names cells by their places follows.
+    pub(super) fn insert<const N: usize>(&mut self, place: usize, cells: [(Cell, usize); N]) {
         if place >= self.cells.len() {
-            self.heights.push(height);
-            self.cells.push(cell);
+            for (cell, height) in cells {
+                self.heights.push(height);
+                self.cells.push(cell);
+            }
             return;
         }
-        self.heights.insert(place, height);
-        self.cells.insert(place, cell);
-        self.turns.make_room(place);
-        self.viewport.make_room(place);
-        self.branch.iter_mut().for_each(|(cell, _)| *cell += usize::from(*cell >= place));
-        self.search.make_room(place);
-        self.selection.iter_mut().for_each(|selection| selection.make_room(place));
+        self.heights.insert(place, cells.iter().map(|(_, height)| *height));
+        self.cells.splice(place..place, cells.map(|(cell, _)| cell));
+        self.turns.make_room(place, N);
+        self.viewport.make_room(place, N);
+        self.branch.iter_mut().for_each(|(cell, _)| *cell = moved(*cell, place, N));
+        self.search.make_room(place, N);
+        self.selection.iter_mut().for_each(|selection| selection.make_room(place, N));
     }
+}
+
+/// Where a cell stands when so many came at a place.
+pub(super) fn moved(at: usize, place: usize, cells: usize) -> usize {
+    if at >= place { at + cells } else { at }
 }
 
 /// Do both lie in agents below the same turn, the first in a later one?

@@ -4,24 +4,93 @@
 //! few bytes: turns are found by their number in the list of their run.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
+use super::order::moved;
 use crate::event::Address;
+
+/// Cells of a turn before its own: request and reasoning. Its feedback stands behind it.
+const BEFORE: usize = 2;
 
 /// Where the cells of a turn stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TurnCells {
-    /// The first of its cells.
-    pub(super) base: usize,
-    /// The cell of what came of a parted turn; its feedback stands behind it.
-    pub(super) after: Option<usize>,
+    /// The cell of the turn itself.
+    own: u32,
+    /// What came of a parted turn; its feedback stands behind it.
+    after: Option<NonZeroU32>,
+    /// The turn was never read from its file: it has no cells beside its own.
+    alone: bool,
 }
 
 impl TurnCells {
-    /// A cell came at this place.
-    fn make_room(&mut self, place: usize) {
-        let moved = |at: usize| at + usize::from(at >= place);
-        *self = Self { base: moved(self.base), after: self.after.map(moved) };
+    /// A turn that was never read has one cell.
+    pub(super) fn alone(own: usize) -> Self {
+        Self { own: short(own), after: None, alone: true }
     }
+
+    /// The cells of a turn, from the first.
+    pub(super) fn from(first: usize) -> Self {
+        Self { own: short(first + BEFORE), after: None, alone: false }
+    }
+
+    /// What comes of the turn stands here.
+    pub(super) fn parted(self, after: usize) -> Self {
+        Self { after: NonZeroU32::new(short(after)), ..self }
+    }
+
+    /// The cells of its other parts stand beside its own now.
+    pub(super) fn opened(self) -> Self {
+        Self { alone: false, ..self }
+    }
+
+    /// Was it never read from its file?
+    pub(super) fn is_alone(self) -> bool {
+        self.alone
+    }
+
+    /// The cell of the turn itself.
+    pub(super) fn own(self) -> usize {
+        self.own as usize
+    }
+
+    /// All its cells.
+    pub(super) fn all(self) -> impl Iterator<Item = usize> {
+        let own = self.own();
+        let beside = if self.alone { own..own + 1 } else { own - BEFORE..own + 2 };
+        beside.chain(self.after().into_iter().flat_map(|after| after..after + 2))
+    }
+
+    /// What was sent; `None` before it was read.
+    pub(super) fn request(self) -> Option<usize> {
+        (!self.alone).then(|| self.own() - BEFORE)
+    }
+
+    /// Reasoning that the provider showed; `None` before it was read.
+    pub(super) fn reasoning(self) -> Option<usize> {
+        (!self.alone).then(|| self.own() - 1)
+    }
+
+    /// What went back to the model; `None` before it was read.
+    pub(super) fn feedback(self) -> Option<usize> {
+        self.after().or((!self.alone).then(|| self.own())).map(|before| before + 1)
+    }
+
+    /// What came of a parted turn.
+    pub(super) fn after(self) -> Option<usize> {
+        self.after.map(|after| after.get() as usize)
+    }
+
+    /// So many cells came at this place.
+    fn make_room(&mut self, place: usize, cells: usize) {
+        self.own = short(moved(self.own(), place, cells));
+        *self = self.after().map_or(*self, |after| self.parted(moved(after, place, cells)));
+    }
+}
+
+/// Four bytes are enough: four thousand million cells do not fit in memory.
+fn short(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 /// The turns of each run with their numbers, in rising order.
@@ -57,9 +126,9 @@ impl TurnPlaces {
         }
     }
 
-    /// A cell came at this place.
-    pub(super) fn make_room(&mut self, place: usize) {
-        self.0.values_mut().flatten().for_each(|(_, cells)| cells.make_room(place));
+    /// So many cells came at this place.
+    pub(super) fn make_room(&mut self, place: usize, cells: usize) {
+        self.0.values_mut().flatten().for_each(|(_, turn)| turn.make_room(place, cells));
     }
 }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 
 use super::card::{Card, Part};
+use super::order::moved;
 use super::{Transcript, texts};
 use crate::event::{Address, Envelope};
 
@@ -28,9 +29,9 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// A cell came at this place.
-    pub(super) fn make_room(&mut self, place: usize) {
-        let moved = |at: usize| at + usize::from(at >= place);
+    /// So many cells came at this place.
+    pub(super) fn make_room(&mut self, place: usize, cells: usize) {
+        let moved = |at: usize| moved(at, place, cells);
         self.hits = self.hits.iter().map(|at| moved(*at)).collect();
         self.at = self.at.map(|(cell, line)| (moved(cell), line));
     }
@@ -77,10 +78,10 @@ impl Transcript {
     /// The unread turns of a saved session.
     pub fn all_unread(&self) -> Vec<(Address, Range<usize>)> {
         let turns = self.cells.iter().filter_map(|cell| match &cell.card {
-            Card::Unread(card) if card.part != Part::After => Some(&card.outline),
+            Card::Unread(outline, part) if *part != Part::After => Some(outline),
             _ => None,
         });
-        turns.map(|outline| (outline.address.clone(), outline.events.clone())).collect()
+        turns.map(|outline| (outline.address.clone(), outline.events.range())).collect()
     }
 
     /// Does a turn with these events hold the needle?

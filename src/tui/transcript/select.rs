@@ -5,6 +5,7 @@ use std::ops::Range;
 use ptc_core::text::width::width;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::order::moved;
 use super::{Transcript, texts};
 use crate::tui::row::Row;
 
@@ -27,10 +28,10 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// A cell came at this place.
-    pub(super) fn make_room(&mut self, place: usize) {
+    /// So many cells came at this place.
+    pub(super) fn make_room(&mut self, place: usize, cells: usize) {
         for spot in [&mut self.from, &mut self.to] {
-            spot.cell += usize::from(spot.cell >= place);
+            spot.cell = moved(spot.cell, place, cells);
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) fn visit(card: &Card, at: &Address, store: &MessageStore, told: &mut 
                 told(&fail.message);
             }
         }
-        Card::Request(None) | Card::Unread(_) => {}
+        Card::Request(None) | Card::Unread(..) => {}
         Card::Unknown(unknown) => told(unknown.data.get()),
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn copied(card: &Card, at: &Address, store: &MessageStore) -> String 
             (None, Some(fail)) => format!("{}: {}", fail.reason, fail.message),
             (None, None) => String::new(),
         },
-        Card::Request(None) | Card::Unread(_) => String::new(),
+        Card::Request(None) | Card::Unread(..) => String::new(),
         Card::Unknown(unknown) => unknown.data.get().to_owned(),
     }
 }

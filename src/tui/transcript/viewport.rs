@@ -1,11 +1,14 @@
 //! The visible part: scroll state as (cell, line), following the end, selection, and layout of what is seen.
 
+mod reveal;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::branches::Fold;
 use super::cell::{Cell, View};
 use super::fenwick::Heights;
+use super::order::moved;
 use super::{Spot, Transcript};
 use crate::event::Address;
 use crate::tui::row::Row;
@@ -27,16 +30,18 @@ pub(super) struct Viewport {
     selected: Option<usize>,
     /// The selection must be brought into view.
     reveal: bool,
+    /// Rows above the selected card that stay so many while cards above it grow.
+    held: Option<usize>,
     visible: Vec<Visible>,
     laid: VecDeque<usize>,
 }
 
 impl Viewport {
-    /// A cell came at this place: what is seen and selected stays.
-    pub(super) fn make_room(&mut self, place: usize) {
-        let moved = |at: usize| at + usize::from(at >= place);
+    /// So many cells came at this place: what is seen and selected stays.
+    pub(super) fn make_room(&mut self, place: usize, cells: usize) {
+        let moved = |at: usize| moved(at, place, cells);
         self.anchor.0 = moved(self.anchor.0);
-        self.left_at.0 += usize::from(self.left_at.0 > place);
+        self.left_at.0 += if self.left_at.0 > place { cells } else { 0 };
         self.selected = self.selected.map(moved);
         self.visible.iter_mut().for_each(|part| part.cell = moved(part.cell));
         self.laid.iter_mut().for_each(|cell| *cell = moved(*cell));
@@ -94,6 +99,7 @@ impl Transcript {
             return;
         }
         if self.viewport.free {
+            self.hold_selection(now_ms);
             self.reveal_selection(now_ms);
             self.reveal_match(now_ms);
             self.clamp_anchor(now_ms);
@@ -196,59 +202,6 @@ impl Transcript {
         self.viewport.visible.first().map_or(0, |part| part.cell)
     }
 
-    /// Brings a line of a cell into view: it stays where it is when it is seen, else it comes to the upper third.
-    pub(super) fn show_line(&mut self, cell: usize, line: usize, now_ms: i64) {
-        let height = self.measure(cell, now_ms);
-        let line = line.min(height.saturating_sub(1));
-        let seen = self.viewport.visible.iter().any(|part| part.cell == cell && part.lines.contains(&line));
-        if seen && self.viewport.anchor == self.first_line_seen() {
-            return;
-        }
-        let (mut top, mut above) = ((cell, line), self.viewport.rows / 3);
-        while above > 0 {
-            if top.1 > 0 {
-                let step = above.min(top.1);
-                top.1 -= step;
-                above -= step;
-            } else if top.0 > 0 {
-                top = (top.0 - 1, self.measure(top.0 - 1, now_ms));
-            } else {
-                break;
-            }
-        }
-        self.viewport.anchor = top;
-    }
-
-    fn first_line_seen(&self) -> (usize, usize) {
-        self.viewport.visible.first().map_or((0, 0), |part| (part.cell, part.lines.start))
-    }
-
-    /// Moves the anchor so that the first line of the selected cell is seen, and as much of it as fits.
-    fn reveal_selection(&mut self, now_ms: i64) {
-        let Some(selected) = self.viewport.selected.filter(|_| std::mem::take(&mut self.viewport.reveal)) else {
-            return;
-        };
-        let height = self.measure(selected, now_ms).min(self.viewport.rows);
-        if let Some(line) = self.branch_line() {
-            return self.show_line(selected, line, now_ms);
-        }
-        if (selected, 0) <= self.viewport.anchor {
-            self.viewport.anchor = (selected, 0);
-            return;
-        }
-        let mut above = self.viewport.rows - height;
-        let mut lowest = (selected, 0);
-        for index in (0..selected).rev() {
-            if above == 0 {
-                break;
-            }
-            let height = self.measure(index, now_ms);
-            lowest = (index, height.saturating_sub(above));
-            above = above.saturating_sub(height);
-        }
-        self.viewport.anchor = self.viewport.anchor.max(lowest);
-    }
-
     /// The visible rows from top to bottom.
     pub fn rows(&self) -> impl Iterator<Item = VisibleRow<'_>> {
         self.viewport.visible.iter().flat_map(move |part| {
@@ -268,7 +221,7 @@ impl Transcript {
             if let Some(outline) = self.outline_of(part.cell)
                 && out.iter().all(|(known, _)| *known != outline.address)
             {
-                out.push((outline.address.clone(), outline.events.clone()));
+                out.push((outline.address.clone(), outline.events.range()));
             }
         }
         out
@@ -461,6 +414,7 @@ impl Transcript {
     /// Folds all turns when one is open, else unfolds all.
     pub fn toggle_all(&mut self) {
         let open = !self.cells.iter().any(|cell| cell.open && cell.folds());
+        self.unfolded = open;
         for index in 0..self.cells.len() {
             if self.cells[index].folds() {
                 self.cells[index].open = open;

@@ -1,7 +1,6 @@
 //! Typing, moving, pasting and the hand-over to `$EDITOR`.
 
-use crate::agent::{Mode, Place};
-use crate::config::document;
+use crate::agent::{Mode, Place, set_option};
 use crate::tui::compare::Page;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::form::Input;
@@ -145,16 +144,11 @@ pub(super) fn edited(model: &mut Model, place: Place, result: Result<String, Str
 /// Writes the mode into the options, where undo takes it back.
 pub(super) fn choose_mode(model: &mut Model, mode: Mode) -> Vec<Effect> {
     let draft = &mut model.workbench.editor_mut(Place::Options).draft;
-    let Ok(document) = document::parse(draft.text()) else {
+    let Some(change) = set_option(draft.text(), "mode", mode.name(), String::new()) else {
         model.say(Tone::Bad, "the options are not TOML: correct them first");
         return Vec::new();
     };
-    let written = document.members().unwrap_or_default().iter().find(|member| member.key == "mode");
-    let value = format!("\"{}\"", mode.name());
-    match written.map(|member| member.value.span) {
-        Some(span) => draft.splice(span.start..span.end, &value),
-        None => draft.splice(0..0, &format!("mode = {value}\n")),
-    }
+    draft.splice(change.span.start..change.span.end, &change.text);
     model.say(Tone::Good, format!("the draft is in mode {mode} now"));
     Vec::new()
 }

@@ -1,11 +1,11 @@
 //! Another agent in the editors: from a file, an example, or a session. Unsaved edits are asked about first.
 
-use crate::agent::{DraftTexts, Place};
+use crate::agent::Place;
 use crate::event::ErrorRecord;
 use crate::tui::archive::{Ask, Source, Taken};
 use crate::tui::backend::SessionSummary;
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Pane, Popup, Screen, Tone};
+use crate::tui::model::{Model, PLACES, Pane, Popup, Screen, Tone, texts_of};
 use crate::tui::sessions::{Purpose, agent};
 
 /// Asks which one.
@@ -44,16 +44,7 @@ pub(super) fn taken(model: &mut Model, source: Source, result: Result<Box<Taken>
 
 /// Puts it into the editors; undo knows the texts before.
 fn show(model: &mut Model, taken: Taken) {
-    let DraftTexts { prompt, signature, context, tools, program, options } = &taken.texts;
-    let places = [
-        (Place::Prompt, prompt),
-        (Place::Signature, signature),
-        (Place::Context, context),
-        (Place::Tools, tools),
-        (Place::Program, program),
-        (Place::Options, options),
-    ];
-    for (place, text) in places {
+    for (place, text) in PLACES.into_iter().zip(texts_of(&taken.texts)) {
         let editor = model.workbench.editor_mut(place);
         editor.draft.replace_all(text);
         editor.free = false;

@@ -304,7 +304,7 @@ fn kept(model: &Model, recovery: &Recovery) -> String {
     let first = recovery.drafts[0].text().lines().next().unwrap_or_default();
     let first = truncate(first, 60);
     format!(
-        "Unsaved edits{of} were kept {ago} ago. They begin with: {first} — restored, they take the place of what the editors hold now."
+        "Unsaved edits{of} were kept {ago} ago. They begin with: {first}. Restored, they take the place of what the editors hold now."
     )
 }
 

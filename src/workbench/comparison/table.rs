@@ -4,7 +4,7 @@ use ptc_core::text::{SafeText, width};
 
 use super::{Frame, Line, Tone};
 use crate::session::diff::{Column, Comparison, Place, Share, SideTurn};
-use crate::workbench::format::{cost, count, duration, size};
+use crate::workbench::format::{cost, count, duration, inflected, size};
 
 /// Columns of the labels in front.
 pub(super) const LABEL: usize = 12;
@@ -189,11 +189,6 @@ pub fn ends(column: &Column, frame: Frame) -> String {
     ends.collect::<Vec<_>>().join(", ")
 }
 
-/// A noun, in the plural unless there is one.
-fn noun(number: u64, noun: &str) -> String {
-    if number == 1 { noun.to_owned() } else { format!("{noun}s") }
-}
-
 /// What they used.
 fn measures() -> Vec<Row> {
     fn measure(label: &'static str, read: impl Fn(&Column) -> Option<String> + 'static) -> Row {
@@ -226,11 +221,11 @@ fn measures() -> Vec<Row> {
         }),
         measure("invalid", move |column| {
             let errors = some(column.totals.all.validation_errors)?;
-            right(count(errors)).map(|number| format!("{number}  {}", noun(errors, "validation error")))
+            right(count(errors)).map(|number| format!("{number}  {}", inflected(errors, "validation error")))
         }),
         measure("wrong", move |column| {
             let turns = some(column.totals.all.other_errors)?;
-            right(count(turns)).map(|number| format!("{number}  {}", noun(turns, "other error")))
+            right(count(turns)).map(|number| format!("{number}  {}", inflected(turns, "other error")))
         }),
     ]
 }

@@ -19,7 +19,7 @@ impl Workbench {
     pub fn said_by_servers(&self, session: &Session, turn: &Address) -> Vec<Part> {
         let skeleton = session.skeleton();
         let Some((run, entry)) = skeleton.run(&turn.run_part()).zip(skeleton.turn(turn)) else { return Vec::new() };
-        let mut events = entry.events.clone().filter_map(|place| session.event(place));
+        let mut events = entry.events.range().filter_map(|place| session.event(place));
         if !events.any(|envelope| matches!(envelope.event, Event::ToolCall(call) if call.kind == SERVED)) {
             return Vec::new();
         }

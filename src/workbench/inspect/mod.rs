@@ -279,7 +279,7 @@ impl Inspection {
         let run = skeleton.run(&turn.run_part())?;
         let entry = skeleton.turn(turn)?;
         let in_turn = |envelope: &Envelope| envelope.address.turn_part() == *turn;
-        let events = entry.events.clone().filter_map(|place| session.event(place)).filter(in_turn).collect();
+        let events = entry.events.range().filter_map(|place| session.event(place)).filter(in_turn).collect();
         let taken = Turn { session, address: turn, events };
         let start = session.event(run.events.start).and_then(|envelope| match envelope.event {
             Event::RunStart(start) => Some(start),

@@ -9,7 +9,7 @@ mod turn;
 mod wire;
 mod work;
 
-use super::card::{Card, MessageStore};
+use super::card::{Card, MessageStore, TurnCard};
 use super::cell::View;
 use super::format::count;
 use super::outline::Scope;
@@ -115,8 +115,8 @@ pub(super) fn lay<'a>(card: &'a Card, frame: &Frame<'_>) -> Laid<'a> {
         Card::Start(card) => start::rows(card, frame).into(),
         Card::Request(card) => request::rows(card.as_deref(), frame).into(),
         Card::Turn(card) => turn::lay(card, frame),
-        Card::Unread(card) => {
-            let Laid { head, tail, .. } = turn::lay(&card.card(), frame);
+        Card::Unread(outline, part) => {
+            let Laid { head, tail, .. } = turn::lay(&TurnCard::unread(outline, *part), frame);
             Laid { head, body: None, tail }
         }
         Card::End(card) => end::rows(card, frame).into(),

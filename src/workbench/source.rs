@@ -1,0 +1,47 @@
+//! Agents and pipelines by name: a file, else an example that is part of the program.
+//!
+//! In: what a person wrote. Out: the definition, or why there is none. It must never change a file.
+
+use std::path::Path;
+
+use ptc_core::text::nearest;
+
+use super::Pipeline;
+use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled};
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// One agent.
+    Agent(Box<Agent>),
+    /// Several, one after the other.
+    Pipeline(Pipeline),
+}
+
+impl Source {
+    /// The definition of a name whose file would be at `path`. Errors: there is neither file nor example; it cannot be read.
+    pub fn find(name: &str, path: &Path) -> Result<Self, String> {
+        let agent = |agent: Agent| Self::Agent(Box::new(agent));
+        if path.exists() {
+            let pipeline = if path.is_file() { Pipeline::read(path) } else { Ok(None) };
+            let found = match pipeline {
+                Ok(Some(pipeline)) => Ok(Self::Pipeline(pipeline)),
+                Ok(None) => Agent::read(path).map(agent),
+                Err(error) => Err(error),
+            };
+            return found.map_err(|error| error.to_string());
+        }
+        let found = match Bundled::find(name) {
+            Some(example) => example.agent().map(|example| Some(agent(example))),
+            None => Pipeline::bundled(name).map(|found| found.map(Self::Pipeline)),
+        };
+        found.map_err(|error| error.to_string())?.ok_or_else(|| unknown(name))
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
+    let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let known = names().collect::<Vec<_>>().join(", ");
+    format!("{name}: no such agent file{near} (examples: {known})")
+}
