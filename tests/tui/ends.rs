@@ -1,5 +1,7 @@
 //! How runs end, on an 80-column screen: the real engine over scripted models, once for each reason.
 
+use std::fmt::Write as _;
+
 use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Plan};
 use ptc_workbench::engine::{self, Input, Ports};
@@ -199,7 +201,7 @@ async fn every_end_says_why_and_what_to_do_next() {
         let card = end(&mut model);
         model.theme = Theme::plain();
         assert_eq!(end(&mut model), card, "no word depends on colours");
-        told += &format!("{reason}\n{card}\n\n");
+        _ = write!(told, "{reason}\n{card}\n\n");
     }
     assert_eq!(wrong, Vec::<String>::new());
     insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
