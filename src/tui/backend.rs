@@ -234,6 +234,8 @@ pub struct RunOutline {
     pub last_ms: i64,
     /// Time of it in which nobody ran, in ms.
     pub gap_ms: i64,
+    /// It waits for a person.
+    pub waits: bool,
 }
 
 /// Reads parts of a saved session. All methods read files.

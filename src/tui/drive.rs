@@ -92,6 +92,8 @@ pub struct Driver {
     /// A check of the texts is under way, and the texts that came meanwhile: only the newest are checked next.
     pub(super) checking: bool,
     pub(super) unchecked: Option<(u64, DraftTexts)>,
+    /// Is a listing of the sessions under way?
+    pub(super) listing: Listing,
     /// The search that counts.
     pub(super) search: Option<Arc<()>>,
     /// The last piece of work in turn.
@@ -104,6 +106,17 @@ pub struct Driver {
     typed: bool,
     /// Frames drawn.
     pub frames: u64,
+}
+
+/// Is a listing of the sessions under way?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// No.
+    Idle,
+    /// Yes.
+    Runs,
+    /// Yes, and another one follows it.
+    RunsAgain,
 }
 
 /// A finished piece of background work.
@@ -137,6 +150,7 @@ impl Driver {
             reading: Vec::new(),
             checking: false,
             unchecked: None,
+            listing: Listing::Idle,
             search: None,
             in_turn: None,
             working: 0,
@@ -310,6 +324,7 @@ impl Driver {
         match &msg {
             Msg::TurnRead(_, turn, _) => self.reading.retain(|reading| reading != turn),
             Msg::Checked(..) => effects::checked(self),
+            Msg::Listed(_) => effects::listed(self),
             _ => {}
         }
         self.tell(model, stage, msg).await

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::archive::{self, Answer, Archive, Ask, Told};
 use super::backend::{Overwrite, Run, SaveError, SessionKey, Trial};
-use super::drive::{Done, Driver};
+use super::drive::{Done, Driver, Listing};
 use super::message::{Effect, Msg, Slot, TurnBody};
 use super::model::{Model, Tone};
 use super::stage::Stage;
@@ -46,7 +46,7 @@ pub(super) async fn perform(
         Effect::Place(dir) => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.save_to(dir.clone())),
         Effect::PutDown => driver.runs[Slot::Workbench as usize].iter().for_each(|run| run.put_down()),
         Effect::Resume(key) => go_on(driver, key),
-        Effect::List => work(driver, move || Done::Msg(Msg::Listed(backend.sessions()))),
+        Effect::List => list(driver),
         Effect::Open(key) => work(driver, move || match backend.open(&key) {
             Ok(session) => Done::Bodies(session.bodies.clone(), Msg::Opened(Ok(session))),
             Err(error) => Done::Msg(Msg::Opened(Err(error))),
@@ -133,6 +133,24 @@ pub(super) fn checked(driver: &mut Driver) {
     driver.checking = false;
     if let Some((version, texts)) = driver.unchecked.take() {
         check(driver, version, texts);
+    }
+}
+
+/// Lists the sessions, one listing at a time, so that an older list never takes the place of a newer one.
+fn list(driver: &mut Driver) {
+    if driver.listing != Listing::Idle {
+        driver.listing = Listing::RunsAgain;
+        return;
+    }
+    driver.listing = Listing::Runs;
+    let backend = driver.backend.clone();
+    work(driver, move || Done::Msg(Msg::Listed(backend.sessions())));
+}
+
+/// A listing has ended: what was asked for meanwhile may have changed since it began.
+pub(super) fn listed(driver: &mut Driver) {
+    if std::mem::replace(&mut driver.listing, Listing::Idle) == Listing::RunsAgain {
+        list(driver);
     }
 }
 

@@ -3,6 +3,8 @@
 //! In: fields with what stands in them at first. Out: what a person chose and wrote, by the name of the field. It must never know what a
 //! dialog is for: that is `sessions`.
 
+use crossterm::event::KeyEvent;
+
 use super::actions::Context;
 use super::colours::Language;
 use super::draft::Draft;
@@ -27,6 +29,8 @@ pub struct Form {
     pub waiting: Option<&'static str>,
     /// The wait was given up: its answer counts no more.
     pub given_up: bool,
+    /// Keys that came while what they are for was still being read; `None` when nothing is.
+    pub held: Option<Vec<KeyEvent>>,
     /// What its longest text is so far.
     pub typed: Option<Typed>,
     /// Texts to read below the fields.

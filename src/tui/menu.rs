@@ -26,15 +26,14 @@ pub fn lines(contexts: &[Context]) -> Vec<Line> {
             }
         }
         if lines.len() > before {
-            let heading = Context::ALL.iter().find(|(known, _)| known == context).map_or("", |(_, heading)| heading);
-            lines.insert(before, Line::Heading(heading));
+            lines.insert(before, Line::Heading(context.heading()));
         }
     }
     lines
 }
 
 /// Does it only move something or type?
-fn is_motion(action: Action) -> bool {
+pub(super) fn is_motion(action: Action) -> bool {
     use Action as A;
     matches!(
         action,
@@ -42,6 +41,9 @@ fn is_motion(action: Action) -> bool {
             | A::Delete(_)
             | A::Newline
             | A::Menu
+            | A::MenuGo(_)
+            | A::PickGo(_)
+            | A::FixGo(_)
             | A::StepUp
             | A::StepDown
             | A::StepIn
@@ -70,7 +72,8 @@ pub fn step(lines: &[Line], from: usize, by: isize) -> usize {
     let mut at = from;
     for _ in 0..by.unsigned_abs() {
         let next = if by > 0 { (at + 1..=last).find(is_row) } else { (0..at).rev().find(is_row) };
-        at = next.unwrap_or(at);
+        let Some(next) = next else { break };
+        at = next;
     }
     at
 }
@@ -102,6 +105,7 @@ mod tests {
         assert_eq!(step(&lines, first, -1), first);
         let last = step(&lines, first, 1_000);
         assert_eq!(last, lines.len() - 1);
+        assert_eq!((step(&lines, first, isize::MAX), step(&lines, last, isize::MIN)), (last, first));
         for at in 0..100 {
             assert!(matches!(lines[step(&lines, first, at)], Line::Row(_)));
         }

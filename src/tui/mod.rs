@@ -48,7 +48,7 @@ use crate::config::{Config, process_env};
 
 use backend::{Backend, SessionKey};
 use drive::{Clock, Driver, Exit};
-use keys::Keymap;
+use keys::{KeyError, Keymap};
 use message::Effect;
 use model::Model;
 use terminal::{Screen, TakeError};
@@ -73,11 +73,10 @@ impl Setup {
     /// The setup of a configuration: its keys, its theme with as many colours as the terminal has, none when `colours` is off
     /// or `NO_COLOR` is set. Themes of a person's own lie below `config_dir`.
     ///
-    /// Errors: every conflict and unknown name among the keys, one a line; what is wrong with the theme's file.
+    /// Errors: every conflict and unknown name among the keys, one a line behind the name of the file; what is wrong with the theme's file.
     pub fn new(config: &Config, config_dir: &Path, colours: Colours) -> Result<Self, String> {
         let keys = config.keys.iter().map(|(action, chords)| (action.as_str(), chords.as_slice()));
-        let keymap = Keymap::configured(keys)
-            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        let keymap = Keymap::configured(keys).map_err(|errors| in_file(config, &errors))?;
         let level = match colours {
             Colours::On => Level::of(&process_env),
             Colours::Off => Level::None,
@@ -88,6 +87,13 @@ impl Setup {
         let pointer = if config.interface.mouse { Pointer::Taken } else { Pointer::Left };
         Ok(Self { theme: chosen.at(level), themes, keymap, pointer, session: None })
     }
+}
+
+/// Errors of the keys, each behind the file that it stands in.
+fn in_file(config: &Config, errors: &[KeyError]) -> String {
+    let file = config.file.as_ref().map(|file| format!("{}: ", file.display())).unwrap_or_default();
+    let told: Vec<String> = errors.iter().map(|error| format!("{file}{error}")).collect();
+    told.join("\n")
 }
 
 /// Are colours wanted?

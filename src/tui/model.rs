@@ -467,6 +467,7 @@ impl RunView {
             session: Some(session.summary.name()),
             key: Some(session.summary.key()),
             damage: session.summary.damage.clone(),
+            waits: session.runs.iter().any(|run| run.waits),
             ..Self::default()
         }
     }

@@ -71,6 +71,17 @@ fn conflicts_name_both_actions() {
 }
 
 #[test]
+fn errors_of_the_keys_name_the_file_that_they_stand_in() {
+    use ptc_workbench::tui::{Colours, Setup};
+    let keys = vec![("help".to_owned(), vec!["f5".to_owned()]), ("quit".to_owned(), vec!["hyper-q".to_owned()])];
+    let built_in = ptc_workbench::config::Config::built_in().unwrap();
+    let config = ptc_workbench::config::Config { file: Some("/home/me/config.toml".into()), keys, ..built_in };
+    let told = Setup::new(&config, std::path::Path::new(""), Colours::Off).unwrap_err();
+    assert_eq!(told.lines().count(), 2);
+    assert!(told.lines().all(|line| line.starts_with("/home/me/config.toml: [keys] ")), "{told}");
+}
+
+#[test]
 fn chords_of_two_strokes_are_read_named_and_conflict_with_their_own_start() {
     assert_eq!(Chord::read("alt-g p").unwrap().name(), "Alt-G p");
     assert_eq!(Chord::read("ctrl-s").unwrap().name(), "Ctrl-S");

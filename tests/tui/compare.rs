@@ -292,6 +292,11 @@ pub(super) fn listed(size: (u16, u16)) -> Model {
 #[test]
 fn an_earlier_matrix_is_opened_to_be_read() {
     let mut model = listed((120, 40));
+    press(&mut model, "end");
+    let last = model.compare.chosen;
+    press(&mut model, "pagedown");
+    assert!(last > 0 && model.compare.chosen == last);
+    press(&mut model, "home");
     press(&mut model, "down");
     assert_eq!(press(&mut model, "enter"), [Effect::Comparing(Ask::OpenMatrix("b".to_owned()))]);
     let state = MatrixState::new(plan(), []);

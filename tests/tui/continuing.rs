@@ -48,7 +48,7 @@ fn spot(at: &str, target: &str) -> Spot {
     Spot { key: key(), at: at.to_owned(), target: target.to_owned() }
 }
 
-fn stands(model: &mut Model, at: &str, target: &str, text: &str) {
+pub(super) fn stands(model: &mut Model, at: &str, target: &str, text: &str) {
     let standing = Standing { text: Some(text.to_owned()), want: "json".to_owned(), ..Standing::default() };
     tell(model, Msg::Told(Told::Text(spot(at, target), Ok(standing))));
 }
@@ -61,6 +61,53 @@ pub(super) fn editing(size: (u16, u16)) -> Model {
     assert!(asked.contains(&Effect::Ask(Ask::Text(spot("r0/t2:reply", "program")))), "{asked:?}");
     stands(&mut model, "r0/t2:reply", "program", "(count rows)");
     model
+}
+
+#[test]
+fn a_run_that_is_not_listed_yet_is_forked_as_soon_as_it_is() {
+    for (key_pressed, focus) in [("f", "change"), ("shift-e", "text")] {
+        let mut model = fresh(SIZE);
+        ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+        model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
+        assert_eq!(press(&mut model, key_pressed), [Effect::List]);
+        assert!(text(&mut model).contains("is being looked for"), "{}", text(&mut model));
+        let summary = SessionSummary { id: SESSION.to_owned(), ..SessionSummary::default() };
+        assert_eq!(tell(&mut model, Msg::Listed(Ok(vec![summary]))), [Effect::Ask(Ask::Points(key()))]);
+        tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));
+        let Some(Popup::Form(form, _)) = model.popups.last() else { panic!("the dialog is open") };
+        assert_eq!(form.focused().unwrap().name, focus);
+    }
+}
+
+#[test]
+fn another_key_ends_the_wait_for_the_list_and_a_run_without_a_file_says_so() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, two_turns(), Some(ptc_workbench::tui::backend::Ended::Run));
+    model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
+    press(&mut model, "f");
+    press(&mut model, "up");
+    listed(&mut model);
+    assert!(model.popups.is_empty());
+    tell(&mut model, Msg::Listed(Ok(Vec::new())));
+    press(&mut model, "f");
+    tell(&mut model, Msg::Listed(Ok(Vec::new())));
+    assert!(text(&mut model).contains("is not among the saved ones"), "{}", text(&mut model));
+}
+
+#[test]
+fn a_run_that_waits_and_gives_way_says_how_it_goes_on() {
+    let mut model = fresh(SIZE);
+    ran(&mut model, super::story::asked().events(), None);
+    listed(&mut model);
+    let question = Question { address: "r0/t1/q0".into(), text: "what?".to_owned(), options: Vec::new(), gate: None };
+    tell(&mut model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question)]));
+    press(&mut model, "esc");
+    model.workbench.focus = ptc_workbench::tui::model::Pane::Run;
+    press(&mut model, "f");
+    tell(&mut model, Msg::Told(Told::Points(key(), Ok(points()))));
+    press(&mut model, "f5");
+    tell(&mut model, Msg::Told(Told::Began(Ok(Some("new".to_owned())))));
+    assert!(text(&mut model).contains("waits for its answer in its session: F3, then o goes on"));
 }
 
 fn written(model: &Model) -> &str {

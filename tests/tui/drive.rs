@@ -133,6 +133,21 @@ async fn of_texts_that_were_typed_during_a_check_the_newest_are_checked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sessions_are_listed_by_one_listing_at_a_time() {
+    let fake = Arc::new(Fake::default());
+    play(fake.clone(), |inputs| async move {
+        inputs.send(key(KeyCode::F(3), KeyModifiers::NONE)).unwrap();
+        for _ in 0..10 {
+            inputs.send(key(KeyCode::Char('r'), KeyModifiers::CONTROL)).unwrap();
+        }
+        inputs.send(key(KeyCode::Char('q'), KeyModifiers::CONTROL)).unwrap();
+    })
+    .await;
+    let listings = fake.listings.load(Ordering::SeqCst);
+    assert!((1..=3).contains(&listings), "{listings}: that of the start, that of the keys, the one behind it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_is_stopped_before_the_program_leaves() {
     let fake = Arc::new(Fake::default());
     let run = fake.run.clone();

@@ -84,6 +84,7 @@ impl Run for Told {
 pub(crate) struct Fake {
     pub(crate) run: Arc<Told>,
     pub(crate) starts: AtomicUsize,
+    pub(crate) listings: AtomicUsize,
     pub(crate) kept: Mutex<Vec<Recovery>>,
     pub(crate) forgotten: AtomicUsize,
     /// The prompts that were checked.
@@ -163,6 +164,7 @@ impl Backend for Fake {
     }
 
     fn sessions(&self) -> Result<Vec<SessionSummary>, ErrorRecord> {
+        self.listings.fetch_add(1, Ordering::SeqCst);
         Ok(self
             .long_session
             .map(|turns| SessionSummary { id: "long".to_owned(), turns, ..SessionSummary::default() })
@@ -270,6 +272,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
             tail: super::story::Story::new().run_end(Some("{}"), None, (3, 1, 1)).events(),
             last_ms: super::story::NOW_MS,
             gap_ms: 0,
+            waits: false,
         }],
         bodies: Arc::new(Made),
     }

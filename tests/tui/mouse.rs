@@ -124,6 +124,7 @@ fn fields_of_a_dialog_are_clicked() {
     assert!(click(&mut model, (next.0 + 3, next.1)).iter().any(|effect| matches!(effect, Effect::Ask(Ask::Text(_)))));
     let before = place(&mut model, "◂");
     click(&mut model, before);
+    continuing::stands(&mut model, "r0/t2:reply", "program", "");
     let (column, row) = place(&mut model, "  text ");
     click(&mut model, (column + 6, row + 1));
     super::write(&mut model, "(+ 1)");

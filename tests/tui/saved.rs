@@ -185,3 +185,17 @@ fn a_session_that_cannot_be_written_asks_for_another_folder() {
     tell(&mut model, Msg::Happened(Slot::Workbench, vec![ended]));
     assert!(model.popups.is_empty() && shown(&mut model).contains("the session is in /spare/x.jsonl"));
 }
+
+#[test]
+fn an_opened_session_that_waits_for_a_person_says_so_and_how_it_goes_on() {
+    let mut model = fresh(SIZE);
+    press(&mut model, "f3");
+    let mut session = super::fake::long_session(1);
+    session.runs[0].waits = true;
+    session.runs[0].tail.clear();
+    session.summary.path = Some("long.jsonl".into());
+    tell(&mut model, Msg::Listed(Ok(vec![session.summary.clone()])));
+    tell(&mut model, Msg::Opened(Ok(session)));
+    let screen = shown(&mut model);
+    assert!(screen.contains("● waits for an answer") && screen.contains("o go on"), "{screen}");
+}

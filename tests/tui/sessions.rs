@@ -18,11 +18,11 @@ use super::{press, write};
 const SMALL: (u16, u16) = (80, 24);
 const LARGE: (u16, u16) = (120, 40);
 
-fn key(id: &str) -> SessionKey {
+pub(super) fn key(id: &str) -> SessionKey {
     SessionKey::Example(id.to_owned())
 }
 
-fn session(id: &str) -> SessionSummary {
+pub(super) fn session(id: &str) -> SessionSummary {
     SessionSummary { id: id.to_owned(), agent: "mood".to_owned(), ..SessionSummary::default() }
 }
 
@@ -32,7 +32,7 @@ fn below(id: &str, origin: &str) -> SessionSummary {
 }
 
 /// The list with these sessions.
-fn list(sessions: Vec<SessionSummary>) -> Model {
+pub(super) fn list(sessions: Vec<SessionSummary>) -> Model {
     let mut model = fresh(LARGE);
     press(&mut model, "f3");
     tell(&mut model, Msg::Listed(Ok(sessions)));
@@ -160,7 +160,7 @@ fn two_to_four_marked_sessions_are_compared() {
     assert!(model.screen != Screen::Sessions || !model.popups.is_empty());
 }
 
-fn points() -> Points {
+pub(super) fn points() -> Points {
     let turn = |number: u32, last: bool, calls: Vec<(&str, &str)>| TurnPoints {
         address: format!("r0/t{number}").as_str().into(),
         stages: if last { vec!["request", "reply"] } else { vec!["request", "reply", "after"] },
@@ -179,7 +179,7 @@ fn points() -> Points {
 }
 
 /// A dialog of a fork whose session was read.
-fn forking(size: (u16, u16)) -> Model {
+pub(super) fn forking(size: (u16, u16)) -> Model {
     let mut model = Model { size, ..list(vec![session("long")]) };
     assert_eq!(press(&mut model, "f"), [Effect::Ask(Ask::Points(key("long")))]);
     tell(&mut model, Msg::Told(Told::Points(key("long"), Ok(points()))));
@@ -187,11 +187,11 @@ fn forking(size: (u16, u16)) -> Model {
 }
 
 /// What a dialog is told of a JSON reply.
-fn standing(text: impl Into<String>) -> Standing {
+pub(super) fn standing(text: impl Into<String>) -> Standing {
     Standing { text: Some(text.into()), want: "json".to_owned(), ..Standing::default() }
 }
 
-fn spot(at: &str, target: &str) -> Spot {
+pub(super) fn spot(at: &str, target: &str) -> Spot {
     Spot { key: key("long"), at: at.to_owned(), target: target.to_owned() }
 }
 
@@ -253,19 +253,6 @@ fn what_can_be_changed_follows_the_turn() {
     assert_eq!(last, [Effect::Ask(Ask::Text(spot("r0/t1:request", "signature")))]);
     press(&mut model, "tab");
     assert_eq!(press(&mut model, "right"), [Effect::Ask(Ask::Text(spot("r0/t1:after", "signature")))]);
-}
-
-#[test]
-fn a_late_text_does_not_replace_what_was_typed() {
-    let mut model = forking(LARGE);
-    press(&mut model, "right");
-    for _ in 0..3 {
-        press(&mut model, "tab");
-    }
-    write(&mut model, "mine");
-    tell(&mut model, Msg::Told(Told::Text(spot("r0/t2:reply", "reply"), Ok(standing("theirs".to_owned())))));
-    assert_eq!(model.active_draft().unwrap().text(), "mine");
-    assert!(text(&mut model).contains("theirs"), "what stood there is shown below");
 }
 
 #[test]

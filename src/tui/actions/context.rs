@@ -112,6 +112,11 @@ impl Context {
         (Self::OneLine, "Lines in dialogs"),
     ];
 
+    /// Its heading in the help.
+    pub fn heading(self) -> &'static str {
+        Self::ALL.iter().find(|(context, _)| *context == self).map_or("", |(_, heading)| heading)
+    }
+
     /// Is text typed here, so that letters alone cannot be chords?
     pub fn takes_text(self) -> bool {
         !matches!(

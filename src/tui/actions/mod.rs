@@ -21,8 +21,7 @@ pub enum Action {
     Help,
     Palette,
     Menu,
-    MenuUp,
-    MenuDown,
+    MenuGo(Leap),
     MenuPick,
     Workbench,
     Sessions,
@@ -44,8 +43,7 @@ pub enum Action {
     TourNext,
     TourBack,
     Fix,
-    FixUp,
-    FixDown,
+    FixGo(Leap),
     FixApply,
     Find,
     FindNext,
@@ -127,8 +125,7 @@ pub enum Action {
     ReadDown,
     ReadPageUp,
     ReadPageDown,
-    PickUp,
-    PickDown,
+    PickGo(Leap),
     Pick,
     SaveAndQuit,
     DiscardAndQuit,
@@ -137,6 +134,38 @@ pub enum Action {
     ConfirmPath,
     ConfirmOverwrite,
     SendAnswer,
+}
+
+/// How far the selection goes in a list of a popup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leap {
+    /// One line.
+    Up,
+    /// One line.
+    Down,
+    /// As many lines as are seen, less one.
+    PageUp,
+    /// As many lines as are seen, less one.
+    PageDown,
+    /// To the first line.
+    Top,
+    /// To the last line.
+    Bottom,
+}
+
+impl Leap {
+    /// Lines, where so many are seen; up is below zero. Who moves stays within the list.
+    pub fn lines(self, seen: usize) -> isize {
+        let page = isize::try_from(seen).unwrap_or(isize::MAX).saturating_sub(1).max(1);
+        match self {
+            Self::Up => -1,
+            Self::Down => 1,
+            Self::PageUp => -page,
+            Self::PageDown => page,
+            Self::Top => isize::MIN,
+            Self::Bottom => isize::MAX,
+        }
+    }
 }
 
 /// One action: everything that the program says about it.

@@ -1,6 +1,6 @@
 //! The rows of the table of actions.
 
-use super::{Action, ActionRow, Context, row};
+use super::{Action, ActionRow, Context, Leap, row};
 use crate::agent::{Mode, Place};
 use crate::port::Gate;
 use crate::tui::compare::Step;
@@ -9,6 +9,7 @@ use crate::tui::inspector::Step as S;
 
 use Action as A;
 use Context as C;
+use Leap as L;
 use Motion as M;
 use Reach::{Extend, Move};
 
@@ -193,6 +194,10 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Comparing(Step::Down), "matrix.down", "down", "To the cell below.", &["down", "j"], C::Matrix, 0),
     row(A::Comparing(Step::Left), "matrix.left", "trial before", "To the trial before.", &["left"], C::Matrix, 0),
     row(A::Comparing(Step::Right), "matrix.right", "trial", "To the next trial.", &["right"], C::Matrix, 3),
+    row(A::Comparing(Step::PageUp), "matrix.page_up", "page up", "One page of cells up.", &["pageup"], C::Matrix, 0),
+    row(A::Comparing(Step::PageDown), "matrix.page_down", "page down", "One page of cells down.", &["pagedown"], C::Matrix, 0),
+    row(A::Comparing(Step::Top), "matrix.top", "top", "To the first cell.", &["home"], C::Matrix, 0),
+    row(A::Comparing(Step::Bottom), "matrix.bottom", "end", "To the last cell.", &["end"], C::Matrix, 0),
     row(A::Comparing(Step::Open), "matrix.open", "open trial", "Opens the session of the trial.", &["enter"], C::Matrix, 2),
     row(A::Comparing(Step::Beside), "matrix.beside", "side by side", "Holds one trial of each mode beside each other, a failed one first.", &["c"], C::Matrix, 4),
     row(A::Comparing(Step::StopMatrix), "matrix.stop", "stop", "Stops the matrix; what is finished stays.", &["s"], C::Matrix, 1),
@@ -201,6 +206,10 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Comparing(Step::Matrices), "matrix.list", "earlier", "Lists earlier matrices.", &["o"], C::Matrix, 8),
     row(A::Comparing(Step::Up), "matrices.up", "up", "To the matrix above.", &["up", "k"], C::Matrices, 0),
     row(A::Comparing(Step::Down), "matrices.down", "down", "To the matrix below.", &["down", "j"], C::Matrices, 0),
+    row(A::Comparing(Step::PageUp), "matrices.page_up", "page up", "One page up.", &["pageup"], C::Matrices, 0),
+    row(A::Comparing(Step::PageDown), "matrices.page_down", "page down", "One page down.", &["pagedown"], C::Matrices, 0),
+    row(A::Comparing(Step::Top), "matrices.top", "top", "To the newest matrix.", &["home"], C::Matrices, 0),
+    row(A::Comparing(Step::Bottom), "matrices.bottom", "end", "To the oldest matrix.", &["end"], C::Matrices, 0),
     row(A::Comparing(Step::Open), "matrices.open", "open", "Opens the matrix.", &["enter"], C::Matrices, 2),
     row(A::Comparing(Step::NewMatrix), "matrices.new", "new", "Begins a matrix of the draft.", &["m"], C::Matrices, 3),
     row(A::Comparing(Step::NextField), "form.next", "next field", "To the next field.", &["tab", "down"], C::Form, 3),
@@ -240,11 +249,19 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadDown, "read.down", "scroll", "One line down.", &["down", "j"], C::Reading, 1),
     row(A::ReadPageUp, "read.page_up", "page up", "One page up.", &["pageup"], C::Reading, 0),
     row(A::ReadPageDown, "read.page_down", "page", "One page down.", &["pagedown", "space"], C::Reading, 2),
-    row(A::MenuUp, "menu.up", "up", "To the action above.", &["up", "k"], C::Menu, 0),
-    row(A::MenuDown, "menu.down", "down", "To the action below.", &["down", "j"], C::Menu, 0),
+    row(A::MenuGo(L::Up), "menu.up", "up", "To the action above.", &["up", "k"], C::Menu, 0),
+    row(A::MenuGo(L::Down), "menu.down", "down", "To the action below.", &["down", "j"], C::Menu, 0),
+    row(A::MenuGo(L::PageUp), "menu.page_up", "page up", "One page up.", &["pageup"], C::Menu, 0),
+    row(A::MenuGo(L::PageDown), "menu.page_down", "page down", "One page down.", &["pagedown"], C::Menu, 0),
+    row(A::MenuGo(L::Top), "menu.top", "top", "To the first action.", &["home", "g"], C::Menu, 0),
+    row(A::MenuGo(L::Bottom), "menu.bottom", "end", "To the last action.", &["end", "shift-g"], C::Menu, 0),
     row(A::MenuPick, "menu.pick", "do it", "Does the selected action.", &["enter", "space"], C::Menu, 1),
-    row(A::PickUp, "palette.up", "up", "To the entry above.", &["up"], C::Palette, 0),
-    row(A::PickDown, "palette.down", "down", "To the entry below.", &["down"], C::Palette, 0),
+    row(A::PickGo(L::Up), "palette.up", "up", "To the entry above.", &["up"], C::Palette, 0),
+    row(A::PickGo(L::Down), "palette.down", "down", "To the entry below.", &["down"], C::Palette, 0),
+    row(A::PickGo(L::PageUp), "palette.page_up", "page up", "One page up.", &["pageup"], C::Palette, 0),
+    row(A::PickGo(L::PageDown), "palette.page_down", "page down", "One page down.", &["pagedown"], C::Palette, 0),
+    row(A::PickGo(L::Top), "palette.top", "top", "To the first entry.", &["alt-home"], C::Palette, 0),
+    row(A::PickGo(L::Bottom), "palette.bottom", "end", "To the last entry.", &["alt-end"], C::Palette, 0),
     row(A::Pick, "palette.pick", "do it", "Does the selected action.", &["enter"], C::Palette, 1),
     row(A::FindNext, "find.next", "next", "To the next place.", &["enter", "down"], C::Find, 1),
     row(A::FindPrevious, "find.previous", "previous", "To the place before.", &["up", "alt-enter"], C::Find, 2),
@@ -252,8 +269,12 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::FindReading, "find.regex", "regex", "Reads what is sought as a regular expression, or letter by letter.", &["alt-r"], C::Find, 6),
     row(A::Replace, "find.replace", "replace", "Replaces the selected place and goes to the next.", &["ctrl-r"], C::Find, 3),
     row(A::ReplaceEvery, "find.replace_all", "all", "Replaces every place; one undo takes it back.", &["alt-a"], C::Find, 4),
-    row(A::FixUp, "fixes.up", "up", "To the fix above.", &["up", "k"], C::Fixes, 0),
-    row(A::FixDown, "fixes.down", "next one", "To the fix below.", &["down", "j"], C::Fixes, 2),
+    row(A::FixGo(L::Up), "fixes.up", "up", "To the fix above.", &["up", "k"], C::Fixes, 0),
+    row(A::FixGo(L::Down), "fixes.down", "next one", "To the fix below.", &["down", "j"], C::Fixes, 2),
+    row(A::FixGo(L::PageUp), "fixes.page_up", "page up", "One page up.", &["pageup"], C::Fixes, 0),
+    row(A::FixGo(L::PageDown), "fixes.page_down", "page down", "One page down.", &["pagedown"], C::Fixes, 0),
+    row(A::FixGo(L::Top), "fixes.top", "top", "To the first fix.", &["home", "g"], C::Fixes, 0),
+    row(A::FixGo(L::Bottom), "fixes.bottom", "end", "To the last fix.", &["end", "shift-g"], C::Fixes, 0),
     row(A::FixApply, "fixes.apply", "do it", "Changes the text; undo takes it back.", &["enter", "f8"], C::Fixes, 1),
     row(A::TourNext, "tour.next", "next", "To the next step; behind the last one the tour ends.", &["enter", "right", "space"], C::Tour, 1),
     row(A::TourBack, "tour.back", "back", "To the step before.", &["left", "backspace"], C::Tour, 2),

@@ -33,6 +33,8 @@ pub enum Step {
     Down,
     PageUp,
     PageDown,
+    Top,
+    Bottom,
     First,
     Next,
     Previous,

@@ -77,6 +77,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             tail: of_run(last..run.events.end),
             last_ms: run.last_ms,
             gap_ms: run.gap_ms,
+            waits: run.waits_for.is_some(),
         }
     });
     let runs = runs.collect();

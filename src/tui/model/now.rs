@@ -50,12 +50,16 @@ impl Model {
     /// The contexts that are active when no popup is open.
     pub fn screen_contexts(&self) -> Vec<Context> {
         use Context as C;
-        if let Some(inspector) = &self.inspector {
-            return match inspector.focus {
-                Focus::Input => vec![C::Repl, C::Text, C::Global, C::Always],
-                Focus::List | Focus::Part => vec![C::Inspector, C::Global, C::Always],
-            };
+        let Some(inspector) = &self.inspector else { return self.page_contexts() };
+        match inspector.focus {
+            Focus::Input => vec![C::Repl, C::Text, C::Global, C::Always],
+            Focus::List | Focus::Part => vec![C::Inspector, C::Global, C::Always],
         }
+    }
+
+    /// The same below the turn that is taken apart, if one is.
+    pub fn page_contexts(&self) -> Vec<Context> {
+        use Context as C;
         match (self.screen, self.workbench.focus) {
             (Screen::Sessions, _) if self.sessions.scrub.is_some() => vec![C::Playing, C::Global, C::Always],
             (Screen::Sessions, _) if self.sessions.viewer.is_some() => {
@@ -331,6 +335,12 @@ impl Model {
             Action::Inside(Step::Difference) if self.inspector.as_ref().is_some_and(|open| open.difference) => "whole",
             _ => row.title,
         }
+    }
+
+    /// The keys that go on with the session of a run that waits, from any screen.
+    pub fn how_to_go_on(&self) -> String {
+        let (list, on) = (self.keymap.first_name(Action::Sessions), self.keymap.first_name(Action::GoOn));
+        format!("{list}, then {on} goes on")
     }
 
     /// Is the page of runs side by side shown?

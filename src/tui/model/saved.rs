@@ -22,6 +22,12 @@ impl Model {
         }
     }
 
+    /// Is the workbench's run saved, and not in the list that was read last?
+    pub fn awaits_listing(&self) -> bool {
+        let saved = self.workbench.run.as_ref().is_some_and(|run| run.session.is_some());
+        self.screen == Screen::Workbench && saved && self.saved_subject().is_none()
+    }
+
     /// The question of the workbench's run that stands at the selected turn: what is edited there goes on in place.
     pub fn open_gate(&self) -> Option<Question> {
         let run = self.workbench.run.as_ref().filter(|_| self.screen == Screen::Workbench)?;
@@ -41,6 +47,9 @@ impl Model {
             return self.sessions.compared().map(|_| ());
         }
         let Some(session) = self.saved_subject() else {
+            if matches!(action, Action::Fork | Action::EditHere) && self.awaits_listing() {
+                return Ok(());
+            }
             return Err(match self.screen {
                 Screen::Workbench if self.workbench.running() => "the run is going on",
                 Screen::Workbench => "no run was saved here",

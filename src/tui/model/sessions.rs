@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ratatui::layout::Rect;
 
 use super::RunView;
+use crate::tui::actions::Action;
 use crate::tui::archive::{Hit, Place, QueryProblem};
 use crate::tui::backend::{SessionKey, SessionStatus, SessionSummary, Written};
 use crate::tui::draft::Draft;
@@ -29,6 +30,8 @@ pub struct Sessions {
     order: Vec<Line>,
     /// The selected session.
     pub selected: Option<SessionKey>,
+    /// What is done with the session of the workbench's run once the list knows it.
+    pub awaited: Option<Action>,
     /// The person moved the selection since the screen was entered.
     pub moved: bool,
     /// The run whose session was last selected by itself.

@@ -61,7 +61,7 @@ impl Fork {
             Aim::Edit => ("Edit and continue: a new session goes on with the edit", "apply"),
         };
         let waiting = Some("reading the session …");
-        let form = Form { title: title.to_owned(), verb, waiting, ..Form::default() };
+        let form = Form { title: title.to_owned(), verb, waiting, held: Some(Vec::new()), ..Form::default() };
         let (points, asked) = (Points::default(), Asked::default());
         (form, Self { key, wanted, points, spot: None, aim, asked, original: None })
     }
@@ -173,6 +173,11 @@ impl Fork {
     /// The text that stood there at first, when another one stands there now.
     pub fn original(&self, form: &Form) -> Option<&str> {
         self.original.as_deref().filter(|original| *original != form.written("text"))
+    }
+
+    /// Is its text that of this spot?
+    pub fn is_about(&self, spot: &Spot) -> bool {
+        self.spot.as_ref() == Some(spot)
     }
 
     /// The text that stands at a spot was read.

@@ -22,6 +22,7 @@ impl Rerun {
             title: "Re-run: live again on the same inputs, in a new session".to_owned(),
             verb: "run",
             waiting: Some("reading the session …"),
+            held: Some(Vec::new()),
             ..Form::default()
         };
         (form, Self { key, points: Points::default() })

@@ -167,7 +167,8 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
             Happening::Event(envelope) => run.transcript.apply(&envelope),
             Happening::Question(_) => {
                 run.waits = true;
-                model.say(Tone::Info, "a run asks a person: it waits in its session, where it can be gone on with");
+                let how = model.how_to_go_on();
+                model.say(Tone::Info, format!("a run asks a person: it waits in its session: {how}"));
                 effects.push(Effect::Comparing(Ask::PutDown(slot)));
             }
             Happening::Unwritten { .. } => effects.push(Effect::Comparing(Ask::Settle(slot))),

@@ -1,8 +1,10 @@
 //! Dialogs: opening them on a session, moving in them, confirming them, and what comes of that.
 
+use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
 use crate::event::ErrorRecord;
+use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot, Standing};
 use crate::tui::backend::{SessionKey, SessionSummary};
 use crate::tui::draft::Reach;
@@ -28,8 +30,18 @@ pub(super) fn fork(model: &mut Model) -> Vec<Effect> {
     fork_for(model, Aim::Fork)
 }
 
+/// Does something with the session of the run as soon as the list knows it, unless a key is pressed before.
+fn once_listed(model: &mut Model, action: Action) -> Vec<Effect> {
+    model.sessions.awaited = Some(action);
+    let title = action.row().map_or("", |row| row.title);
+    model.say(Tone::Info, format!("{title}: the run's session is being looked for …"));
+    vec![Effect::List]
+}
+
 fn fork_for(model: &mut Model, aim: Aim) -> Vec<Effect> {
-    let Some(key) = model.saved_subject().map(SessionSummary::key) else { return Vec::new() };
+    let Some(key) = model.saved_subject().map(SessionSummary::key) else {
+        return once_listed(model, if aim == Aim::Edit { Action::EditHere } else { Action::Fork });
+    };
     let wanted = model.selected_address();
     let (form, fork) = Fork::open(key.clone(), wanted, aim);
     open(model, form, Purpose::Fork(fork));
@@ -119,7 +131,42 @@ pub(super) fn changed(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     form.error = None;
-    effects(purpose.changed(form))
+    let asks = purpose.changed(form);
+    asked(model, asks)
+}
+
+/// Asks for what the dialog on top needs. Keys wait while a text is read: they are for what stands there.
+fn asked(model: &mut Model, asks: Vec<Ask>) -> Vec<Effect> {
+    let reads = asks.iter().any(|ask| matches!(ask, Ask::Text(_)));
+    let mut effects = effects(asks);
+    match top(model) {
+        Some((form, _)) if reads => _ = form.held.get_or_insert_default(),
+        _ => effects.extend(release(model)),
+    }
+    effects
+}
+
+/// A key for a dialog that is still read waits for it. What means something everywhere, as closing it, is done at once, and so is going
+/// to another field or value while only a text is read.
+pub(super) fn hold(model: &mut Model, key: KeyEvent) -> bool {
+    let everywhere = model.keymap.action(key, &[Context::Always]).is_some();
+    let moves = matches!(
+        model.keymap.action(key, &model.contexts()),
+        Some(Action::FieldNext | Action::FieldPrevious | Action::ChoiceNext | Action::ChoicePrevious)
+    );
+    let Some((form, _)) = top(model) else { return false };
+    let is_read = !form.fields.is_empty();
+    let Some(held) = form.held.as_mut().filter(|held| !(everywhere || moves && is_read && held.is_empty())) else {
+        return false;
+    };
+    held.push(key);
+    true
+}
+
+/// The dialog on top is read: the keys that waited for it are taken.
+fn release(model: &mut Model) -> Vec<Effect> {
+    let held = top(model).and_then(|(form, _)| form.held.take());
+    held.into_iter().flatten().flat_map(|held| super::keys::key(model, held)).collect()
 }
 
 pub(super) fn move_focus(model: &mut Model, by: isize) -> Vec<Effect> {
@@ -202,28 +249,29 @@ fn about<'m>(model: &'m mut Model, key: &SessionKey) -> Option<(&'m mut Form, &'
 
 pub(super) fn points(model: &mut Model, key: &SessionKey, result: Result<Points, ErrorRecord>) -> Vec<Effect> {
     let Some((form, purpose)) = about(model, key) else { return Vec::new() };
-    match (result, purpose) {
+    let asks = match (result, purpose) {
         (Err(error), _) => {
             form.fail(told(&error));
             Vec::new()
         }
-        (Ok(points), Purpose::Fork(fork)) => effects(fork.filled(form, points)),
+        (Ok(points), Purpose::Fork(fork)) => fork.filled(form, points),
         (Ok(points), Purpose::Rerun(rerun)) => {
             rerun.filled(form, points);
             Vec::new()
         }
         (Ok(_), _) => Vec::new(),
-    }
+    };
+    asked(model, asks)
 }
 
 pub(super) fn text(model: &mut Model, spot: &Spot, result: Result<Standing, ErrorRecord>) -> Vec<Effect> {
-    if let Some((form, Purpose::Fork(fork))) = about(model, &spot.key) {
-        match result {
-            Ok(standing) => fork.read(form, spot, standing),
-            Err(error) => form.fail(told(&error)),
-        }
+    let Some((form, Purpose::Fork(fork))) = about(model, &spot.key) else { return Vec::new() };
+    let awaited = fork.is_about(spot);
+    match result {
+        Ok(standing) => fork.read(form, spot, standing),
+        Err(error) => form.fail(told(&error)),
     }
-    Vec::new()
+    if awaited { release(model) } else { Vec::new() }
 }
 
 pub(super) fn prepared(
@@ -258,6 +306,7 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
         },
         Ok(session) => {
             let given_up = matches!(at.map(|at| &model.popups[at]), Some(Popup::Form(form, _)) if form.given_up);
+            let waits = model.workbench.run.as_ref().is_some_and(|run| run.question.is_some());
             let origin = match at.map(|at| &model.popups[at]) {
                 Some(Popup::Form(form, Purpose::Fork(fork))) => fork.origin(form),
                 _ => None,
@@ -270,6 +319,10 @@ pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecor
                 run.transcript.come_from(origin);
             }
             model.workbench.run = Some(run);
+            if waits {
+                let how = model.how_to_go_on();
+                model.say(Tone::Info, format!("the run before waits for its answer in its session: {how}"));
+            }
             let mut effects = super::run::started(model, Ok(session));
             if given_up {
                 model.workbench.run.iter_mut().for_each(|run| run.phase = Phase::Stopping);

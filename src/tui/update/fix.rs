@@ -58,6 +58,6 @@ fn apply(model: &mut Model, fix: &Fix) -> Vec<Effect> {
     editor.free = false;
     editor.draft.splice(fix.span.start..fix.span.end, &fix.text);
     let undo = model.keymap.first_name(Action::Undo);
-    model.say(Tone::Good, format!("{}; {undo} takes it back", fix.title));
+    model.say(Tone::Good, format!("done: {}; {undo} takes it back", fix.title));
     Vec::new()
 }

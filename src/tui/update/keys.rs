@@ -3,16 +3,18 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ptc_core::text::estimate_tokens;
 
-use super::{choice, compare, dialog, edit, find, fix, inspect, menu, play, reading, run, save, sessions, take};
-use crate::tui::actions::{ACTIONS, Action, ActionRow, Context};
+use super::{
+    choice, compare, dialog, edit, find, fix, inspect, menu, palette, play, reading, run, save, sessions, take,
+};
+use crate::tui::actions::{Action, Context};
 use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
-use crate::tui::draft::{Draft, Reach};
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
+use crate::tui::view;
 
 pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
@@ -20,9 +22,13 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
     model.toast = None;
     model.pointer.sweep = None;
+    model.sessions.awaited = None;
     if !model.fits() {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
+    }
+    if dialog::hold(model, key) {
+        return Vec::new();
     }
     let contexts = model.contexts();
     let action = match chord(model, key, &contexts) {
@@ -96,10 +102,9 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Help => help(model),
         Action::Menu => menu::open(model, None),
-        Action::MenuUp => menu::go(model, -1),
-        Action::MenuDown => menu::go(model, 1),
+        Action::MenuGo(leap) => menu::go(model, leap.lines(view::list_rows(model))),
         Action::MenuPick => menu::pick(model),
-        Action::Palette => open(model, Popup::Palette { input: Draft::default(), selected: 0 }),
+        Action::Palette => palette::open(model),
         Action::Preview => {
             let popup = preview(model);
             open(model, popup)
@@ -123,8 +128,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::TourNext => turn_tour(model, 1),
         Action::TourBack => turn_tour(model, -1),
         Action::Fix => fix::fix(model),
-        Action::FixUp => fix::move_choice(model, -1),
-        Action::FixDown => fix::move_choice(model, 1),
+        Action::FixGo(leap) => fix::move_choice(model, leap.lines(view::list_rows(model))),
         Action::FixApply => fix::choose(model),
         Action::Find => find::open(model),
         Action::FindNext => find::go(model, true),
@@ -216,9 +220,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ReadDown => turn_pages(model, 1),
         Action::ReadPageUp => turn_pages(model, -isize::from(page_rows(model))),
         Action::ReadPageDown => turn_pages(model, isize::from(page_rows(model))),
-        Action::PickUp => move_pick(model, -1),
-        Action::PickDown => move_pick(model, 1),
-        Action::Pick => pick(model),
+        Action::PickGo(leap) => palette::step(model, leap.lines(view::list_rows(model))),
+        Action::Pick => palette::pick(model),
     }
 }
 
@@ -238,7 +241,7 @@ fn stood(model: &mut Model, go: impl FnOnce(&mut Scrub)) -> Vec<Effect> {
     Vec::new()
 }
 
-fn page_rows(model: &Model) -> i16 {
+pub(super) fn page_rows(model: &Model) -> i16 {
     i16::try_from(model.size.1).unwrap_or(i16::MAX).saturating_sub(8).max(1)
 }
 
@@ -286,8 +289,9 @@ fn tokens(text: &str) -> String {
     format!("about {} tok", estimate_tokens(text))
 }
 
-/// Goes to a pane of the workbench.
-fn go_to(model: &mut Model, pane: Pane) -> Vec<Effect> {
+/// Goes to a pane of the workbench; a turn that is open is left.
+pub(super) fn go_to(model: &mut Model, pane: Pane) -> Vec<Effect> {
+    model.inspector = None;
     model.screen = Screen::Workbench;
     model.workbench.focus = pane;
     Vec::new()
@@ -443,56 +447,4 @@ fn turn_pages(model: &mut Model, by: isize) -> Vec<Effect> {
         *top = top.saturating_add_signed(by);
     }
     Vec::new()
-}
-
-/// The palette's entries for what is typed: every action of the contexts below the popup, by name.
-pub(crate) fn entries(model: &Model, typed: &str) -> Vec<&'static ActionRow> {
-    let mut contexts = model.screen_contexts();
-    contexts.extend([Context::Global, Context::Always]);
-    let wanted = typed.to_lowercase();
-    let mut found: Vec<(usize, &ActionRow)> = ACTIONS
-        .iter()
-        .filter(|row| contexts.contains(&row.context) && row.action != Action::Palette)
-        .filter(|row| !matches!(row.action, Action::Go(_, Reach::Move)))
-        .filter_map(|row| Some((rank(row, &wanted)?, row)))
-        .collect();
-    found.sort_by_key(|(rank, _)| *rank);
-    let mut seen = Vec::new();
-    found.retain(|(_, row)| {
-        let new = !seen.contains(&row.action);
-        seen.push(row.action);
-        new
-    });
-    found.into_iter().map(|(_, row)| row).collect()
-}
-
-/// How well an action fits: its title first, then its id, then the letters in order.
-fn rank(row: &ActionRow, wanted: &str) -> Option<usize> {
-    let title = row.title.to_lowercase();
-    let mut letters = title.chars();
-    if title.starts_with(wanted) {
-        Some(0)
-    } else if title.contains(wanted) {
-        Some(1)
-    } else if row.id.contains(wanted) || row.help.to_lowercase().contains(wanted) {
-        Some(2)
-    } else {
-        wanted.chars().all(|c| letters.any(|letter| letter == c)).then_some(3)
-    }
-}
-
-fn move_pick(model: &mut Model, by: isize) -> Vec<Effect> {
-    let Some(Popup::Palette { input, .. }) = model.popups.last() else { return Vec::new() };
-    let last = entries(model, input.text()).len().saturating_sub(1);
-    if let Some(Popup::Palette { selected, .. }) = model.popups.last_mut() {
-        *selected = (*selected).min(last).saturating_add_signed(by).min(last);
-    }
-    Vec::new()
-}
-
-fn pick(model: &mut Model) -> Vec<Effect> {
-    let Some(Popup::Palette { input, selected }) = model.popups.last() else { return Vec::new() };
-    let Some(row) = entries(model, input.text()).get(*selected).copied() else { return Vec::new() };
-    model.popups.pop();
-    act(model, row.action)
 }

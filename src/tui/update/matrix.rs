@@ -129,34 +129,47 @@ fn in_form(model: &mut Model, step: Step) -> Vec<Effect> {
     Vec::new()
 }
 
+/// How many lines a step moves, when it moves.
+fn lines(model: &Model, step: Step) -> Option<isize> {
+    let page = isize::from(super::keys::page_rows(model));
+    match step {
+        Step::Up => Some(-1),
+        Step::Down => Some(1),
+        Step::PageUp => Some(-page),
+        Step::PageDown => Some(page),
+        Step::Top => Some(isize::MIN),
+        Step::Bottom => Some(isize::MAX),
+        _ => None,
+    }
+}
+
 fn in_list(model: &mut Model, step: Step) -> Vec<Effect> {
+    let by = lines(model, step);
     let compare = &mut model.compare;
     let all = compare.matrices.as_deref().unwrap_or_default();
-    match step {
-        Step::Up => compare.chosen = compare.chosen.saturating_sub(1),
-        Step::Down => compare.chosen = (compare.chosen + 1).min(all.len().saturating_sub(1)),
-        Step::Open => {
-            let Some(line) = all.get(compare.chosen) else { return Vec::new() };
-            let (id, damage) = (line.id.clone(), line.damage.clone());
-            let running = compare.matrix.as_ref().filter(|matrix| matrix.running).map(|matrix| matrix.id.clone());
-            match (running, damage) {
-                (Some(running), _) if running == id => compare.page = Page::Matrix,
-                (Some(_), _) => model.say(Tone::Info, "a matrix is running: stop it before you open another"),
-                (None, Some(damage)) => model.say(Tone::Bad, damage),
-                (None, None) => return vec![Effect::Comparing(Ask::OpenMatrix(id))],
-            }
-        }
-        _ => {}
+    if let Some(by) = by {
+        compare.chosen = compare.chosen.saturating_add_signed(by).min(all.len().saturating_sub(1));
+    }
+    let Some(line) = all.get(compare.chosen).filter(|_| step == Step::Open) else { return Vec::new() };
+    let (id, damage) = (line.id.clone(), line.damage.clone());
+    let running = compare.matrix.as_ref().filter(|matrix| matrix.running).map(|matrix| matrix.id.clone());
+    match (running, damage) {
+        (Some(running), _) if running == id => compare.page = Page::Matrix,
+        (Some(_), _) => model.say(Tone::Info, "a matrix is running: stop it before you open another"),
+        (None, Some(damage)) => model.say(Tone::Bad, damage),
+        (None, None) => return vec![Effect::Comparing(Ask::OpenMatrix(id))],
     }
     Vec::new()
 }
 
 fn in_matrix(model: &mut Model, step: Step) -> Vec<Effect> {
     let jobs = model.compare.form.wish().map_or(JOBS, |wish| wish.jobs);
+    let by = lines(model, step);
     let Some(matrix) = &mut model.compare.matrix else { return Vec::new() };
+    if let Some(by) = by {
+        matrix.go(by);
+    }
     match step {
-        Step::Up => matrix.go(-1),
-        Step::Down => matrix.go(1),
         Step::Left => matrix.go_trial(-1),
         Step::Right => matrix.go_trial(1),
         Step::Open => {

@@ -11,6 +11,7 @@ mod keys;
 mod matrix;
 mod menu;
 mod mouse;
+mod palette;
 mod play;
 mod reading;
 mod run;
@@ -19,7 +20,7 @@ mod search;
 mod sessions;
 mod take;
 
-pub(super) use keys::entries;
+pub(super) use palette::{Entry, entries};
 pub(super) use reading::AUTOSCROLL_MS;
 
 use super::archive::Told;

@@ -30,6 +30,7 @@ pub(super) fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::Down(MouseButton::Left) => {
             model.toast = None;
             model.pointer.sweep = None;
+            model.sessions.awaited = None;
             return press(model, at, reach);
         }
         MouseEventKind::Down(MouseButton::Right) => {

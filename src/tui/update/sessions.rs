@@ -25,9 +25,22 @@ pub(super) fn listed(model: &mut Model, result: Result<Vec<SessionSummary>, Erro
             model.sessions.error = None;
             model.sessions.arrange();
             reselect(model);
-            return super::search::again(model);
+            let mut effects = super::search::again(model);
+            match model.sessions.awaited.take() {
+                Some(_) if model.awaits_listing() => {
+                    model.say(Tone::Bad, "the session of this run is not among the saved ones");
+                }
+                Some(action) => effects.extend(super::keys::act(model, action)),
+                None => {}
+            }
+            return effects;
         }
-        Err(error) => model.sessions.error = Some(error.message),
+        Err(error) => {
+            if model.sessions.awaited.take().is_some() {
+                model.say(Tone::Bad, format!("the saved sessions cannot be read: {}", error.message));
+            }
+            model.sessions.error = Some(error.message);
+        }
     }
     Vec::new()
 }

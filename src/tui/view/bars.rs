@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{budget, editor};
+use super::{budget, editor, line_of};
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::backend::{SessionStatus, SessionSummary};
 use crate::tui::draft::Draft;
@@ -129,12 +129,11 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
 /// Nothing has run yet; what of earlier starts is not finished is told.
 fn nothing_yet(model: &Model) -> String {
     let open = |session: &&SessionSummary| session.status == SessionStatus::Open && session.path.is_some();
-    let key = |action| model.keymap.first_name(action);
     match model.sessions.all.iter().flatten().filter(open).count() as u64 {
         0 => " nothing has run yet".to_owned(),
         number => {
-            let (sessions, on) = (key(Action::Sessions), key(Action::GoOn));
-            format!(" nothing has run yet; {} not finished: {sessions}, then {on} goes on", plural(number, "session"))
+            let (sessions, how) = (plural(number, "session"), model.how_to_go_on());
+            format!(" nothing has run yet; {sessions} not finished: {how}")
         }
     }
 }
@@ -177,23 +176,31 @@ pub(super) fn toast(model: &Model) -> Row {
 /// Most rows of a message.
 const MOST_TOAST_ROWS: usize = 5;
 
-/// A message that needs more than its line is drawn over what stands above the line: nothing of it is lost.
+/// A toast that needs more than its line.
 pub(super) fn long_toast(model: &Model, line: Rect, buffer: &mut Buffer) {
-    let Some(text) = model.toast.as_ref().map(|toast| SafeText::single_line(&toast.text)) else { return };
-    let columns = usize::from(line.width);
+    let (Some(told), Some(mark)) = (&model.toast, toast(model).left.into_iter().next()) else { return };
     let beside = model.workbench.run.as_ref().filter(|run| run.phase != Phase::Done).map_or(0, |_| PROGRESS);
+    long(&mark, &told.text, beside, line, model, buffer);
+}
+
+/// A message that needs more than its line is drawn over what stands above the line; what is longer still ends with a mark.
+pub(super) fn long(mark: &Piece, text: &str, beside: usize, line: Rect, model: &Model, buffer: &mut Buffer) {
+    let text = SafeText::single_line(text);
+    let columns = usize::from(line.width);
     if width(&text) + 3 + beside <= columns {
         return;
     }
-    let mark = toast(model).left.into_iter().next();
     let wrapped = wrap(&text, columns.saturating_sub(4).max(1));
     let rows = wrapped.len().min(MOST_TOAST_ROWS).min(usize::from(line.y) + 1);
-    for (at, (_, range)) in (0u16..).zip(wrapped.into_iter().take(rows).enumerate()) {
+    let is_cut = wrapped.len() > rows;
+    for (at, range) in (0u16..).zip(wrapped.into_iter().take(rows)) {
         let up = u16::try_from(rows).unwrap_or_default() - 1 - at;
         let area = Rect { y: line.y - up, height: 1, ..line }.intersection(buffer.area);
         buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), model.theme.style(Role::Text));
-        let start = mark.clone().filter(|_| at == 0).unwrap_or_else(|| Piece::literal(Role::Text, "   "));
-        Row::new([start, Piece::safe(Role::Text, text.slice(range))]).draw(area, buffer, model.theme);
+        let start = if at == 0 { mark.clone() } else { Piece::literal(Role::Text, "   ") };
+        let end = if is_cut && up == 0 { " …" } else { "" };
+        let text = Piece::safe(Role::Text, text.slice(range));
+        Row::new([start, text, Piece::literal(Role::Dim, end)]).draw(area, buffer, model.theme);
     }
 }
 
@@ -265,6 +272,22 @@ fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
     }
     shown.extend(help.map(|label| (Action::Help, label)));
     shown
+}
+
+/// A list of keys and what they do, from a line on.
+pub(super) fn keys(lines: &[(String, String)], mut line: usize, area: Rect, buffer: &mut Buffer, theme: Theme) {
+    let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
+    let room = usize::from(area.width).saturating_sub(widest + 5).max(1);
+    for (key, text) in lines {
+        let text = SafeText::single_line(text);
+        for (at, range) in wrap(&text, room).into_iter().enumerate() {
+            let key = if at == 0 { key.as_str() } else { "" };
+            let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
+            let row = Row::new([key, Piece::safe(Role::Dim, text.slice(range))]).indented(2);
+            row.draw(line_of(area, line), buffer, theme);
+            line += 1;
+        }
+    }
 }
 
 fn push_label(pieces: &mut Vec<Piece>, (key, title): &(String, &str)) {

@@ -42,6 +42,9 @@ fn told(form: &Form, columns: u16) -> (Role, String) {
     match (&form.error, form.waiting) {
         (Some(error), _) => (Role::Bad, format!("✗ {error}")),
         (None, Some(waiting)) => (Role::Accent, format!("● {waiting}")),
+        (None, None) if form.held.as_ref().is_some_and(|held| !held.is_empty()) => {
+            (Role::Accent, "● reading what stands there; your keys wait for it …".to_owned())
+        }
         (None, None) => (Role::Dim, form.focused().map_or("", |field| field.hint).to_owned()),
     }
 }
@@ -203,7 +206,13 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
         Input::Text(text, language) => {
             let head = Rect { height: 1, ..area };
             let typed = form.typed.as_ref().filter(|typed| !typed.state.is_empty());
-            Row::new([mark, name]).ending(typed.map(answer::state)).draw(head, buffer, model.theme);
+            // What is hidden above and below the rows that are seen.
+            let more = bars::more(editor::lines_above(text), editor::lines_below(text), area.width);
+            Row::new([mark, name]).ending(more.into_iter().chain(typed.map(answer::state))).draw(
+                head,
+                buffer,
+                model.theme,
+            );
             let rows = answer::draw_issues(typed, text_area(area), buffer, model.theme);
             let looks = editor::Looks {
                 language: *language,

@@ -28,7 +28,7 @@ pub(super) fn frame(menu: &Menu, screen: Rect) -> Rect {
 }
 
 /// The lines of the list; below them stands what the selected action does.
-fn list_rows(inner: Rect) -> usize {
+pub(super) fn list_rows(inner: Rect) -> usize {
     usize::from(inner.height.saturating_sub(1))
 }
 

@@ -107,6 +107,12 @@ pub(super) fn popup_row(model: &Model, at: Position) -> Option<usize> {
     popups::row_at(model, model.popups.last()?, Rect::new(0, 0, model.size.0, model.size.1), at)
 }
 
+/// Lines of the list in the topmost popup that are seen.
+pub(super) fn list_rows(model: &Model) -> usize {
+    let screen = Rect::new(0, 0, model.size.0, model.size.1);
+    model.popups.last().map_or(0, |popup| popups::list_rows(model, popup, screen))
+}
+
 /// The field of the dialog at this place, and where its value stands.
 pub(super) fn dialog_field(model: &Model, at: Position) -> Option<(usize, Rect)> {
     let popup = model.popups.last()?;

@@ -108,6 +108,19 @@ pub(super) fn inside(model: &Model, popup: &Popup, screen: Rect) -> Rect {
     inner(frame(popup, model, screen))
 }
 
+/// Lines of the popup's list that are seen.
+pub(super) fn list_rows(model: &Model, popup: &Popup, screen: Rect) -> usize {
+    let inner = inside(model, popup, screen);
+    match popup {
+        Popup::Palette { .. } => usize::from(palette_list(inner).height),
+        Popup::Menu(_) => menu::list_rows(inner),
+        Popup::Fixes { message, .. } => {
+            usize::from(inner.height).saturating_sub(choices::message_rows(message, inner.width))
+        }
+        _ => 0,
+    }
+}
+
 /// The entry of the palette or the menu, the fix, the answer, at a place.
 pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -> Option<usize> {
     let inner = inner(frame(popup, model, screen));
@@ -357,25 +370,31 @@ fn draw_palette(model: &Model, input: &Draft, selected: usize, area: Rect, buffe
     let entries = update::entries(model, input.text());
     let below = model.popups.split_last().map_or(&[][..], |(_, below)| below);
     let top = (selected + 1).saturating_sub(usize::from(list.height));
-    for (line, row) in entries.iter().enumerate().skip(top).take(usize::from(list.height)) {
-        let enabled = model.enabled_below(row.action, below);
+    for (line, entry) in entries.iter().enumerate().skip(top).take(usize::from(list.height)) {
+        let row = entry.row;
+        let (title, enabled) = match entry.elsewhere {
+            Some(heading) => (row.title, Err(heading)),
+            None => (model.title(row), model.enabled_below(row.action, below)),
+        };
         let role = match enabled {
             Err(_) => Role::Dim,
             Ok(()) if line == selected => Role::Title,
             Ok(()) => Role::Text,
         };
         let mark = if line == selected { "▸ " } else { "  " };
-        let reason = enabled.err().map(|reason| format!("  ({reason})")).unwrap_or_default();
-        let what = if reason.is_empty() { format!("  {}", row.help) } else { reason };
+        let what = match enabled {
+            Err(reason) => format!("  ({reason})"),
+            Ok(()) => format!("  {}", row.help),
+        };
         let left = [
             Piece::literal(Role::Accent, mark),
-            Piece::new(role, &format!("{:<18}", model.title(row))),
+            Piece::new(role, &format!("{title:<18}")),
             Piece::new(Role::Dim, &what),
         ];
         let place = line_of(list, line - top);
         Row::new(left).ending([Piece::new(Role::Key, &bars::key_of(model, row))]).draw(place, buffer, model.theme);
     }
-    if let Some(row) = entries.get(selected) {
+    if let Some(update::Entry { row, .. }) = entries.get(selected) {
         draw_sentence(model, row, Rect { y: list.bottom(), height: area.bottom() - list.bottom(), ..area }, buffer);
     } else {
         let none = Row::new([Piece::literal(Role::Dim, "no action has such a name")]);

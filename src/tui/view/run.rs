@@ -69,7 +69,7 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
         (Phase::Running, _, None) => (Role::Accent, format!("● running{time}")),
         (_, _, Some(Ok(()))) => (Role::Good, format!("✓ returned{time}")),
         (_, _, Some(Err(error))) => (Role::Bad, format!("✗ {}{time}", error.reason)),
-        (Phase::Done, _, None) if view.waits => (Role::Accent, "● waits for an answer".to_owned()),
+        (Phase::Done, _, None) if view.waits => (Role::Accent, waiting(model, columns)),
         (Phase::Done, _, None) if time.is_empty() => (Role::Warn, "! not finished".to_owned()),
         (Phase::Done, _, None) => {
             (Role::Warn, format!("! not finished · last event after {}", facts.time(model.now_ms)))
@@ -77,6 +77,16 @@ fn state(model: &Model, view: &RunView, columns: u16) -> Vec<Piece> {
     };
     pieces.push(Piece::new(role, &text));
     pieces
+}
+
+/// A run that waits in its session, and what goes on with it.
+fn waiting(model: &Model, columns: u16) -> String {
+    let how = match model.screen {
+        // The key stands in the footer.
+        Screen::Sessions => return "● waits for an answer".to_owned(),
+        Screen::Workbench | Screen::Compare => model.how_to_go_on(),
+    };
+    if columns < 48 { "● waits".to_owned() } else { format!("● waits: {how}") }
 }
 
 /// How far a session is played.

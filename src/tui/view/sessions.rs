@@ -184,7 +184,16 @@ fn draw_list(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<Positio
         preview::draw(model, session, areas.preview, buffer);
     }
     status(model, (shown, all), areas.status.width).draw(areas.status, buffer, model.theme);
+    if let (Some(problem), None) = (problem(model), &model.toast) {
+        bars::long(&Piece::literal(Role::Bad, " ✗ "), problem, 0, areas.status, model, buffer);
+    }
     cursor
+}
+
+/// What is wrong with the query.
+fn problem(model: &Model) -> Option<&str> {
+    let problem = model.sessions.search.problem.as_ref().filter(|_| model.sessions.filters());
+    problem.map(|problem| problem.message.as_str())
 }
 
 /// What the search is doing, what is wrong with it, how much it found.
@@ -198,8 +207,8 @@ fn status(model: &Model, (shown, all): (usize, usize), columns: u16) -> Row {
     };
     if model.toast.is_some() {
         bars::toast(model)
-    } else if let (Some(problem), true) = (&sessions.search.problem, sessions.filters()) {
-        Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, &problem.message)])
+    } else if let Some(problem) = problem(model) {
+        Row::new([Piece::literal(Role::Bad, " ✗ "), Piece::new(Role::Text, problem)])
     } else if sessions.search.running.is_some() {
         Row::new([Piece::new(Role::Accent, &format!(" ● searching …   {number}"))])
     } else if sessions.filtering {

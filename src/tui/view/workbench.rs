@@ -14,7 +14,7 @@ use crate::tui::sessions::check;
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
 use ptc_core::text::SafeText;
-use ptc_core::text::width::{truncate, width, wrap};
+use ptc_core::text::width::{truncate, wrap};
 
 pub(super) fn layout(model: &mut Model) {
     let areas = screen_areas(model);
@@ -243,19 +243,7 @@ fn draw_run(model: &Model, rule: Rect, rows: Rect, buffer: &mut Buffer) {
     if model.enabled(Action::ChooseModel).is_ok() {
         lines.push((key(Action::ChooseModel), "chooses another model".to_owned()));
     }
-    let widest = lines.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
-    let room = usize::from(rows.width).saturating_sub(widest + 5).max(1);
-    let mut line = 1;
-    for (key, text) in &lines {
-        let text = SafeText::single_line(text);
-        for (at, range) in wrap(&text, room).into_iter().enumerate() {
-            let key = if at == 0 { key.as_str() } else { "" };
-            let key = Piece::new(Role::Key, &format!("{key:<widest$}  "));
-            let row = Row::new([key, Piece::safe(Role::Dim, text.slice(range))]).indented(2);
-            row.draw(line_of(rows, line), buffer, model.theme);
-            line += 1;
-        }
-    }
+    bars::keys(&lines, 1, rows, buffer, model.theme);
 }
 
 fn draw_divider(model: &Model, divider: Rect, rule: Rect, buffer: &mut Buffer) {

@@ -177,21 +177,24 @@ pub(super) fn draw(model: &Model, body: Rect, buffer: &mut Buffer) {
     match &compare.compared {
         Some(comparison) => draw_turns(model, comparison, body, buffer),
         None if compare.reading => explain("comparing …", Role::Dim, body, model, buffer),
-        None => explain(&empty(model), Role::Text, body, model, buffer),
+        None => {
+            explain("Nothing is compared yet.", Role::Text, body, model, buffer);
+            bars::keys(&beginnings(model), 2 + usize::from(body.height > 4), body, buffer, model.theme);
+        }
     }
 }
 
 /// What can be done where there is nothing yet.
-fn empty(model: &Model) -> String {
-    let key = |action| model.keymap.first_name(action);
-    format!(
-        "Nothing is compared yet. {} runs the draft in ptc_lisp and json side by side. {} lists the sessions: mark some and compare them. \
-         {} begins a matrix of modes and models, {} lists earlier ones.",
-        key(Action::BothModes),
-        key(Action::Sessions),
-        key(Action::Comparing(Step::NewMatrix)),
-        key(Action::Comparing(Step::Matrices)),
-    )
+fn beginnings(model: &Model) -> Vec<(String, String)> {
+    let (mark, beside) = (model.keymap.first_name(Action::Mark), model.keymap.first_name(Action::CompareMarked));
+    let marks = format!("lists the sessions: {mark} marks two to four of them, {beside} shows them side by side");
+    let lines = [
+        (Action::BothModes, "runs the draft in ptc_lisp and json side by side"),
+        (Action::Sessions, marks.as_str()),
+        (Action::Comparing(Step::NewMatrix), "begins a matrix: the draft in several modes and models, some times"),
+        (Action::Comparing(Step::Matrices), "lists earlier matrices"),
+    ];
+    lines.map(|(action, text)| (model.keymap.first_name(action), text.to_owned())).into()
 }
 
 fn draw_transcripts(model: &Model, body: Rect, buffer: &mut Buffer) {
