@@ -130,6 +130,8 @@ pub async fn run(backend: Arc<dyn Backend>, setup: Setup) -> Result<Left, TakeEr
     let mut driver = Driver::new(backend.clone(), Clock::starting_at(now_ms));
     let first = setup.session.map(|key| {
         model.screen = model::Screen::Sessions;
+        // The tour is about the workbench: it waits for a start there.
+        model.popups.clear();
         Effect::Open(key)
     });
     let result = AssertUnwindSafe(driver.run(&mut model, &mut screen, first)).catch_unwind().await;

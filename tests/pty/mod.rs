@@ -351,6 +351,21 @@ fn the_tour_is_shown_at_the_first_start_only() {
 }
 
 #[test]
+fn the_tour_does_not_cover_a_session_that_is_opened_at_the_first_start() {
+    let (home, _) = home("sample");
+    let sessions = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions")).unwrap();
+    let session =
+        sessions.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let session = session.unwrap().display().to_string();
+    let mut first = Start::workbench(home.path()).args(&[&session]).first_time(home.path()).spawn();
+    first.wait_for("r replay");
+    assert!(!first.screen().contains("Tour 1"));
+    first.send(CTRL_Q);
+    assert_eq!(first.exit_code(), 0);
+    assert!(!home.path().join(".local/share/ptc-workbench/tour-seen").exists(), "it is shown at the next start");
+}
+
+#[test]
 fn the_mouse_is_left_to_the_terminal_when_the_configuration_says_so_and_a_theme_is_taken_from_its_file() {
     let (home, _) = home("sample");
     let config = home.path().join(".config/ptc-workbench");

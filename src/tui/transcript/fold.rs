@@ -3,10 +3,8 @@
 //! Cards stand in the order in which they began, agents that run at the same time in that of their addresses. When an agent below begins inside a turn, the turn is parted: its reply and
 //! calls stay before the agent's cards, what came of it stands behind them.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
-
 use super::card::{self, Card, EndCard, Messages, Part, RequestCard, TurnCard, turn_cards};
+use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
@@ -15,15 +13,6 @@ use crate::event::{
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, Hit};
 
-/// A part of a run of a saved session that becomes cells at its place: turns by their place in the run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Piece {
-    Head,
-    Turn(usize),
-    After(usize),
-    Tail,
-}
-
 /// Room for the cells that no turn has.
 const SPARE_CELLS: usize = 64;
 
@@ -31,8 +20,6 @@ impl Transcript {
     /// A saved session: heads and tails of its runs, and one unread card per turn.
     pub fn of_session(session: &OpenSession) -> Self {
         let mut transcript = Self::default();
-        let callers: HashSet<Address> =
-            session.runs.iter().filter(|run| run.address.is_call()).map(|run| run.address.turn_part()).collect();
         if let Some(Origin { session, kind, at }) = &session.summary.parent {
             let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
             transcript.come_from(&format!("{kind} of {session}{place}"));
@@ -41,32 +28,10 @@ impl Transcript {
         let turns: usize = session.runs.iter().map(|run| run.turns.len()).sum();
         transcript.cells.reserve_exact(turns + SPARE_CELLS);
         transcript.heights.reserve_exact(turns + SPARE_CELLS);
-        // The pieces of each run are in order: only the next ones are held.
-        let mut pieces = BinaryHeap::new();
-        for (at, run) in session.runs.iter().enumerate() {
+        for run in &session.runs {
             transcript.turns.reserve_exact(&run.address, run.turns.len());
-            pieces.push(Reverse((run.events.start, at, Piece::Head)));
         }
-        while let Some(Reverse((_, at, piece))) = pieces.pop() {
-            let run = &session.runs[at];
-            let mut later = |place: usize, piece: Piece| pieces.push(Reverse((place, at, piece)));
-            let next = match piece {
-                Piece::Head => Some(0),
-                Piece::Turn(number) => Some(number + 1),
-                Piece::After(_) | Piece::Tail => None,
-            };
-            if let Some(next) = next {
-                match run.turns.get(next) {
-                    Some(turn) => later(turn.events.range().start, Piece::Turn(next)),
-                    None => later(run.events.end.saturating_sub(1), Piece::Tail),
-                }
-            }
-            if let Piece::Turn(number) = piece {
-                let turn = &run.turns[number];
-                if turn.success().is_some() && callers.contains(&turn.address) {
-                    later(turn.events.range().end.saturating_sub(1), Piece::After(number));
-                }
-            }
+        for (run, piece) in Pieces::of(&session.runs) {
             transcript.place(run, piece);
         }
         transcript.close();

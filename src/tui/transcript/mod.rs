@@ -13,6 +13,7 @@ mod layout;
 mod order;
 pub mod outline;
 pub mod partial;
+mod pieces;
 mod places;
 mod search;
 mod seek;
