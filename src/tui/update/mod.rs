@@ -37,7 +37,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
         Msg::Key(key) => keys::key(model, key),
-        Msg::Paste(text) => edit::paste(model, &text),
+        Msg::Paste(text) => edit::pasted(model, &text),
         Msg::Mouse(event) => mouse::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
