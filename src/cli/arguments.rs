@@ -19,7 +19,7 @@ use super::lisp::LispCommand;
 use crate::port::Gate;
 
 pub(super) use case::CaseFlags;
-pub(super) use compare::CompareFlags;
+pub(super) use compare::{CompareFlags, MatrixFlags};
 pub(super) use doctor::DoctorFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use models::ModelsFlags;

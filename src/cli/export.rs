@@ -8,6 +8,7 @@ use ptc_core::value::json::Node;
 use super::arguments::{ExportFlags, ImportFlags};
 use super::printer::Printer;
 use super::screenshot::{Drawing, size};
+use super::stdout::Stdout;
 use super::{UsageError, exit, json, out, safe_line, tell};
 use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
@@ -60,8 +61,8 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
                 tell(&format!("{} of {}, {size}, {}", path.display(), session.header.id, removed(&prepared.removals)));
             }
         }
-        // A closed pipe is not an error worth telling.
-        None => _ = std::io::stdout().lock().write_all(text.as_bytes()),
+        // What goes wrong there ends the command.
+        None => _ = Stdout.write_all(text.as_bytes()),
     }
     Ok(exit::OK)
 }

@@ -5,17 +5,20 @@ mod progress;
 mod sections;
 mod table;
 
-use super::arguments::CompareFlags;
+use std::path::{Component, Path, PathBuf};
+
+use super::arguments::{CompareFlags, MatrixFlags};
 use super::json::printable;
 use super::run::stop_on_signal;
 use super::source::{agent_source, mode};
-use super::{UsageError, columns, exit, out, safe, safe_line, tell};
+use super::{UsageError, columns, exit, out, safe, safe_line, tell, unwritable};
 use crate::port::Stop;
 use crate::workbench::Workbench;
+use crate::workbench::files::check_place;
 use crate::workbench::format::plural;
 use crate::workbench::matrix::{
-    Baseline, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, compare_with, split_models,
-    totals,
+    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, compare_with,
+    split_models, totals,
 };
 use progress::Progress;
 
@@ -25,7 +28,7 @@ const JOBS: usize = 4;
 /// Plans a matrix and runs it.
 pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let of_matrix = &flags.matrix;
-    let named = |name: &String| Ok::<_, UsageError>((name.clone(), agent_source(name)?));
+    let named = |name: &String| Ok::<_, UsageError>((called(name), agent_source(name)?));
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
         modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
@@ -34,8 +37,8 @@ pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbe
         seed: of_matrix.seed.unwrap_or(0),
     };
     let plan = workbench.plan_matrix(&spec)?;
-    let baseline = of_matrix.baseline.as_deref().map(Baseline::read).transpose()?;
-    check(of_matrix.jobs)?;
+    let baseline = baseline(of_matrix, &plan.cells)?;
+    check(of_matrix)?;
     let (file, state) = workbench.begin_matrix(plan)?;
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
 }
@@ -55,9 +58,9 @@ pub(super) async fn resume(
                 .to_owned(),
         ));
     }
-    check(of_matrix.jobs)?;
-    let baseline = of_matrix.baseline.as_deref().map(Baseline::read).transpose()?;
+    check(of_matrix)?;
     let (file, state) = workbench.open_matrix(name)?;
+    let baseline = baseline(of_matrix, &state.plan.cells)?;
     if !file.unreadable.is_empty() {
         let lines = file.unreadable.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         tell(&safe(&format!(
@@ -68,9 +71,30 @@ pub(super) async fn resume(
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
 }
 
-fn check(jobs: Option<usize>) -> Result<(), UsageError> {
-    if jobs == Some(0) {
+/// What an agent is called in the cells: the path as seen from here, in whatever way it was written.
+fn called(name: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = Path::new(name);
+    let path = path.strip_prefix(&here).unwrap_or(path);
+    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+    parts.collect::<PathBuf>().display().to_string()
+}
+
+/// The baseline that is asked for. Errors: it cannot be read, or has nothing in common with these cells.
+fn baseline(flags: &MatrixFlags, cells: &[Cell]) -> Result<Option<Baseline>, UsageError> {
+    let Some(path) = &flags.baseline else { return Ok(None) };
+    let baseline = Baseline::read(path)?;
+    baseline.check_shares(cells).map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
+    Ok(Some(baseline))
+}
+
+/// What would only be noticed when everything has run.
+fn check(flags: &MatrixFlags) -> Result<(), UsageError> {
+    if flags.jobs == Some(0) {
         return Err(UsageError("--jobs must be at least 1".to_owned()));
+    }
+    if let Some(file) = &flags.save_baseline {
+        check_place(file).map_err(|error| unwritable(file, &error))?;
     }
     Ok(())
 }
@@ -94,7 +118,15 @@ async fn finish(
     progress.close();
     ran?;
     let go_on = format!("ptc-workbench compare --resume {}", file.id);
-    if !state.is_complete() && stop.reason().is_some() {
+    let stopped = !state.is_complete() && stop.reason().is_some();
+    let reports = state.reports();
+    let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
+    // What did not run did not get better or worse.
+    let changes = baseline.filter(|_| !stopped).map(|baseline| compare_with(baseline, &reports));
+    if flags.json {
+        out(&printable(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref()))));
+    }
+    if stopped {
         tell(&format!(
             "stopped: {} of {} are kept; go on with: {go_on}",
             state.done(),
@@ -102,12 +134,7 @@ async fn finish(
         ));
         return Ok(exit::CANCELLED);
     }
-    let reports = state.reports();
-    let all = totals(&reports, |cell| state.trials_of(cell).collect::<Vec<&Trial>>());
-    let changes = baseline.map(|baseline| compare_with(baseline, &reports));
-    if flags.json {
-        out(&printable(&json::matrix(&file.id, &state, &reports, &all, baseline.zip(changes.as_deref()))));
-    } else {
+    if !flags.json {
         out(&told(&reports, &all, changes.as_deref(), plain).join("\n"));
     }
     if let Some(path) = &flags.matrix.save_baseline {
@@ -115,7 +142,7 @@ async fn finish(
         tell(&safe(&format!("baseline written to {}", path.display())));
     }
     for (key, why) in state.untried() {
-        let cell = state.plan.cells.get(key.cell).map(crate::workbench::matrix::Cell::name).unwrap_or_default();
+        let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
         tell(&safe(&format!("not tried: {cell}, trial {}: {why}", key.trial)));
     }
     if !state.untried().is_empty() {

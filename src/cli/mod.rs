@@ -26,11 +26,13 @@ mod screenshot;
 mod sessions;
 mod signature;
 mod source;
+mod stdout;
 mod test;
 mod tools;
 mod tree;
 
 use std::io::{IsTerminal as _, Write};
+use std::path::Path;
 
 use ptc_core::text::SafeText;
 
@@ -40,6 +42,7 @@ pub use plain::is_spoken;
 pub use report::{hook_panics, keep_secret, log_to};
 pub use screenshot::{Draw, Drawing, Picture};
 pub use source::{SourceError, agent_source, pipeline_source};
+use stdout::out;
 
 use crate::workbench::Workbench;
 
@@ -67,6 +70,11 @@ impl<E: std::fmt::Display> From<E> for UsageError {
     fn from(error: E) -> Self {
         Self(error.to_string())
     }
+}
+
+/// A file that cannot be written.
+fn unwritable(file: &Path, error: &std::io::Error) -> UsageError {
+    UsageError(format!("{} cannot be written: {error}", file.display()))
 }
 
 /// Runs a command and returns its exit code. Errors are told on stderr. `drawing` makes pictures of screens.
@@ -101,12 +109,15 @@ pub fn run_at_once(arguments: &Arguments) -> Option<u8> {
     }
 }
 
-/// The exit code of a command; an error is told first.
+/// The exit code of a command; an error is told first, and output that is lost is one.
 fn code(done: Result<u8, UsageError>) -> u8 {
-    done.unwrap_or_else(|error| {
+    let code = done.unwrap_or_else(|error| {
         tell_error(&error.0);
         exit::USAGE
-    })
+    });
+    let Some(why) = stdout::refused() else { return code };
+    tell_error(&format!("stdout cannot be written: {why}; what was printed is not whole"));
+    exit::USAGE
 }
 
 /// Columns that tables have when stdout is no terminal.
@@ -120,12 +131,7 @@ fn columns() -> usize {
     terminal.map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns).max(FEWEST_COLUMNS))
 }
 
-/// One line (or several) on stdout. A closed pipe is not an error worth telling.
-fn out(text: &str) {
-    _ = writeln!(std::io::stdout().lock(), "{text}");
-}
-
-/// The same on stderr.
+/// One line (or several) on stderr.
 fn tell(text: &str) {
     _ = writeln!(std::io::stderr().lock(), "{text}");
 }

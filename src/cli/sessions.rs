@@ -11,11 +11,12 @@ use ptc_core::value::json::Node;
 use super::arguments::{CaseFlags, SessionsCommand};
 use super::printer::Printer;
 use super::screenshot::Drawing;
+use super::stdout::Stdout;
 use super::{UsageError, exit, export, json, out, safe_line, tell};
 use crate::agent::Step;
 use crate::agent::StepFold;
 use crate::event::{Address, Event};
-use crate::session::{Marks, RunState, Session, Summary, summarize};
+use crate::session::{Marks, RunState, Session, Summary, shell_word, summarize};
 use crate::workbench::format::plural;
 use crate::workbench::{CaseSpec, Workbench};
 
@@ -56,12 +57,22 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
     };
     let made = workbench.make_case(&session, &spec)?;
     let file = made.file.display().to_string();
+    if flags.json {
+        let cassette = made.cassette.as_ref().map(|cassette| Json::str(cassette.display().to_string()));
+        out(&json::printable(&Json::object([
+            ("name", Json::str(made.name)),
+            ("file", Json::str(file)),
+            ("new_file", Node::Bool(made.is_new_file).into()),
+            ("cassette", cassette.unwrap_or_default()),
+        ])));
+        return Ok(());
+    }
     let new = if made.is_new_file { "new file " } else { "" };
     tell(&safe_line(&format!("case `{}` added to {new}{file}", made.name)));
     if let Some(cassette) = &made.cassette {
         tell(&safe_line(&format!("cassette {}", cassette.display())));
     }
-    tell(&safe_line(&format!("run it with: ptc-workbench test {file}")));
+    tell(&safe_line(&format!("run it with: ptc-workbench test {}", shell_word(&file))));
     Ok(())
 }
 
@@ -187,7 +198,7 @@ fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {
         out(&json::printable(&Json::list(steps(session).iter().map(json::step))));
         return;
     }
-    let mut printer = Printer::new(std::io::stdout(), plain);
+    let mut printer = Printer::new(Stdout, plain);
     session.events().for_each(|envelope| printer.print(&envelope));
 }
 

@@ -9,11 +9,11 @@ use super::arguments::TestFlags;
 use super::json::printable;
 use super::run::stop_on_signal;
 use super::source::{self, place};
-use super::{UsageError, agent_source, exit, out, safe, safe_line, tell};
+use super::{UsageError, agent_source, exit, out, safe, safe_line, tell, unwritable};
 use crate::agent::Verdict;
 use crate::port::Stop;
 use crate::workbench::Workbench;
-use crate::workbench::files::write_whole_in_folder;
+use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{duration, plural};
 use crate::workbench::suite::{AgentReport, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
@@ -30,6 +30,9 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     }
     let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, jobs: flags.jobs.into() };
     workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
+    if let Some(file) = &flags.junit {
+        check_place(file).map_err(|error| unwritable(file, &error))?;
+    }
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let marks = if plain { &WORDS } else { &SIGNS };
@@ -45,8 +48,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     if let Some(file) = &flags.junit {
         let page =
             junit(&report).map_err(|error| UsageError(format!("the results cannot be written as XML: {error}")))?;
-        write_whole_in_folder(file, page.as_bytes())
-            .map_err(|error| UsageError(format!("{} cannot be written: {error}", file.display())))?;
+        write_whole(file, page.as_bytes()).map_err(|error| unwritable(file, &error))?;
     }
     if flags.json {
         out(&printable(&json(&report)));

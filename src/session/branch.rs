@@ -61,7 +61,7 @@ impl Prefix {
         written().map(|()| path.clone()).map_err(|error| {
             // What was begun is of no use; that it cannot be removed changes nothing.
             _ = std::fs::remove_file(&part);
-            RecorderError { path, error }
+            RecorderError { path, error, goes_on: false }
         })
     }
 }

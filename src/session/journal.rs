@@ -172,7 +172,7 @@ impl Journal {
             }
             filled.map(|()| file)
         };
-        let file = moved().map_err(|error| RecorderError { path: path.clone(), error })?;
+        let file = moved().map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
         self.medium = Box::new(file);
         self.path = path;
         self.end += self.pending.len() as u64;
@@ -207,7 +207,8 @@ fn must_be_safe(event: &Event) -> bool {
 /// Opens a session's file to go on behind `end_bytes`: takes its lock and drops a torn last line.
 pub(super) fn reopen(path: &Path, end_bytes: u64) -> io::Result<File> {
     let mut file = OpenOptions::new().read(true).append(true).open(path)?;
-    file.try_lock().map_err(|_| io::Error::other("another program is writing this session"))?;
+    let taken = "another program is writing this session: wait until it ends, then try again";
+    file.try_lock().map_err(|_| io::Error::other(taken))?;
     file.seek(SeekFrom::Start(end_bytes))?;
     let mut torn = Vec::new();
     file.read_to_end(&mut torn)?;

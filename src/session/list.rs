@@ -169,7 +169,7 @@ pub fn summarize(session: &Session) -> Summary {
         result: result.unwrap_or_default(),
         cost: last.and_then(|run| Some(run.price?.cost(&run.tokens?))),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
-        damage: session.damage_report(),
+        damage: session.damage_line(),
         parent: session.header.parent.clone(),
     }
 }

@@ -14,6 +14,7 @@ mod marks;
 mod read;
 mod record;
 mod recover;
+mod shell;
 mod skeleton;
 mod whole;
 
@@ -26,5 +27,6 @@ pub use marks::{Change, MARKS_FILE, Mark, Marks, write_mark};
 pub use read::{Damage, ReadError, Session};
 pub use record::{Keeping, Recorder, RecorderError};
 pub use recover::{Recovered, recover};
+pub use shell::shell_word;
 pub use skeleton::{Places, RunEntry, RunState, Skeleton, TurnEntry, TurnState};
 pub use whole::write_whole;

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::Skeleton;
-use super::header::{FORMAT, Header, VERSION};
+use super::header::{FORMAT, Header, SessionId, VERSION};
 use super::lines::Lines;
+use super::shell::shell_word;
 use crate::event::{Address, Envelope, Event, Line, MessageLog, MessagePart, SentMessage};
 
 /// Bytes that are read from a file at once.
@@ -92,6 +93,15 @@ impl Source {
     }
 }
 
+/// Opens a file to read. Anything else that has its name is refused: to open a pipe would wait for its writer.
+pub(super) fn open_file(path: &Path) -> std::io::Result<File> {
+    let found = std::fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(std::io::Error::other(if found.is_dir() { "it is a folder" } else { "it is no regular file" }));
+    }
+    File::open(path)
+}
+
 /// Where the numbering of events stands.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
@@ -110,7 +120,7 @@ impl Session {
     /// The same; `see` is shown every readable line, with its event where that was read.
     pub(super) fn open_seeing(path: &Path, see: impl FnMut(&Line<'_>, Option<Envelope>)) -> Result<Self, ReadError> {
         let fail = |error: std::io::Error| ReadError::new(path, format!("cannot be read: {error}"));
-        let file = File::open(path).map_err(fail)?;
+        let file = open_file(path).map_err(fail)?;
         let bytes = usize::try_from(file.metadata().map_err(fail)?.len()).unwrap_or(CHUNK_BYTES);
         let reader = BufReader::with_capacity(bytes.clamp(1, CHUNK_BYTES), file.try_clone().map_err(fail)?);
         Self::index(path, reader, Source::File(file), see)
@@ -126,7 +136,7 @@ impl Session {
     /// The header of a file; nothing else of it is read.
     pub fn header_of(path: &Path) -> Result<Header, ReadError> {
         let fail = |message: String| ReadError::new(path, message);
-        let file = File::open(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        let file = open_file(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
         let mut line = Vec::new();
         BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| fail(format!("cannot be read: {error}")))?;
         read_header(&line).map_err(fail)
@@ -205,7 +215,12 @@ impl Session {
                 let Count { last, unread } = *count;
                 let next = last.saturating_add(1);
                 if s != next && s != next.saturating_add(unread) {
-                    let message = format!("event {s} follows event {last}: what stood between them is missing");
+                    let what = if s > last {
+                        "what stood between them is missing"
+                    } else {
+                        "it is repeated, or in the wrong place"
+                    };
+                    let message = format!("event {s} follows event {last}: {what}");
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
                 *count = Count { last: s, unread: 0 };
@@ -337,7 +352,7 @@ impl Session {
     }
 
     /// What could be read and what not, in one line; `None` when everything could.
-    pub fn damage_report(&self) -> Option<String> {
+    pub fn damage_line(&self) -> Option<String> {
         let first = self.damage.first()?;
         let more = match self.damage.len() {
             1 => String::new(),
@@ -348,6 +363,17 @@ impl Session {
             n => format!("{n} events"),
         };
         Some(format!("{read} could be read; line {}: {}{more}", first.line, first.message))
+    }
+
+    /// The same and, where more than a torn last line is lost, the command that saves the rest.
+    pub fn damage_report(&self) -> Option<String> {
+        let line = self.damage_line()?;
+        if self.damage.iter().all(|damage| damage.torn) {
+            return Some(line);
+        }
+        let named = self.path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
+        let name = named.map_or_else(|| shell_word(&self.path.to_string_lossy()), |id| id.to_string());
+        Some(format!("{line}; `ptc-workbench sessions recover {name}` saves what can be read as a new session"))
     }
 }
 

@@ -27,10 +27,15 @@ pub struct RecorderError {
     pub path: PathBuf,
     /// What the system said.
     pub error: std::io::Error,
+    /// The session exists and was to get more events: no other folder helps.
+    pub goes_on: bool,
 }
 
 impl std::fmt::Display for RecorderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.goes_on {
+            return write!(f, "cannot go on with {}: {}", self.path.display(), self.error);
+        }
         write!(
             f,
             "cannot write sessions to {}: {} (choose another folder with --sessions, or run with --no-save)",
@@ -136,7 +141,7 @@ impl Recorder {
         if let Some(unwritten) = journal.unwritten() {
             // Half a copy would look like a session; that it cannot be removed changes nothing.
             _ = std::fs::remove_file(&path);
-            return Err(RecorderError { path, error: std::io::Error::other(unwritten.error) });
+            return Err(RecorderError { path, error: std::io::Error::other(unwritten.error), goes_on: false });
         }
         Self::on(journal, path, events.last().map_or(1, |last| last.seq + 1), clock)
     }
@@ -149,7 +154,7 @@ impl Recorder {
         let newer = || std::io::Error::other(format!("{} wrote it and goes on with it", session.header.program));
         let file =
             if session.header.is_of_later_version() { Err(newer()) } else { journal::reopen(&path, session.end) };
-        let file = file.map_err(|error| RecorderError { path: path.clone(), error })?;
+        let file = file.map_err(|error| RecorderError { path: path.clone(), error, goes_on: true })?;
         let journal = Journal::new(Box::new(file), path.clone(), session.end, session.last_turn_end());
         Self::on(journal, path, last + 1, clock)
     }
@@ -172,7 +177,7 @@ impl Recorder {
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || write_all(&writer, queue))
-            .map_err(|error| RecorderError { path: path.clone(), error })?;
+            .map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
         Ok(Self { clock, next: Mutex::new(next), jobs, thread: Some(thread), path, keeping })
     }
 
@@ -194,7 +199,7 @@ fn begin(dir: &Path, header: &Header) -> Result<(Journal, PathBuf), RecorderErro
         Err(_) if dir.exists() => Err(std::io::Error::other("this is no folder")),
         made => made,
     };
-    folder().map_err(|error| RecorderError { path: dir.to_owned(), error })?;
+    folder().map_err(|error| RecorderError { path: dir.to_owned(), error, goes_on: false })?;
     let open = || -> std::io::Result<Journal> {
         let mut file = journal::create(&path)?;
         let mut line = serde_json::to_string(header)?;
@@ -206,7 +211,7 @@ fn begin(dir: &Path, header: &Header) -> Result<(Journal, PathBuf), RecorderErro
         }
         Ok(Journal::new(Box::new(file), path.clone(), line.len() as u64, None))
     };
-    let journal = open().map_err(|error| RecorderError { path: path.clone(), error })?;
+    let journal = open().map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
     Ok((journal, path))
 }
 

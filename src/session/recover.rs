@@ -1,14 +1,17 @@
 //! What can be read of a damaged session, as a new one.
 //!
-//! In: a file. Out: a session in which every readable event stands as it was, numbered anew, and a notice says what is missing. It
+//! In: a file. Out: a session in which every readable event stands as it was, numbered anew, and a notice says what is missing or was left out. It
 //! must never change the damaged file.
 
+use std::collections::HashSet;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Header;
 use super::header::{Parent, SessionId, VERSION};
+use super::read::open_file;
 use crate::event::{Address, Envelope, Event, Line, Notice};
 
 /// Reports of lost lines that the notice quotes.
@@ -23,13 +26,14 @@ pub struct Recovered {
     pub path: PathBuf,
     /// Events that were taken over.
     pub events: u64,
-    /// What was not, line by line.
+    /// What was not, and what is not as it should be, line by line.
     pub lost: Vec<String>,
 }
 
-/// Writes what can be read of `damaged` into `dir` as the session of this id, made now (Unix ms). The file appears when it is whole.
+/// Writes what can be read of `damaged` into `dir` as the session of this id, made now (Unix ms). The file appears when it is whole;
+/// when no event can be read there is none, and an error.
 pub fn recover(damaged: &Path, dir: &Path, id: SessionId, now_ms: i64) -> io::Result<Recovered> {
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(damaged)?);
+    let mut reader = BufReader::with_capacity(1 << 20, open_file(damaged)?);
     std::fs::create_dir_all(dir)?;
     let path = dir.join(id.file_name());
     let beside = dir.join(format!(".{}.new", id.file_name()));
@@ -51,7 +55,8 @@ fn write(
     header: Header,
 ) -> io::Result<(u64, Vec<String>)> {
     let mut out = Out { file: BufWriter::new(File::create(beside)?), at: 0, last_turn_end: None };
-    let (mut events, mut lost, mut last_seq, mut last_ms) = (0, Vec::new(), 0, header.created_ms);
+    let (mut events, mut lost, mut last_ms) = (0, Vec::new(), header.created_ms);
+    let mut numbers = Numbers::default();
     let (mut line, mut number) = (Vec::new(), 0);
     let stem = damaged.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut header = Some(header);
@@ -74,25 +79,71 @@ fn write(
         }
         match serde_json::from_slice::<Line<'_>>(body) {
             Ok(old) => {
-                if old.s > last_seq + 1 && lost.is_empty() {
-                    lost.push(format!("line {number}: event {} follows event {last_seq}", old.s));
+                if !numbers.is_new(old.s, body) {
+                    lost.push(format!("line {number}: event {} stands there again; it is left out", old.s));
+                    continue;
                 }
-                (last_seq, last_ms) = (old.s, old.t);
+                lost.extend(numbers.take(old.s).map(|what| format!("line {number}: {what}")));
+                last_ms = old.t;
                 events += 1;
                 out.event(Line { s: events, ..old })?;
             }
-            Err(_) if body.is_empty() => lost.push(format!("line {number}: it is empty")),
-            Err(error) => lost.push(format!("line {number}: it is not an event: {error}")),
+            Err(error) => {
+                numbers.unread += 1;
+                let what =
+                    if body.is_empty() { "it is empty".to_owned() } else { format!("it is not an event: {error}") };
+                lost.push(format!("line {number}: {what}"));
+            }
         }
+    }
+    if events == 0 {
+        return Err(io::Error::other("no line of it is an event; nothing was written"));
     }
     let named = lost.iter().take(QUOTED).map(String::as_str).collect::<Vec<_>>().join("; ");
     let more = if lost.len() > QUOTED { format!(" and {} more", lost.len() - QUOTED) } else { String::new() };
-    let text = format!("recovered from {}: {events} events; not readable: {named}{more}", damaged.display());
+    let what = if lost.is_empty() { "nothing is missing".to_owned() } else { format!("damage: {named}{more}") };
+    let text = format!("recovered from {}: {events} events; {what}", damaged.display());
     let notice = Event::Notice(Notice { level: "warning".to_owned(), text });
     let notice = Envelope { seq: events + 1, at_ms: last_ms, address: Address::run(0), event: notice };
     out.line(&notice.to_line(None)?)?;
     out.file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     Ok((events, lost))
+}
+
+/// The numbers that the events had.
+#[derive(Default)]
+struct Numbers {
+    last: u64,
+    /// Lines after it that are no events, and may have been.
+    unread: u64,
+    /// Numbers with what stood behind them.
+    taken: HashSet<(u64, u64)>,
+}
+
+impl Numbers {
+    /// Is this not the same line once more?
+    fn is_new(&mut self, seq: u64, line: &[u8]) -> bool {
+        let mut hasher = DefaultHasher::new();
+        line.hash(&mut hasher);
+        self.taken.insert((seq, hasher.finish()))
+    }
+
+    /// What is wrong with the place of the event of this number; `None` when it follows the last one.
+    fn take(&mut self, seq: u64) -> Option<String> {
+        let last = std::mem::replace(&mut self.last, seq);
+        let unread = std::mem::take(&mut self.unread);
+        if seq <= last {
+            return Some(format!("event {seq} follows event {last}; it is kept where it stands"));
+        }
+        match seq - last - 1 {
+            missing if missing <= unread => None,
+            missing => {
+                let lost = if unread > 0 { ", counting the lines that are not readable" } else { "" };
+                let missing = if missing == 1 { "1 is".to_owned() } else { format!("{missing} are") };
+                Some(format!("event {seq} follows event {last}: {missing} missing between them{lost}"))
+            }
+        }
+    }
 }
 
 struct Out {

@@ -22,7 +22,7 @@ pub fn write_whole(dir: &Path, header: &Header, events: &[Envelope]) -> Result<P
     let result = written();
     // Gone already when it has become the session.
     _ = std::fs::remove_file(&draft);
-    result.map_err(|error| RecorderError { path: path.clone(), error })?;
+    result.map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
     Ok(path)
 }
 

@@ -77,6 +77,9 @@ impl Workbench {
         let file = place(spec, &recorded)?;
         let (original, agent) = read(&file, &recorded)?;
         let id = session.header.id.as_str();
+        if spec.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+            return Err(CaseError("a case needs a name: write --name NAME, or leave it out".to_owned()));
+        }
         let name = spec.name.clone().unwrap_or_else(|| format!("session {}", id.rsplit('-').next().unwrap_or(id)));
         let known = agent.cases().map_err(|found| CaseError(format!("{}: {}", file.display(), found.message)))?;
         if known.iter().any(|case| case.name == name) {
@@ -106,8 +109,17 @@ fn unwritable(path: &Path, error: &io::Error) -> CaseError {
 fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     let id = &session.header.id;
     let recording = Recording::of(session).map_err(CaseError)?;
+    if spec.cassette && recording.runs().len() > 1 {
+        return Err(CaseError(format!(
+            "a cassette replays one agent's whole session, and {id} holds {} runs (of a pipeline or a conversation): leave out --cassette \
+             and name one run with --run, or check the whole session with `ptc-workbench replay {id} --check`",
+            recording.runs().len()
+        )));
+    }
+    if spec.cassette {
+        cassette::only_run(session).map_err(CaseError)?;
+    }
     let address = match (&spec.run, recording.runs().as_slice()) {
-        _ if spec.cassette => cassette::only_run(session).map_err(CaseError)?.0,
         (Some(run), _) => run.clone(),
         (None, [only]) => only.clone(),
         (None, runs) => {

@@ -96,7 +96,7 @@ impl Workbench {
             created_ms: session.header.created_ms,
             program: session.header.program.clone(),
             imported: session.header.imported.as_ref().map(ToString::to_string),
-            damage: session.damage_report().or(unread),
+            damage: session.damage_line().or(unread),
             events: redacted.events,
         };
         Ok(Prepared { content, removals: redacted.removals, findings })

@@ -2,12 +2,31 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Where a file is written before it gets its name.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
+    Ok(path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id())))
+}
+
+/// Can a file be written there? To be asked before long work whose result goes there. Nothing is there afterwards that was not before.
+pub fn check_place(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.exists()) {
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display())));
+    }
+    if path.is_dir() {
+        return Err(io::Error::other("this is a folder"));
+    }
+    let beside = beside(path)?;
+    fs::File::create(&beside)?;
+    fs::remove_file(&beside)
+}
 
 /// Replaces the content of a file, or makes it. Its permissions stay.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("this is not the name of a file"))?;
-    let beside = path.with_file_name(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    let beside = beside(path)?;
     let permissions = fs::metadata(path).map(|found| found.permissions());
     let mut file = fs::File::create(&beside)?;
     // Before anything is in it: what only its owner may read is never readable by others.

@@ -13,5 +13,6 @@ pub(crate) mod program;
 mod run;
 mod safety;
 mod signals;
+mod stdout;
 mod suspension;
 mod test;

@@ -96,7 +96,9 @@ fn whole_matches(whole: &[u8]) -> usize {
 fn only_one_program_goes_on_with_a_session() {
     let program = waiting();
     let held = Recorder::append(&program.session(), Arc::new(SystemClock)).unwrap();
-    program.run(["resume", "last", "--answer", "blue"]).exits(2).tells("another program is writing this session");
+    let refused = program.run(["resume", "last", "--answer", "blue"]);
+    refused.exits(2).tells("another program is writing this session: wait until it ends, then try again");
+    assert!(!refused.stderr.contains("--no-save"), "no other folder helps here: {}", refused.stderr);
     drop(held);
     program.run(["resume", "last", "--answer", "blue"]).exits(4);
 }

@@ -206,6 +206,11 @@ fn what_cannot_be_tested_is_told() {
         "own.toml",
         "prompt = \"x\"\nmode = \"text\"\nmodel = \"openai:m\"\n[[cases]]\nname = \"a\"\nexpect = \"b\"\n",
     );
+    program
+        .run(["test", "sentiment", "--junit", "none/out.xml"])
+        .exits(2)
+        .tells("none/out.xml cannot be written: there is no folder none");
+    assert!(!program.dir().join("none").exists() && program.session_files().is_empty(), "told before anything runs");
     let done = program.run(["test", "own.toml", "sentiment", "--json"]).exits(1).json();
     assert_eq!(done["errors"], json!(1), "{done}");
 }
@@ -238,6 +243,17 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
     program.run(["sessions", "case", "last", "--agent", "other.toml"]).exits(2).tells("holds the agent `others`");
     assert_eq!(std::fs::read_to_string(program.dir().join("a.toml")).unwrap(), text);
 
+    let nameless = program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", ""]);
+    nameless.exits(2).tells("a case needs a name");
+    program.file("a gent.toml", AGENT);
+    program
+        .run(["sessions", "case", "last", "--agent", "a gent.toml"])
+        .exits(0)
+        .tells("run it with: ptc-workbench test 'a gent.toml'");
+    let made = program.run(["sessions", "case", "last", "--agent", "a.toml", "--name", "as data", "--json"]);
+    let made = made.exits(0).json();
+    assert_eq!(made, json!({"name": "as data", "file": "a.toml", "new_file": false, "cassette": null}));
+
     // An example becomes a file of one's own.
     let example = "2026-11-22T00-00-36";
     program.run(["sessions", "case", example, "--agent", "mine.toml"]).exits(0).tells("new file mine.toml");
@@ -247,6 +263,10 @@ fn a_case_is_made_of_a_session_and_the_file_stays_as_it_was_written() {
         .run(["sessions", "case", "2026-11-22T00-00-26", "--agent", "x.toml"])
         .exits(2)
         .tells("holds 3 runs; name one with --run");
+    for run in [&[][..], &["--run", "r0"]] {
+        let several = ["sessions", "case", "2026-11-22T00-00-26", "--agent", "x.toml", "--cassette"];
+        program.run(several.iter().chain(run)).exits(2).tells("holds 3 runs").tells("leave out --cassette");
+    }
 }
 
 #[test]

@@ -51,12 +51,42 @@ fn other_answers_are_told_and_are_no_regression() {
     let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go\"\n";
     program.file("b.toml", format!("{agent}signature = \"{{a :float, b :float, c :enum[x y z], d :enum[x y z]}}\"\n"));
     let compare = |more: &[&str]| program.run(["compare", "b.toml", "--modes", "json"].iter().chain(more));
+    compare(&["--save-baseline", "base.json", "--models", "sample,sample:seed=3"]).exits(0);
+    let fewer = compare(&["--models", "sample:seed=3", "--baseline", "base.json"]);
+    let told = &fewer.exits(0).stdout;
+    assert!(told.contains("not run b.toml · json · sample: not in this matrix"), "{told}");
     compare(&["--save-baseline", "base.json"]).exits(0);
     let other = compare(&["--baseline", "base.json", "--seed", "1"]);
     assert!(other.exits(0).stdout.contains("= unchanged b.toml · json · sample; answers changed"), "{}", other.stdout);
     let more = compare(&["--models", "sample,sample:seed=2", "--baseline", "base.json"]);
     assert!(more.exits(0).stdout.contains("since the baseline: 1 unchanged, 1 new\n"), "{}", more.stdout);
-    let fewer = compare(&["--models", "sample:seed=2", "--baseline", "base.json"]);
-    let told = &fewer.exits(0).stdout;
-    assert!(told.contains("not run b.toml · json · sample: not in this matrix"), "{told}");
+}
+
+#[test]
+fn an_agent_is_the_same_however_its_path_is_written() {
+    let program = Program::new();
+    agent(&program, "(int? (:n result))");
+    compare(&program, &["--save-baseline", "base.json"]).exits(0);
+    agent(&program, "(nil? result)");
+    let whole = program.dir().canonicalize().unwrap().join("a.toml");
+    for name in ["./a.toml", ".//./a.toml", whole.to_str().unwrap()] {
+        let worse = program.run(["compare", name, "--modes", "json", "--trials", "2", "--baseline", "base.json"]);
+        let text = &worse.exits(1).stdout;
+        assert!(text.contains("✗ worse a.toml · json · sample:seed=1 · c: passed 2/2 then, 0/2 now"), "{name}: {text}");
+    }
+    program.run(["compare", "a.toml", "./a.toml"]).exits(2).tells("`a.toml` is named twice");
+}
+
+#[test]
+fn a_baseline_of_something_else_is_an_error() {
+    let program = Program::new();
+    agent(&program, "(int? (:n result))");
+    compare(&program, &["--save-baseline", "base.json"]).exits(0);
+    let before = program.session_files().len();
+    let other = compare(&program, &["--models", "sample:seed=2", "--baseline", "base.json"]);
+    other
+        .exits(2)
+        .tells("base.json: none of its cells is in this matrix: it begins with `a.toml · json · sample:seed=1 · c`")
+        .tells("`a.toml · json · sample:seed=2 · c`");
+    assert_eq!(program.session_files().len(), before, "nothing was run");
 }

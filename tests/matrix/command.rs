@@ -123,12 +123,18 @@ fn what_could_not_be_tried_is_no_verdict_and_is_tried_again() {
 #[test]
 fn slips_are_told_before_anything_runs() {
     let program = Program::new();
-    let slips: [(&[&str], &str); 8] = [
+    let slips: [(&[&str], &str); 11] = [
         (&["compare", "sentiment", "--models", "human"], "the model `human` cannot be compared"),
         (&["compare", "sentiment", "--models", "sampel"], "no model `sampel`; did you mean `sample`?"),
         (&["compare", "sentiment", "--models", "demo,demo"], "`demo` is named twice"),
         (&["compare", "sentiment", "--models", "openai:m"], "OPENAI_API_KEY is not set"),
         (&["compare", "sentiment", "--modes", "jsn"], "did you mean json?"),
+        (&["compare", "sentiment", "--modes", "json,text,json"], "the mode `json` is named twice"),
+        (
+            &["compare", "sentiment", "--save-baseline", "none/base.json"],
+            "none/base.json cannot be written: there is no folder none",
+        ),
+        (&["compare", "sentiment", "--save-baseline", "home"], "home cannot be written: this is a folder"),
         (&["compare", "sentiment", "--trials", "0"], "at least one trial"),
         (&["compare", "sentiment", "--jobs", "0"], "--jobs must be at least 1"),
         (

@@ -53,6 +53,20 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
 }
 
 #[test]
+fn what_is_finished_of_a_stopped_matrix_is_printed_as_json() {
+    let program = Program::new();
+    let mut child = program.command(MATRIX.iter().copied().chain(["--json"])).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    read_until(&mut stderr, "1/4");
+    signal(&child, "INT");
+    read_until(&mut stderr, "--resume m-");
+    let done = program.done(child.wait_with_output().unwrap());
+    let matrix = done.exits(130).json();
+    let trials: Vec<_> = matrix["cells"].as_array().unwrap().iter().map(|cell| cell["trials"].as_u64()).collect();
+    assert_eq!((&matrix["complete"], trials), (&serde_json::json!(false), vec![Some(1), Some(0)]));
+}
+
+#[test]
 fn a_killed_matrix_goes_on() {
     let program = Program::new();
     let mut child = program.command(MATRIX).spawn().unwrap();

@@ -38,25 +38,25 @@ fn garbage_in_the_middle_is_shown_around_and_not_replayed() {
     lines[4] = "}{ garbage".to_owned();
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 10 events could be read; line 5: it is not an event: expected value at column 1
+    warning: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: expected value at column 1
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: expected value at column 1; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     ");
     lines[4] = "{\"s\":4}".to_owned();
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 10 events could be read; line 5: it is not an event: missing field `t`
+    warning: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: missing field `t`
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: it is not an event: missing field `t`; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     ");
     let mut bytes = (lines.join("\n") + "\n").into_bytes();
     let place = bytes.iter().rposition(|byte| *byte == b'v').unwrap();
     bytes[place] = 0xff;
     assert_snapshot!(told(&program, bytes, 0, 2), @r"
     show:
-    warning: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more)
+    warning: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more)
+    error: damaged.jsonl is damaged and cannot be replayed: 9 events could be read; line 5: it is not an event: missing field `t` (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     ");
 }
 
@@ -66,9 +66,9 @@ fn a_line_that_is_missing_is_noticed() {
     lines.remove(4);
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 0, 2), @r"
     show:
-    warning: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing
+    warning: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     replay:
-    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing
+    error: damaged.jsonl is damaged and cannot be replayed: 10 events could be read; line 5: event 5 follows event 3: what stood between them is missing; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     ");
 }
 
@@ -252,6 +252,105 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     let newer = lines[0].replace("\"min_reader\":1", "\"min_reader\":9");
     program.file("newer.jsonl", newer + "\n" + &lines[1..].join("\n"));
     program.run(["sessions", "recover", "newer.jsonl"]).exits(2).tells("it needs a reader of version 9");
+}
+
+/// What `recover` says about these lines, and the new session.
+fn recovered(program: &Program, lines: &[String]) -> (Vec<String>, ptc_workbench::session::Session) {
+    program.file("damaged.jsonl", lines.join("\n") + "\n");
+    let done = program.run(["sessions", "recover", "damaged.jsonl", "--json"]).exits(0).json();
+    let lost = done["lost"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect();
+    let session = ptc_workbench::session::Session::open(&program.dir().join(done["path"].as_str().unwrap())).unwrap();
+    assert_eq!((session.damage_report(), done["events"].as_u64()), (None, Some(session.len() as u64 - 1)));
+    (lost, session)
+}
+
+#[test]
+fn every_gap_is_named_in_what_was_recovered() {
+    let (program, lines) = lines();
+    let mut damaged = lines.clone();
+    damaged[3] = "garbage".to_owned();
+    damaged.drain(6..8);
+    damaged.remove(7);
+    let (lost, session) = recovered(&program, &damaged);
+    assert_eq!(lost.len(), 3, "{lost:?}");
+    assert!(lost[0].starts_with("line 4: it is not an event"), "{lost:?}");
+    assert_eq!(lost[1], "line 7: event 8 follows event 5: 2 are missing between them");
+    assert_eq!(lost[2], "line 8: event 10 follows event 8: 1 is missing between them");
+    // Four events are gone, a notice is new, and the header is a line as well.
+    assert_eq!(session.len() + 4, lines.len());
+}
+
+#[test]
+fn a_line_that_stands_there_twice_is_taken_once() {
+    let (program, lines) = lines();
+    let mut damaged = lines.clone();
+    damaged.insert(5, lines[4].clone());
+    damaged.extend_from_slice(&lines[3..6]);
+    assert_snapshot!(told(&program, damaged.join("\n") + "\n", 0, 2), @r"
+    show:
+    warning: 15 events could be read; line 6: event 4 follows event 4: it is repeated, or in the wrong place (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    replay:
+    error: damaged.jsonl is damaged and cannot be replayed: 15 events could be read; line 6: event 4 follows event 4: it is repeated, or in the wrong place (and 1 more); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    ");
+    let (lost, session) = recovered(&program, &damaged);
+    assert_eq!(lost.len(), 4, "{lost:?}");
+    assert_eq!(lost[0], "line 6: event 4 stands there again; it is left out");
+    assert_eq!(session.len(), lines.len());
+    program.run(["replay", session.header.id.as_str(), "--check"]).exits(0);
+}
+
+#[test]
+fn without_a_readable_event_nothing_is_recovered() {
+    let (program, lines) = lines();
+    let before = program.session_files();
+    let header_and_garbage = format!("{}\nnothing\n", lines[0]);
+    for text in ["", "\u{1}\u{2}garbage\nmore of it", &header_and_garbage] {
+        program.file("damaged.jsonl", text);
+        let done = program.run(["sessions", "recover", "damaged.jsonl"]);
+        done.exits(2).tells("damaged.jsonl cannot be recovered: no line of it is an event; nothing was written");
+        assert_eq!(done.stdout, "");
+    }
+    assert_eq!(program.session_files(), before);
+    let left = std::fs::read_dir(program.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name());
+    let drafts: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with(".new")).collect();
+    assert!(drafts.is_empty(), "{drafts:?}");
+}
+
+#[test]
+fn messages_about_damage_say_how_to_save_the_rest() {
+    let (program, mut lines) = lines();
+    lines[4] = "}{ garbage".to_owned();
+    std::fs::write(program.session_file(), lines.join("\n") + "\n").unwrap();
+    let id = program.session_file().file_stem().unwrap().to_str().unwrap().to_owned();
+    let advice = format!("`ptc-workbench sessions recover {id}` saves what can be read as a new session");
+    let commands: [&[&str]; 5] = [
+        &["replay", "last"],
+        &["fork", "last", "--at", "r0/t1"],
+        &["rerun", "last"],
+        &["resume", "last"],
+        &["sessions", "case", "last", "--agent", "new.toml"],
+    ];
+    for command in commands {
+        program.run(command).exits(2).tells(&advice);
+    }
+    let done = program.run(["sessions", "recover", &id]).exits(0).stdout.clone();
+    assert!(done.contains("events recovered as"), "{done}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_has_the_name_of_a_session_is_not_waited_for() {
+    let (program, _) = lines();
+    let id = "2026-01-01T00-00-00Z-00000001";
+    let pipe = program.sessions_dir().join(format!("{id}.jsonl"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let listed = program.run(["sessions", "list"]).exits(0).stdout.clone();
+    assert!(listed.contains("damaged: cannot be read: it is no regular file"), "{listed}");
+    program.run(["sessions", "search", "lamp"]).exits(0);
+    program.run(["sessions", "tree"]).exits(0);
+    for command in [["sessions", "show"], ["sessions", "recover"]] {
+        program.run(command.iter().chain([&id])).exits(2).tells("it is no regular file");
+    }
 }
 
 #[test]

@@ -16,9 +16,12 @@ pub struct CaseFlags {
     #[arg(long, value_name = "FILE")]
     pub agent: Option<PathBuf>,
     /// The run, when the session holds several
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "cassette")]
+    #[arg(long, value_name = "ADDRESS")]
     pub run: Option<String>,
     /// Make a regression test: a copy of the session beside the agent file is replayed, no model is asked
     #[arg(long)]
     pub cassette: bool,
+    /// Print what was made as JSON
+    #[arg(long)]
+    pub json: bool,
 }

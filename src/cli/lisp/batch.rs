@@ -12,6 +12,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, json};
 
 use super::{TIMEOUT_MS, perform};
+use crate::cli::stdout::Stdout;
 use crate::cli::{UsageError, exit};
 
 /// Lines read ahead of the slowest worker.
@@ -34,8 +35,8 @@ pub(super) fn batch() -> Result<u8, UsageError> {
     }
     drop((queue, answers));
     let reader = std::thread::spawn(move || read_lines(&mut std::io::stdin().lock(), &lines));
-    if write_in_order(&done, &mut std::io::stdout().lock()).is_err() {
-        // Whoever reads our output has gone. Nothing more is to be done, and nothing waited for: that is no error.
+    if write_in_order(&done, &mut Stdout).is_err() {
+        // Nobody takes our output any more. Nothing is to be done, and nothing waited for; a full disk is told at the end.
         return Ok(exit::OK);
     }
     match reader.join() {

@@ -18,7 +18,7 @@ pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8,
         ])));
         return Ok(exit::OK);
     }
-    done.lost.iter().for_each(|line| tell(&format!("not readable: {}", safe_line(line))));
+    done.lost.iter().for_each(|line| tell(&format!("damage: {}", safe_line(line))));
     out(&safe(&format!("{} events recovered as {}", done.events, done.id)));
     Ok(exit::OK)
 }

@@ -15,6 +15,7 @@ use super::cell::Cell;
 use super::chance::wilson;
 use super::report::CellReport;
 use super::state::Outcome;
+use crate::workbench::files::write_whole;
 
 const FORMAT: &str = "ptc-workbench-baseline";
 const VERSION: u32 = 1;
@@ -109,15 +110,30 @@ impl Baseline {
         Ok(read)
     }
 
+    /// Is there anything to compare? Errors: none of these cells is in the baseline.
+    pub fn check_shares(&self, cells: &[Cell]) -> Result<(), BaselineError> {
+        if self
+            .cells
+            .iter()
+            .any(|then| cells.iter().any(|cell| cell.is_same(&then.cell) || stands_for(cell, &then.cell)))
+        {
+            return Ok(());
+        }
+        let name = |cell: Option<&Cell>| cell.map(Cell::name).unwrap_or_default();
+        Err(BaselineError(format!(
+            "none of its cells is in this matrix: it begins with `{}`, the matrix with `{}`; name agents, modes and models as they were \
+             named then, or write a new baseline with --save-baseline FILE",
+            name(self.cells.first().map(|then| &then.cell)),
+            name(cells.first())
+        )))
+    }
+
     /// Writes the baseline. A file that is there is replaced as a whole, or left as it is.
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let write = || -> std::io::Result<()> {
             let mut text = serde_json::to_string_pretty(self)?;
             text.push('\n');
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
-            std::fs::write(&beside, text)?;
-            std::fs::rename(&beside, path).inspect_err(|_| _ = std::fs::remove_file(&beside))
+            write_whole(path, text.as_bytes())
         };
         write().map_err(|error| BaselineError(format!("{}: cannot be written: {error}", path.display())))
     }
@@ -173,6 +189,11 @@ impl Change {
     }
 }
 
+/// A cell in which the agent cannot run stands for all cases that it had there.
+fn stands_for(cell: &Cell, then: &Cell) -> bool {
+    cell.unfit.is_some() && cell.is_same(&Cell { case: None, ..then.clone() })
+}
+
 /// What became of every cell: those of now in their order, then those that only the baseline knows.
 pub fn compare_with(baseline: &Baseline, reports: &[CellReport]) -> Vec<Change> {
     let mut changes: Vec<Change> = reports
@@ -183,13 +204,7 @@ pub fn compare_with(baseline: &Baseline, reports: &[CellReport]) -> Vec<Change> 
         })
         .collect();
     let gone = |then: &&BaselineCell| !reports.iter().any(|report| report.cell.is_same(&then.cell));
-    // A cell in which the agent cannot run stands for all cases that it had there.
-    let replaced = |then: &BaselineCell| {
-        reports.iter().find(|report| {
-            let bare = Cell { case: None, ..then.cell.clone() };
-            report.cell.unfit.is_some() && report.cell.is_same(&bare)
-        })
-    };
+    let replaced = |then: &BaselineCell| reports.iter().find(|report| stands_for(&report.cell, &then.cell));
     for then in baseline.cells.iter().filter(gone) {
         let now = replaced(then).map(|report| BaselineCell { cell: report.cell.clone(), ..report.into() });
         let cell = then.cell.clone();

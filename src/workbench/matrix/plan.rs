@@ -117,6 +117,10 @@ impl Workbench {
         if spec.trials == 0 {
             return Err(MatrixError("a matrix needs at least one trial (--trials)".to_owned()));
         }
+        let twice = |mode: &&Mode| spec.modes.iter().filter(|other| other == mode).count() > 1;
+        if let Some(mode) = spec.modes.iter().find(twice) {
+            return Err(MatrixError(format!("the mode `{}` is named twice", mode.name())));
+        }
         let mut plan = MatrixPlan { agents: Vec::new(), trials: spec.trials, seed: spec.seed, cells: Vec::new() };
         for (name, agent) in &spec.agents {
             if plan.agents.iter().any(|known| known.name == *name) {
