@@ -79,6 +79,7 @@ impl Cycle<'_> {
     async fn given(&self, at: &Address, tool: &Tool, step: Step) -> Result<Given, Halt> {
         let name = tool.name.as_str();
         let answer = match (tool.returns, step.delegated()) {
+            (Returns::Delegate, Ok(delegated)) if self.plan.hides_results_of(tool) => Some(delegated.veiled().answer()),
             (Returns::Delegate, Ok(delegated)) => Some(delegated.answer()),
             _ => step.answer.clone(),
         };
