@@ -29,14 +29,23 @@ pub struct Form {
     pub waiting: Option<&'static str>,
     /// The wait was given up: its answer counts no more.
     pub given_up: bool,
-    /// Keys that came while what they are for was still being read; `None` when nothing is.
-    pub held: Option<Vec<KeyEvent>>,
+    /// What was typed while what it is for was still being read; `None` when nothing is.
+    pub held: Option<Vec<Held>>,
     /// What its longest text is so far.
     pub typed: Option<Typed>,
     /// Texts to read below the fields.
     pub notes: Vec<(Role, String)>,
     /// First visible row of the notes.
     pub top: usize,
+}
+
+/// Something typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// A key.
+    Key(KeyEvent),
+    /// A text that was pasted.
+    Paste(String),
 }
 
 /// A field of a dialog.

@@ -56,7 +56,8 @@ impl Hit {
         let reason = Reason::from_name(&fail.reason)?;
         if reason == Reason::CostExceeded {
             let value = written(start, COST_LIMIT)?;
-            let next = value.parse::<f64>().map_or_else(|_| value.clone(), |number| (number * 2.0).to_string());
+            let spent = spent(fail).and_then(|told| told.parse().ok()).unwrap_or(0.0);
+            let next = value.parse().map_or_else(|_| value.clone(), |limit| enough(limit, spent).to_string());
             return Some(Self { key: COST_LIMIT, value, next });
         }
         // The turns are used up by work: more turns help before more corrections do.
@@ -67,8 +68,25 @@ impl Hit {
         }?;
         let known = start.limits.iter().find(|(known, _)| known == row.name).map(|(_, value)| *value);
         let value = known.or_else(|| written(start, row.name)?.parse().ok()).or(row.default)?;
-        let next = value.saturating_mul(2).clamp(row.min, row.max);
+        let spent = spent(fail).and_then(|told| told.parse().ok()).unwrap_or(0);
+        let mut doubled = std::iter::successors(Some(value.max(1)), |limit| limit.checked_mul(2));
+        let next = doubled.find(|limit| *limit > value.max(spent)).unwrap_or(row.max).clamp(row.min, row.max);
         Some(Self { key: row.name, value: value.to_string(), next: next.to_string() })
+    }
+}
+
+/// A limit of costs, doubled until the run would not have reached it.
+fn enough(limit: f64, spent: f64) -> f64 {
+    let doubled = std::iter::successors(Some(limit.max(0.01) * 2.0), |limit| Some(limit * 2.0));
+    doubled.take(64).find(|limit| *limit > spent).unwrap_or(limit * 2.0)
+}
+
+/// What had been spent when the limit was noticed: the engine's message tells it.
+fn spent(fail: &ErrorRecord) -> Option<&str> {
+    match Reason::from_name(&fail.reason)? {
+        Reason::TokenLimitExceeded => fail.message.split(' ').next(),
+        Reason::CostExceeded => fail.message.strip_prefix("the run cost ")?.split(',').next(),
+        _ => None,
     }
 }
 
@@ -111,7 +129,19 @@ mod tests {
         assert_eq!((calls.key, calls.value.as_str()), ("max_tool_calls", "4"));
         let cost = hit(Reason::CostExceeded, "cost_limit = 0.25").unwrap();
         assert_eq!((cost.key, cost.next.as_str()), ("cost_limit", "0.5"));
+        let refs = hit(Reason::MissingRefs, "max_ref_retries = 0").unwrap();
+        assert_eq!((refs.key, refs.next.as_str()), ("max_ref_retries", "1"));
         assert_eq!(hit(Reason::ValidationError, ""), None);
+    }
+
+    #[test]
+    fn the_next_limit_allows_what_was_spent() {
+        let next = |reason, toml, message| Hit::of(&start(toml), &ErrorRecord::new(reason, message)).unwrap().next;
+        let tokens = "1100000 tokens were used, token_limit is 50";
+        assert_eq!(next(Reason::TokenLimitExceeded, "token_limit = 50", tokens), "1638400");
+        let cost = "the run cost 1.100000, cost_limit is 0.5";
+        assert_eq!(next(Reason::CostExceeded, "cost_limit = 0.5", cost), "2");
+        assert_eq!(next(Reason::CostExceeded, "cost_limit = 0.0", cost), "1.28");
     }
 
     #[test]

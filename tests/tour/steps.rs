@@ -98,21 +98,19 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         title: "Be the model",
-        intro: "The model `human` is you. It is named in the options, like any other.",
+        intro: "The model `human` is you.",
         moves: &[
             Move {
-                does: &[
-                    Press("focus.options"),
-                    Press("text.find"),
-                    Type("demo"),
-                    Press("find.field"),
-                    Type("human"),
-                    Press("find.replace_all"),
-                    Press("close"),
-                ],
-                says: "the title names the other model.",
+                does: &[Press("draft.model")],
+                says: "the models that can be used now; the key of a provider in the environment adds its own.",
+                sees: &["▸ use the model demo", "use the model human: you type the replies"],
+                ..PLAIN
+            },
+            Move {
+                does: &[Times(2, "fixes.down"), Press("fixes.apply")],
+                says: "it is written into the options, where it could be typed as well; the title names it.",
                 sees: &["json · human"],
-                gone: Some("Find text in options"),
+                gone: Some("▸ use the model"),
                 ..PLAIN
             },
             Move {

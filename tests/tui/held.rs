@@ -20,7 +20,9 @@ fn keys_wait_for_the_text_that_they_are_for() {
         press(&mut model, "tab");
     }
     press(&mut model, "ctrl-a");
-    write(&mut model, "mine");
+    write(&mut model, "mi");
+    tell(&mut model, Msg::Paste("n".to_owned()));
+    write(&mut model, "e");
     assert_eq!(model.active_draft().unwrap().text(), "");
     assert!(text(&mut model).contains("your keys wait for it"));
     tell(&mut model, Msg::Told(Told::Text(spot("r0/t1:reply", "reply"), Ok(standing("of another turn")))));

@@ -6,6 +6,7 @@ mod compare;
 mod continuing;
 mod drive;
 mod editing;
+mod ends;
 pub(crate) mod fake;
 mod gaps;
 mod growing;

@@ -1,5 +1,6 @@
 //! The palette over actions of other panes and screens, and moving in lists of popups. No IO.
 
+use crossterm::event::{KeyModifiers, MouseEvent, MouseEventKind};
 use ptc_workbench::agent::{Fix, Place};
 use ptc_workbench::tui::archive::Ask;
 use ptc_workbench::tui::backend::{Ended, SessionSummary};
@@ -105,6 +106,9 @@ fn an_action_that_is_further_away_says_where_it_is() {
     model.workbench.focus = Pane::Run;
     picked(&mut model, "inspect.difference");
     assert_eq!(toast(&model), "difference means something in: Inspector of a turn; Enter leads there");
+    let mut early = fresh(LARGE);
+    picked(&mut early, "inspect.difference");
+    assert_eq!(toast(&early), "difference means something in: Inspector of a turn; no turn has begun here");
     picked(&mut model, "find.replace_all");
     assert_eq!(toast(&model), "all means something in: Search and replace; `find` leads there");
 }
@@ -168,6 +172,9 @@ fn pages_and_ends_of_lists_are_reached_by_their_keys() {
     assert_eq!(selected(&model), 0);
     press(&mut model, "pagedown");
     assert_eq!(selected(&model), 8);
+    let wheel = |kind| MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
+    tell(&mut model, Msg::Mouse(wheel(MouseEventKind::ScrollUp)));
+    assert_eq!(selected(&model), 7);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub const TOUR: [TourStep; 6] = [
         title: "Run it",
         text: "Every turn becomes a card: what was sent, the reply as it comes, what was wrong with it, what went back to the \
                model. The model demo needs no key and no network.",
-        actions: &[Action::Run, Action::Workbench, Action::Inspect],
+        actions: &[Action::Run, Action::ChooseModel, Action::Workbench, Action::Inspect],
     },
     TourStep {
         title: "Nothing is lost",

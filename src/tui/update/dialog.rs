@@ -8,7 +8,7 @@ use crate::tui::actions::{Action, Context};
 use crate::tui::archive::{Ask, ExportRefusal, Place, Points, Removals, Spot, Standing};
 use crate::tui::backend::{SessionKey, SessionSummary};
 use crate::tui::draft::Reach;
-use crate::tui::form::{Form, Input};
+use crate::tui::form::{Form, Held, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::fork::{Aim, Fork};
@@ -159,14 +159,25 @@ pub(super) fn hold(model: &mut Model, key: KeyEvent) -> bool {
     let Some(held) = form.held.as_mut().filter(|held| !(everywhere || moves && is_read && held.is_empty())) else {
         return false;
     };
-    held.push(key);
+    held.push(Held::Key(key));
+    true
+}
+
+/// The same for a text that is pasted.
+pub(super) fn hold_paste(model: &mut Model, text: &str) -> bool {
+    let Some(held) = top(model).and_then(|(form, _)| form.held.as_mut()) else { return false };
+    held.push(Held::Paste(text.to_owned()));
     true
 }
 
 /// The dialog on top is read: the keys that waited for it are taken.
 fn release(model: &mut Model) -> Vec<Effect> {
     let held = top(model).and_then(|(form, _)| form.held.take());
-    held.into_iter().flatten().flat_map(|held| super::keys::key(model, held)).collect()
+    let take = |held| match held {
+        Held::Key(key) => super::keys::key(model, key),
+        Held::Paste(text) => super::edit::pasted(model, &text),
+    };
+    held.into_iter().flatten().flat_map(take).collect()
 }
 
 pub(super) fn move_focus(model: &mut Model, by: isize) -> Vec<Effect> {

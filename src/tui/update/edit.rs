@@ -80,6 +80,11 @@ pub(super) fn go(model: &mut Model, motion: Motion, reach: Reach) -> Vec<Effect>
     change(model, |draft, columns| draft.go(motion, reach, columns))
 }
 
+/// A paste of the terminal; a dialog that is still read keeps it.
+pub(super) fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
+    if super::dialog::hold_paste(model, text) { Vec::new() } else { paste(model, text) }
+}
+
 pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     model.toast = None;
     let steps = model.workbench.pipeline.is_some();

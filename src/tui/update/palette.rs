@@ -198,10 +198,12 @@ fn is_about_one(action: Action) -> bool {
 
 /// Says where an action means something, and what leads there.
 fn say_where(model: &mut Model, row: &ActionRow) {
-    let there = door(row.context).and_then(Action::row).filter(|door| model.enabled(door.action).is_ok());
-    let leads = there.map(|door| match (way(model, door), model.keymap.first_name_of(door)) {
-        (Way::Here, key) if !key.is_empty() => format!("; {key} leads there"),
-        _ => format!("; `{}` leads there", door.title),
+    let leads = door(row.context).and_then(Action::row).map(|door| match model.enabled(door.action) {
+        Err(reason) => format!("; {reason}"),
+        Ok(()) => match model.keymap.first_name_of(door) {
+            key if way(model, door) == Way::Here && !key.is_empty() => format!("; {key} leads there"),
+            _ => format!("; `{}` leads there", door.title),
+        },
     });
     let text = format!("{} means something in: {}{}", row.title, row.context.heading(), leads.unwrap_or_default());
     model.say(Tone::Info, text);

@@ -84,10 +84,14 @@ pub(super) fn more(above: usize, below: usize, columns: u16) -> Vec<Piece> {
 const SHORTEST_HEADING: usize = 12;
 
 /// A rule with a title on the left and a mark on the right; heavy where the focus is.
-pub(super) fn rule(area: Rect, heading: &str, focused: bool, mark: Vec<Piece>, buffer: &mut Buffer, theme: Theme) {
+pub(super) fn rule(area: Rect, heading: &str, focused: bool, mut mark: Vec<Piece>, buffer: &mut Buffer, theme: Theme) {
     let area = area.intersection(buffer.area);
     if area.is_empty() {
         return;
+    }
+    // What parts a piece from the next one parts the last one from nothing.
+    if let Some(last) = mark.last_mut() {
+        last.text = last.text.slice(0..last.text.trim_end().len());
     }
     let (dash, border) = if focused { ("━", Role::Accent) } else { ("─", Role::Border) };
     buffer.set_string(area.x, area.y, dash.repeat(usize::from(area.width)), theme.style(border));
@@ -244,6 +248,9 @@ pub(super) fn footer_action(model: &Model, area: Rect, column: u16) -> Option<Ac
 
 /// What the footer shows, from the left; the last place is help's.
 fn labels(model: &Model, columns: u16) -> Vec<(Action, Label)> {
+    if !model.stands() {
+        return Vec::new();
+    }
     let contexts = model.contexts();
     let mut rows: Vec<&ActionRow> = ACTIONS
         .iter()
