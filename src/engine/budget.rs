@@ -51,8 +51,8 @@ impl Cycle<'_> {
     pub(super) fn check_budget(&self, more: Option<Tokens>) -> Result<(), Halt> {
         let spent = self.spent().saturating_add(more.map_or(0, |tokens| tokens.total()));
         if let Some(limit) = self.plan.agent.token_limit.filter(|limit| spent > *limit) {
-            let about = if self.estimated.total() > 0 { "about " } else { "" };
-            let message = format!("{about}{spent} tokens were used, token_limit is {limit}");
+            let by = if self.estimated.total() > 0 { " by estimate (the model counts none)" } else { "" };
+            let message = format!("{spent} tokens were used{by}, token_limit is {limit}");
             return Err(Halt::fail(Reason::TokenLimitExceeded, message));
         }
         let Some(limit) = self.plan.settings.cost_limit else { return Ok(()) };

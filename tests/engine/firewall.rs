@@ -135,9 +135,10 @@ async fn the_failure_of_a_child_hides_as_well() {
 async fn the_trace_of_a_child_hides_as_well() {
     let toml =
         format!("max_turns = 3\n{}", CHILD.replace("kind = \"agent\"", "kind = \"agent\"\nreturns = \"delegate\""));
-    let (ran, texts) = ran(&toml, "{}", &[&p("(println (str (tool/find)))"), &p(FOUND), &p("(return 1)")]).await;
+    let (ran, texts) =
+        ran(&toml, "{}", &[&p("(println (str (tool/find {:task \"x\"})))"), &p(FOUND), &p("(return 1)")]).await;
     assert_eq!(ran.outcome(), "1");
-    let (_, trace) = texts[2].split_once("trace").unwrap_or_else(|| panic!("{}", texts[2]));
+    let (_, trace) = texts[2].split_once("trace").unwrap_or_else(|| panic!("{}\n{}", texts[1], texts[2]));
     assert!(!trace.contains("hush"), "{trace}");
 }
 
