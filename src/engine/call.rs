@@ -57,14 +57,14 @@ impl Cycle<'_> {
         let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let cached = tool.cache && self.ports.tools.remembers(at, known.is_some());
-        if !cached
-            && self.ports.edits.result(at).is_none()
-            && let Some(record) = self.denied(at, tool, &args).await?
-        {
+        let edited = self.ports.edits.result(at).is_some();
+        // A result that is written by hand needs no consent; one that was asked for before stands in the recording.
+        let asks = !cached && (!edited || self.ports.person.was_asked(&at.question(0)));
+        if asks && let Some(record) = self.denied(at, tool, &args).await? {
             return self.refuse(at, told, &args, record).await;
         }
         self.emit(at, call).await?;
-        let unknown = if cached { None } else { self.unknown_outcome(at, tool).await? };
+        let unknown = if cached || edited { None } else { self.unknown_outcome(at, tool).await? };
         // What a person thought about before is not the tool's time.
         let started = Instant::now();
         let is_unknown = unknown.is_some();
@@ -92,8 +92,7 @@ impl Cycle<'_> {
         };
         self.emit(at, end).await?;
         // An agent below has gates of its own; what was written by hand or is known already has passed one.
-        let passes =
-            cached || is_unknown || self.plan.child(&tool.name).is_some() || self.ports.edits.result(at).is_some();
+        let passes = cached || is_unknown || self.plan.child(&tool.name).is_some() || edited;
         let given = if passes { given } else { self.gate_of_result(at, given).await? };
         if let (Ok(value), true, false) = (&given, tool.cache, cached) {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value.clone());
