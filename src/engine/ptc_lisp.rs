@@ -16,7 +16,7 @@ use super::program::{failed, record};
 use super::progress::Progress;
 use super::{Answered, Halt, Input, inputs, refs};
 use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
-use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
+use crate::event::{Address, Check, ErrorRecord, MessagePart, Notice, PlanState, Role, Source};
 use crate::model::Reply;
 use crate::prompt::json::Opening;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
@@ -221,8 +221,24 @@ async fn returned(
     if work.accept(cycle, at, outcome).await?.is_some_and(|over| over == MemoryStrategy::Strict) {
         return Ok(Verdict::Over(too_large(cycle.plan)));
     }
+    for text in losses(cycle.plan, &value) {
+        cycle.emit(at, Notice { level: "info".to_owned(), text }).await?;
+    }
     work.tell_plan(cycle, at).await?;
     Ok(with_refs(cycle, work, answer, None).await)
+}
+
+/// Decimals behind which a number differs by the noise of its computation only: 36.900000000000006 is no news.
+const NOISE_PLACES: u32 = 9;
+
+/// What an answer loses on its way out: entries whose keys become one (language contract §13), decimals (decisions C7).
+fn losses(plan: &Plan, value: &Value) -> Vec<String> {
+    let (value, mut losses) = boundary::externalize(value);
+    let places = plan.settings.float_precision;
+    if boundary::rounded(&value, places) != boundary::rounded(&value, places.max(NOISE_PLACES)) {
+        losses.push(format!("numbers of the answer were rounded to {places} decimals (float_precision)"));
+    }
+    losses
 }
 
 /// An answer that fits, once its refs are there. `summary`: the text beside it.
