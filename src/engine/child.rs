@@ -79,6 +79,9 @@ impl Cycle<'_> {
     async fn given(&self, at: &Address, tool: &Tool, step: Step) -> Result<Given, Halt> {
         let name = tool.name.as_str();
         let (answer, source) = match (tool.returns, step.delegated()) {
+            (Returns::Delegate, Ok(delegated)) if self.plan.hides_results_of(tool) => {
+                (Some(delegated.veiled().answer()), None)
+            }
             (Returns::Delegate, Ok(delegated)) => (Some(delegated.answer()), None),
             (Returns::Delegate, Err(undelegated)) => (None, Some(undelegated.reason)),
             (Returns::Answer, _) => (step.answer.clone(), None),

@@ -188,7 +188,7 @@ async fn execute(
     match signal {
         Signal::Fail => {
             work.accept(cycle, at, &outcome).await?;
-            Ok(Verdict::Over(failed(&value)))
+            Ok(Verdict::Over(failed(cycle.plan, &value)))
         }
         Signal::Return => returned(cycle, work, at, &outcome, value).await,
         Signal::Value if is_single(cycle.plan) => returned(cycle, work, at, &outcome, value).await,

@@ -42,6 +42,8 @@ pub const TWO_COLUMNS: u16 = 100;
 pub const KEEP_AFTER_MS: i64 = 1_000;
 /// How long the first stroke of a chord waits for the second before what can follow is shown.
 pub const CHORD_MS: i64 = 300;
+/// How long a question that came by itself stands before a key answers it: one that was on its way is no answer.
+pub const STANDS_MS: i64 = 400;
 /// How long a message stays in the footer.
 pub const TOAST_MS: i64 = 6_000;
 
@@ -78,6 +80,8 @@ pub struct Model {
     pub inspector: Option<Box<Inspector>>,
     /// What lies on top, the topmost last.
     pub popups: Vec<Popup>,
+    /// When a question last came by itself, Unix time in ms.
+    pub asked_ms: i64,
     /// A message in the footer.
     pub toast: Option<Toast>,
     /// What was copied or cut last.
@@ -312,6 +316,11 @@ pub struct Menu {
 }
 
 impl Popup {
+    /// Does it come by itself, and does a letter in it put a text in the place of another?
+    pub fn asks_by_itself(&self) -> bool {
+        matches!(self, Self::Recovery(_) | Self::Overwrite { .. })
+    }
+
     /// Its context.
     pub fn context(&self) -> Context {
         match self {
@@ -397,6 +406,7 @@ impl Model {
             inspector: None,
             popups: opening.first_time.then_some(Popup::Tour(0)).into_iter().collect(),
             toast: None,
+            asked_ms: 0,
             clipboard: String::new(),
             pointer: Pointer::default(),
             dirty: true,

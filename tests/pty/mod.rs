@@ -127,7 +127,7 @@ fn a_signal_restores_the_terminal_and_keeps_the_edits_for_the_next_start() {
         assert_eq!(terminal.exit_code(), code);
         terminal.assert_restored();
         let mut again = Start::workbench(home.path()).args(&["mood.toml"]).spawn();
-        again.wait_for("Kept drafts");
+        again.wait_for("r restore");
         again.send("r");
         again.wait_for("Kept words. Mood of");
         again.send(CTRL_Q);

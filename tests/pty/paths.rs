@@ -118,7 +118,7 @@ fn what_was_typed_before_the_program_was_killed_is_offered_again() {
     terminal.signal(Signal::KILL);
     terminal.exit_code();
     let mut again = Start::workbench(home.path()).args(&["mood.toml"]).spawn();
-    again.wait_for("Kept drafts");
+    again.wait_for("r restore");
     again.send("r");
     again.wait_for("Kept words. Mood of");
     again.send(CTRL_S);

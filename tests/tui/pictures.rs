@@ -269,6 +269,7 @@ fn the_offer_of_kept_drafts() {
         write(&mut other, "Again: ");
         let recovery = other.workbench.recovery(NOW_MS - 300_000);
         tell(&mut model, Msg::Recoveries(vec![recovery]));
+        tell(&mut model, Msg::Clock(NOW_MS + 1_000));
         model
     });
 }

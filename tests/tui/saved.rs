@@ -56,6 +56,14 @@ fn typing_replaces_the_suggested_path() {
     assert!(matches!(effects.as_slice(), [Effect::Save { path, .. }] if path == "mine.toml"), "{effects:?}");
 }
 
+/// The question has been there long enough to be answered, and a frame was due then.
+fn stood(model: &mut Model) {
+    model.dirty = false;
+    let at = model.deadline_ms().unwrap();
+    tell(model, Msg::Clock(at));
+    assert!(model.dirty && model.stands());
+}
+
 #[test]
 fn another_file_at_the_path_is_overwritten_only_on_demand() {
     let mut model = fresh(SIZE);
@@ -66,6 +74,8 @@ fn another_file_at_the_path_is_overwritten_only_on_demand() {
     tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(SaveError::Changed)));
     assert!(matches!(model.popups.last(), Some(Popup::Overwrite { .. })));
     assert!(shown(&mut model).contains("sentiment.toml exists already. Replace it"));
+    assert_eq!(press(&mut model, "o"), [], "a key that was on its way is no answer");
+    stood(&mut model);
     let effects = press(&mut model, "o");
     assert!(matches!(effects.as_slice(), [Effect::Save { overwrite: Overwrite::Always, .. }]));
 }
@@ -77,6 +87,13 @@ fn kept_drafts_come_back_with_their_undo() {
     let recovery = before.workbench.recovery(NOW_MS);
     let mut model = fresh(SIZE);
     tell(&mut model, Msg::Recoveries(vec![recovery]));
+    assert!(
+        (press(&mut model, "d").is_empty() && press(&mut model, "r").is_empty()),
+        "nothing is thrown away by typing on"
+    );
+    assert!(!shown(&mut model).contains("r restore"), "keys are shown when they count");
+    stood(&mut model);
+    assert!(shown(&mut model).contains("r restore"));
     let effects = press(&mut model, "r");
     assert!(matches!(effects.first(), Some(Effect::TakeOver(..))));
     assert!(prompt(&model).starts_with("Again "));

@@ -55,6 +55,7 @@ fn recovery() -> Model {
     let mut model = fresh(SIZE);
     let recovery = model.workbench.recovery(NOW_MS - 180_000);
     tell(&mut model, Msg::Recoveries(vec![recovery]));
+    tell(&mut model, Msg::Clock(NOW_MS + 1_000));
     model
 }
 
@@ -75,6 +76,7 @@ fn saved(error: SaveError) -> Model {
     press(&mut model, "enter");
     let texts = model.workbench.texts();
     tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Err(error)));
+    tell(&mut model, Msg::Clock(NOW_MS + 900));
     model
 }
 

@@ -1,6 +1,8 @@
 //! What holds right now: active contexts, enabled actions and their names, the text that takes keys, the next deadline.
 
-use super::{CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone};
+use super::{
+    CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, STANDS_MS, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
+};
 use crate::tui::actions::{Action, ActionRow, Context};
 use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
@@ -24,6 +26,12 @@ impl Model {
     /// The active contexts, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         self.contexts_of(self.popups.last())
+    }
+
+    /// Has the question on top been there long enough to be answered?
+    pub fn stands(&self) -> bool {
+        let by_itself = self.popups.last().is_some_and(Popup::asks_by_itself);
+        !by_itself || self.now_ms.saturating_sub(self.asked_ms) >= STANDS_MS
     }
 
     /// The contexts that the help speaks of: those below it.
@@ -410,8 +418,9 @@ impl Model {
         let toast = self.toast.as_ref().map(|toast| toast.until_ms);
         let held = self.pointer.outside.map(|_| self.pointer.moved_ms.max(self.now_ms - 1_000) + AUTOSCROLL_MS);
         let begun = self.begun.map(|(_, since)| since + CHORD_MS).filter(|at| *at > self.now_ms);
+        let stands = (!self.stands()).then(|| self.asked_ms + STANDS_MS);
         let played = self.sessions.scrub.as_ref().and_then(Scrub::due_ms);
-        [beat, toast, self.workbench.keep_at_ms, held, begun, played].into_iter().flatten().min()
+        [beat, toast, self.workbench.keep_at_ms, held, begun, stands, played].into_iter().flatten().min()
     }
 
     /// How often the clocks on the screen change, in ms: by seconds while only a person is awaited. `None` when none runs.

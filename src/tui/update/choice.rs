@@ -5,10 +5,7 @@
 
 use super::run::answer_with;
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Popup, Tone};
-
-/// How long a question stands before a key answers it, in ms.
-const STANDS_MS: i64 = 400;
+use crate::tui::model::{Model, Popup, STANDS_MS, Tone};
 
 /// Answers the open question by the first letter of an option; `None` when no such question is open.
 pub(super) fn choose(model: &mut Model, c: char) -> Option<Vec<Effect>> {

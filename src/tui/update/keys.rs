@@ -27,7 +27,8 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         let action = model.keymap.action(key, &[Context::Always]);
         return action.filter(|action| *action == Action::Quit).map_or_else(Vec::new, |action| act(model, action));
     }
-    if dialog::hold(model, key) {
+    let early = !model.stands() && model.keymap.action(key, &[Context::Always]).is_none();
+    if early || dialog::hold(model, key) {
         return Vec::new();
     }
     let contexts = model.contexts();

@@ -26,7 +26,7 @@ pub(super) use reading::AUTOSCROLL_MS;
 use super::archive::Told;
 use super::backend::Preview;
 use super::message::{Effect, Msg, Slot};
-use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Tone};
+use super::model::{CHORD_MS, KEEP_AFTER_MS, Model, Pane, Popup, Tone};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -34,6 +34,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let query = model.sessions.filter.version();
     let quiet = matches!(msg, Msg::Clock(_) | Msg::Kept(Ok(())) | Msg::TourNoted(Ok(())) | Msg::Clipped(Ok(())));
     model.dirty |= !quiet;
+    let by_hand = matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_));
+    let asked = model.popups.last().is_some_and(Popup::asks_by_itself);
     let mut effects = match msg {
         Msg::Clock(now_ms) => clock(model, now_ms),
         Msg::Key(key) => keys::key(model, key),
@@ -91,6 +93,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if let Pane::Editor(place) = model.workbench.focus {
         model.workbench.last_editor = place;
     }
+    if !by_hand && !asked && model.popups.last().is_some_and(Popup::asks_by_itself) {
+        model.asked_ms = model.now_ms;
+    }
     find::refresh(model);
     if model.sessions.filter.version() != query {
         effects.extend(search::changed(model));
@@ -133,7 +138,9 @@ pub fn start(model: &Model) -> Vec<Effect> {
 }
 
 fn clock(model: &mut Model, now_ms: i64) -> Vec<Effect> {
+    let stood = model.stands();
     let before = std::mem::replace(&mut model.now_ms, now_ms);
+    model.dirty |= model.stands() != stood;
     if model.toast.as_ref().is_some_and(|toast| toast.until_ms <= now_ms) {
         model.toast = None;
         model.dirty = true;
