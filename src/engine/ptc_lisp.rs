@@ -283,10 +283,17 @@ async fn continued(
     Ok(Verdict::Next(None, feedback::success(cycle.plan, outcome, &value, &before)))
 }
 
-/// Where programs travel as native calls, a reply without one is the answer itself: text, or JSON that fits.
+/// Where programs travel as native calls, a reply without one is the answer itself: text, JSON that fits, or a point in time.
 async fn in_words(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Verdict, Halt> {
     if matches!(cycle.plan.output, Type::String | Type::Any) {
         return Ok(Verdict::Done(Json::str(reply.text.trim()).into()));
+    }
+    if cycle.plan.output.base() == &Type::Datetime
+        && let (issues, Some(value)) = super::answer::fit(cycle.plan, &Json::str(reply.text.trim()))
+    {
+        let issues = issues.iter().map(issue_record).collect();
+        cycle.emit(at, Check { layer: "return".to_owned(), ok: true, issues }).await?;
+        return Ok(Verdict::Done(value.into()));
     }
     let (answer, found) = judge(cycle, at, reply).await?;
     Ok(match (answer.value.clone(), found) {
