@@ -94,7 +94,7 @@ reasons! {
     DestructureError "destructure_error" "A value does not fit the destructuring pattern." "The message says what was expected.";
     RuntimeError "runtime_error" "The program cannot go on." "The message says why.";
     UnsupportedMethod "unsupported_method" "This method does not exist." "The message lists the methods there are.";
-    InvalidToolArgs "invalid_tool_args" "A tool was called with something else than named arguments." "Write `(tool/name {:key value})`.";
+    InvalidToolArgs "invalid_tool_args" "A tool was called with something else than named arguments." "Give named arguments that fit the tool: `(tool/name {:key value})` in a program, an object in a call.";
     ToolError "tool_error" "A tool answered with an error." "The message holds the tool's own words.";
     ToolDenied "tool_denied" "A tool that starts a process or leaves the machine was not allowed to." "Allow it when you are asked, or start the program with --allow-tools.";
     ToolCallLimitExceeded "tool_call_limit_exceeded" "The program called tools too often." "Call fewer tools, or raise max_tool_calls.";

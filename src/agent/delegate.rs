@@ -120,6 +120,14 @@ fn used(tokens: Option<Tokens>, requests: u32) -> Used {
 }
 
 impl Delegated {
+    /// The same without texts of programs and results: nothing can be left out of a text, so that it could show names that the
+    /// firewall hides.
+    #[must_use]
+    pub fn veiled(self) -> Self {
+        let trace = self.trace.into_iter().map(|turn| Trace { program: None, result: None, ..turn });
+        Self { trace: trace.collect(), ..self }
+    }
+
     /// What a tool of this form answers: `{result, summary, refs, trace}`.
     pub fn answer(&self) -> Json {
         let summary = self.summary.as_ref().map_or_else(Json::default, Json::str);

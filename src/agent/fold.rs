@@ -5,7 +5,7 @@ use ptc_core::value::{Json, json};
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
     Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, ReplyStatus, Role,
-    RunEnd, RunStart, RunText, SentMessage, Source, elapsed_ms,
+    RunEnd, RunStart, RunText, SentMessage, Source, Totals, elapsed_ms,
 };
 
 /// Folds the events of one run and of the runs below it.
@@ -21,6 +21,9 @@ pub struct StepFold {
     turn: Option<Turn>,
     turn_started_ms: i64,
     gaps: Gaps,
+    /// What the turns that ended used.
+    totals: Totals,
+    last_ms: i64,
     ended: bool,
 }
 
@@ -48,6 +51,7 @@ impl StepFold {
             return self.apply_below(&child, envelope);
         }
         self.log.apply(envelope);
+        self.last_ms = envelope.at_ms;
         match &envelope.event {
             Event::MemoryChange(change) if !change.rolled_back => remember(&mut self.step.memory, change),
             Event::ToolCall(call) => self.step.calls.push(CallEntry {
@@ -140,6 +144,7 @@ impl StepFold {
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
+                self.totals = end.totals;
                 self.step.turns.push(turn);
             }
             Event::RunEnd(end) => self.finish_run(end, envelope.at_ms),
@@ -186,7 +191,25 @@ impl StepFold {
         // Branches end in any order; the Step is always the same.
         step.calls.sort_by(|one, other| one.address.cmp(&other.address));
         step.children = self.adopted.iter().map(|(_, step)| step.clone()).collect();
+        if !self.ended {
+            step.usage = self.used();
+        }
         step
+    }
+
+    /// What a run that has not ended used so far: the turns that ended, and what the provider told of the one that has not.
+    fn used(&self) -> Usage {
+        let open = self.turn.as_ref().map(|turn| Totals { turns: 1, requests: turn.attempts, tokens: turn.tokens });
+        let totals = open.map_or(self.totals, |open| self.totals.plus(&open));
+        Usage {
+            duration_ms: elapsed_ms(self.started_ms, self.last_ms),
+            turns: totals.turns,
+            llm_requests: totals.requests,
+            children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),
+            tokens: totals.tokens,
+            cost: totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
+            ..Usage::default()
+        }
     }
 }
 
@@ -211,6 +234,7 @@ fn in_turn(turn: &mut Turn, event: &Event) {
                 turn.raw_response.clear();
             }
             turn.attempts = turn.attempts.max(end.attempt);
+            turn.tokens = end.usage.or(turn.tokens);
             turn.model.clone_from(&end.model);
             turn.finish_reason.clone_from(&end.finish);
             turn.first_ms = end.first_ms;

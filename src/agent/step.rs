@@ -97,6 +97,14 @@ pub struct Usage {
     pub system_prompt_tokens: Option<u64>,
 }
 
+impl Usage {
+    /// Turns, requests and tokens, those of the agents below included.
+    pub fn totals(&self) -> Totals {
+        let own = Totals { turns: self.turns, requests: self.llm_requests, tokens: self.tokens };
+        self.children.map_or(own, |below| own.plus(&below))
+    }
+}
+
 /// The record of one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Turn {

@@ -49,18 +49,25 @@ fn said(report: &Report, policy: Policy) -> String {
     match &report.outcome {
         Outcome::Identical => format!("identical: {compared}"),
         Outcome::Unfinished { at } => format!("identical up to {at}, where the recording ends: {compared}"),
-        Outcome::Diverged(first) if policy == Policy::Strict => format!("first difference at {first}"),
+        Outcome::Diverged(first) if policy == Policy::Strict => {
+            format!("first difference at {first}{}", missed(report))
+        }
         Outcome::Diverged(_) => {
             let count = report.differences.len();
             let all: Vec<_> = report.differences.iter().map(ToString::to_string).collect();
-            let missing: Vec<_> = report.missing.iter().map(Address::as_str).collect();
-            let missing = match missing.as_slice() {
-                [] => String::new(),
-                some => format!("\nno recorded answer at {}", some.join(", ")),
-            };
+            let missing = missed(report);
             let places = if count == 1 { "1 difference" } else { &format!("{count} differences") };
             format!("{}{missing}\n{places}: {compared}", all.join("\n"))
         }
+    }
+}
+
+/// The replies and results that are not recorded, on a line of their own, and who could give them.
+fn missed(report: &Report) -> String {
+    let missing: Vec<_> = report.missing.iter().map(Address::as_str).collect();
+    match missing.as_slice() {
+        [] => String::new(),
+        some => format!("\nno recorded answer at {}: --missing model or --missing human asks for it", some.join(", ")),
     }
 }
 

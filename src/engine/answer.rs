@@ -1,8 +1,8 @@
 //! From reply text to a checked answer: extraction, outer shape, coercion, check. Pure.
 
-use ptc_core::reply::{self, Extracted, Finish, Outcome, Recovery, Reject, Want};
+use ptc_core::reply::{self, Extracted, Finish, FixKind, Outcome, Recovery, Reject, Want};
 use ptc_core::signature::json_schema::unwrap;
-use ptc_core::signature::{self, Issue, Policy, Severity, Type};
+use ptc_core::signature::{self, Issue, Path, Policy, Segment, Severity, Type};
 use ptc_core::value::{Json, Value, json};
 
 use crate::agent::Plan;
@@ -33,13 +33,47 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
     };
     let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
     let tried = match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => Some(attempt(plan, json)),
+        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => attempt(plan, json).ok().map(|trial| {
+            let issues = with_numbers(plan, &extracted, json, trial.issues);
+            (issues, trial.value)
+        }),
         Outcome::Malformed { .. } | Outcome::NotFound => None,
     };
     match tried {
-        Some(Ok(trial)) => Answer { extracted, issues: Some(trial.issues), value: trial.value },
-        Some(Err(_)) | None => Answer { extracted, issues: None, value: None },
+        Some((issues, value)) => Answer { extracted, issues: Some(issues), value },
+        None => Answer { extracted, issues: None, value: None },
     }
+}
+
+/// The issues of a reply in which numbers that JSON cannot hold became texts: those at such a place name the number.
+fn with_numbers(plan: &Plan, extracted: &Extracted, json: &Json, mut issues: Vec<Issue>) -> Vec<Issue> {
+    let fixes = extracted.candidate().map(|candidate| candidate.fixes.as_slice()).unwrap_or_default();
+    let numbers: Vec<_> =
+        fixes.iter().filter(|fix| fix.kind == FixKind::SpecialNumber).map(|fix| fix.at.start).collect();
+    if numbers.is_empty() {
+        return issues;
+    }
+    let inner = if plan.raw_schema.is_some() { None } else { unwrap(&plan.output, json).ok() };
+    for issue in &mut issues {
+        let Some(part) = part(inner.unwrap_or(json), &issue.path) else { continue };
+        let was_number = numbers.iter().any(|at| (part.span.start..part.span.end).contains(at));
+        if let Some(number) = part.as_str().filter(|_| was_number) {
+            number.clone_into(&mut issue.got);
+            issue.message = format!("expected {}, got {number}, which JSON cannot hold", issue.expected);
+        }
+    }
+    issues
+}
+
+/// The part of a reply that a path leads to.
+fn part<'j>(json: &'j Json, path: &Path) -> Option<&'j Json> {
+    path.0.iter().try_fold(json, |part, segment| match segment {
+        Segment::Field(name) => {
+            let is_here = |key: &str| key == name || key.replace('-', "_") == *name;
+            part.members()?.iter().find(|member| is_here(&member.key)).map(|member| &member.value)
+        }
+        Segment::Index(place) => part.items()?.get(*place),
+    })
 }
 
 /// Checks a value that was found otherwise: what was found, and the answer when it fits. A text that holds JSON counts as that JSON

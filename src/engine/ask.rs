@@ -160,7 +160,11 @@ impl Cycle<'_> {
         }
         self.flush(at, &mut parts).await?;
         let reply = self.end_reply(at, result, &parts, stop.reason()).await?;
-        if was_edited { Ok(reply) } else { self.gate_of_reply(at, &request, reply).await }
+        if was_edited {
+            return Ok(reply);
+        }
+        self.estimate(&request, &reply);
+        self.gate_of_reply(at, &request, reply).await
     }
 
     /// Takes what the model tells.

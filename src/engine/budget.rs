@@ -4,18 +4,36 @@
 //! with it (agent contract §4.4, §17), and again before the next turn, because programs may have run agents.
 
 use ptc_core::reasons::Reason;
+use ptc_core::text::estimate_tokens;
 
 use super::Halt;
 use super::cycle::Cycle;
 use crate::event::{Address, Tokens};
-use crate::model::Reply;
+use crate::model::{Reply, Request};
 
 impl Cycle<'_> {
-    /// Tokens spent so far.
+    /// Tokens spent so far, estimated where the provider counts none.
     pub(super) fn spent(&self) -> u64 {
         let below = self.below().and_then(|below| below.totals.tokens);
-        let own = self.totals.tokens.map_or(0, |tokens| tokens.total());
-        own.saturating_add(below.map_or(0, |tokens| tokens.total()))
+        self.own().total().saturating_add(below.map_or(0, |tokens| tokens.total()))
+    }
+
+    /// The same without agents below.
+    fn own(&self) -> Tokens {
+        self.totals.tokens.unwrap_or_default().plus(&self.estimated)
+    }
+
+    /// Counts a reply whose provider counts nothing: a token is about four characters of what was sent and said (agent contract §18.2).
+    pub(super) fn estimate(&mut self, request: &Request, reply: &Reply) {
+        let is_limited = self.plan.agent.token_limit.is_some() || self.plan.settings.cost_limit.is_some();
+        if reply.usage.is_some() || !is_limited {
+            return;
+        }
+        let system = request.system.as_deref().map_or(0, estimate_tokens);
+        let sent: u64 = request.messages.iter().map(|message| estimate_tokens(&message.joined())).sum();
+        let said: u64 = reply.calls.iter().map(|call| estimate_tokens(&call.args)).sum();
+        let output = said + estimate_tokens(&reply.text);
+        self.estimated = self.estimated.plus(&Tokens { input: system + sent, output, ..Tokens::default() });
     }
 
     /// Ends the turn and the run when this reply costs more than is left; what it asks for is not done then.
@@ -33,12 +51,13 @@ impl Cycle<'_> {
     pub(super) fn check_budget(&self, more: Option<Tokens>) -> Result<(), Halt> {
         let spent = self.spent().saturating_add(more.map_or(0, |tokens| tokens.total()));
         if let Some(limit) = self.plan.agent.token_limit.filter(|limit| spent > *limit) {
-            let message = format!("{spent} tokens were used, token_limit is {limit}");
+            let by = if self.estimated.total() > 0 { " by estimate (the model counts none)" } else { "" };
+            let message = format!("{spent} tokens were used{by}, token_limit is {limit}");
             return Err(Halt::fail(Reason::TokenLimitExceeded, message));
         }
         let Some(limit) = self.plan.settings.cost_limit else { return Ok(()) };
-        let tokens = self.totals.tokens.into_iter().chain(more).reduce(|one, other| one.plus(&other));
-        let own = tokens.zip(self.ports.model.info().price).map_or(0.0, |(tokens, price)| price.cost(&tokens));
+        let tokens = self.own().plus(&more.unwrap_or_default());
+        let own = self.ports.model.info().price.map_or(0.0, |price| price.cost(&tokens));
         let cost = own + self.below().map_or(0.0, |below| below.cost);
         if cost <= limit {
             return Ok(());

@@ -44,8 +44,8 @@ impl Cycle<'_> {
                 format!("the limit of {limit} tool calls ({}) is reached; this call was not made", RUN_CALLS.name);
             return self.refuse(at, told, args, ErrorRecord::new(Reason::ToolCallLimitExceeded, message)).await;
         }
-        let args = match converted(tool, args) {
-            Ok(args) => args,
+        let (args, warnings) = match converted(tool, args) {
+            Ok(converted) => converted,
             Err(record) => return self.refuse(at, told, args, record).await,
         };
         let call = ToolCall {
@@ -57,14 +57,18 @@ impl Cycle<'_> {
         let key = format!("{}\u{0}{}", tool.name, canonical(&call.args.json()).to_text());
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let cached = tool.cache && self.ports.tools.remembers(at, known.is_some());
-        if !cached
-            && self.ports.edits.result(at).is_none()
-            && let Some(record) = self.denied(at, tool, &args).await?
-        {
+        let edited = self.ports.edits.result(at).is_some();
+        // A result that is written by hand needs no consent; one that was asked for before stands in the recording.
+        let asks = !cached && (!edited || self.ports.person.was_asked(&at.question(0)));
+        if asks && let Some(record) = self.denied(at, tool, &args).await? {
             return self.refuse(at, told, &args, record).await;
         }
         self.emit(at, call).await?;
-        let unknown = if cached { None } else { self.unknown_outcome(at, tool).await? };
+        for warning in warnings {
+            let text = format!("argument of {}: {warning}", tool.name);
+            self.emit(at, Notice { level: "info".to_owned(), text }).await?;
+        }
+        let unknown = if cached || edited { None } else { self.unknown_outcome(at, tool).await? };
         // What a person thought about before is not the tool's time.
         let started = Instant::now();
         let is_unknown = unknown.is_some();
@@ -92,8 +96,7 @@ impl Cycle<'_> {
         };
         self.emit(at, end).await?;
         // An agent below has gates of its own; what was written by hand or is known already has passed one.
-        let passes =
-            cached || is_unknown || self.plan.child(&tool.name).is_some() || self.ports.edits.result(at).is_some();
+        let passes = cached || is_unknown || self.plan.child(&tool.name).is_some() || edited;
         let given = if passes { given } else { self.gate_of_result(at, given).await? };
         if let (Ok(value), true, false) = (&given, tool.cache, cached) {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value.clone());
@@ -261,8 +264,8 @@ fn unknown(cycle: &Cycle<'_>, name: &str) -> ErrorRecord {
     ErrorRecord::new(Reason::UnknownTool, format!("unknown tool `{name}`{near} ({known})"))
 }
 
-/// The arguments with the types of the tool's parameters.
-fn converted(tool: &Tool, args: &Value) -> Result<Value, ErrorRecord> {
+/// The arguments with the types of the tool's parameters, and what was changed for that.
+fn converted(tool: &Tool, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
     let problem = |message: String| {
         ErrorRecord::new(Reason::InvalidToolArgs, format!("the arguments of {} do not fit: {message}", tool.name))
     };
@@ -274,11 +277,11 @@ fn converted(tool: &Tool, args: &Value) -> Result<Value, ErrorRecord> {
         return Err(problem(issue.to_string()));
     }
     let Some(params) = tool.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
-        return Ok(args.clone());
+        return Ok((args.clone(), Vec::new()));
     };
     let (value, issues) = signature::check_inputs(params, args, signature::InputMode::Enabled);
     let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-    if errors.is_empty() { Ok(value) } else { Err(problem(errors.join("; "))) }
+    if errors.is_empty() { Ok((value, issues)) } else { Err(problem(errors.join("; "))) }
 }
 
 /// The result as it would come out of a file: what JSON cannot hold is an error of the tool.

@@ -78,9 +78,13 @@ impl Cycle<'_> {
 
     async fn given(&self, at: &Address, tool: &Tool, step: Step) -> Result<Given, Halt> {
         let name = tool.name.as_str();
-        let answer = match (tool.returns, step.delegated()) {
-            (Returns::Delegate, Ok(delegated)) => Some(delegated.answer()),
-            _ => step.answer.clone(),
+        let (answer, source) = match (tool.returns, step.delegated()) {
+            (Returns::Delegate, Ok(delegated)) if self.plan.hides_results_of(tool) => {
+                (Some(delegated.veiled().answer()), None)
+            }
+            (Returns::Delegate, Ok(delegated)) => (Some(delegated.answer()), None),
+            (Returns::Delegate, Err(undelegated)) => (None, Some(undelegated.reason)),
+            (Returns::Answer, _) => (step.answer.clone(), None),
         };
         let Some(fail) = step.fail else {
             return Ok(Ok(answer.as_ref().map(Json::to_value).unwrap_or_default()));
@@ -90,7 +94,8 @@ impl Cycle<'_> {
             Some(Reason::Suspended) => Err(Halt::Wait(step.waits_for.unwrap_or_else(|| self.run.clone()))),
             Some(Reason::Cancelled) if self.ports.stop.reason().is_some() => Err(self.interrupted(at).await),
             reason => {
-                let message = format!("the agent `{name}` failed with {}: {}", fail.reason, fail.message);
+                let said = source.as_ref().unwrap_or(&fail.reason);
+                let message = format!("the agent `{name}` failed with {said}: {}", fail.message);
                 Ok(Err(ErrorRecord::new(reason.unwrap_or(Reason::ToolError), message)))
             }
         }

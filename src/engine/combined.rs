@@ -95,7 +95,7 @@ impl Combined {
                 let dropped = self.work.accept(cycle, at, &outcome).await?.map(|_| too_large(cycle.plan));
                 self.work.remember(cycle, value);
                 self.work.seen = Some(seen);
-                let failure = dropped.or_else(|| (*signal == Signal::Fail).then(|| failed(value)));
+                let failure = dropped.or_else(|| (*signal == Signal::Fail).then(|| failed(cycle.plan, value)));
                 (failure, feedback::success(cycle.plan, &outcome, shown(*signal, value), &before))
             }
         };

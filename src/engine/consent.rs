@@ -66,7 +66,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// What stands for the result of a call that was begun before the session broke off; `None`: it is made again, or was not begun.
+    /// What stands for the result of a call that was begun before the session broke off, or was forked; `None`: it is made again, or was not begun.
     pub(super) async fn unknown_outcome(&self, at: &Address, tool: &Tool) -> Result<Option<ErrorRecord>, Halt> {
         if !tool.is_effectful() || !self.ports.tools.is_unknown(at) {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Cycle<'_> {
         let asked = at.question(1);
         let name = &tool.name;
         let text = format!(
-            "The call of the tool {name} was begun before the session broke off, and nobody knows whether it took effect. Make it again (repeat), or go on without its result (skip)?"
+            "The call of the tool {name} was begun before, and what came of it is not in this session: it may have taken effect. Make it again (repeat), or go on without its result (skip)?"
         );
         let options = AGAIN.map(ToOwned::to_owned).to_vec();
         let (kind, shown, offered) = (QuestionAsked::OUTCOME.to_owned(), text.clone(), options.clone());
@@ -85,7 +85,7 @@ impl Cycle<'_> {
             return Ok(None);
         }
         let message = format!(
-            "the outcome of this call is unknown: the session broke off while {name} was called, and it was not repeated"
+            "the outcome of this call is unknown: {name} was called, what came of it is not in this session, and it was not repeated"
         );
         Ok(Some(ErrorRecord::new(Reason::ToolError, message)))
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ptc_core::lisp::firewall::stripped;
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::{Json, Value};
@@ -133,6 +134,8 @@ pub(super) struct Cycle<'a> {
     /// The messages so far, as a model gets them.
     pub(super) messages: Vec<Arc<model::Message>>,
     pub(super) totals: Totals,
+    /// What replies without counts are about.
+    pub(super) estimated: Tokens,
     pub(super) structured_by: Option<StructuredBy>,
     /// The time of this turn, Unix ms.
     pub(super) now_ms: i64,
@@ -174,6 +177,7 @@ impl<'a> Cycle<'a> {
             tree: input.tree.clone(),
             messages: Vec::new(),
             totals: Totals::default(),
+            estimated: Tokens::default(),
             structured_by: None,
             now_ms: 0,
             calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
@@ -207,8 +211,7 @@ impl<'a> Cycle<'a> {
 
     /// Takes the Step of an agent below, which was called here.
     pub(super) fn adopt(&self, at: &Address, step: &Step) {
-        let own = Totals { turns: step.usage.turns, requests: step.usage.llm_requests, tokens: step.usage.tokens };
-        let totals = step.usage.children.map_or(own, |below| own.plus(&below));
+        let totals = step.usage.totals();
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = below.unwrap_or_default();
         *below = Some(Below { totals: sum.totals.plus(&totals), cost: sum.cost + step.cost() });
@@ -236,7 +239,9 @@ impl<'a> Cycle<'a> {
             self.messages.iter().filter(|message| message.role != Role::System).cloned().collect();
         let unsaid = answered.filter(|_| messages.last().is_some_and(|message| message.role != Role::Assistant));
         messages.extend(unsaid.map(|answered| {
-            let text = answered.value.as_str().map_or_else(|| answered.value.to_text(), ToOwned::to_owned);
+            let hides = self.plan.hides();
+            let value = if hides { Json::from(&stripped(&answered.value.to_value())) } else { answered.value.clone() };
+            let text = value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned);
             Arc::new(model::Message::text(Role::Assistant, text))
         }));
         Carry {
@@ -278,6 +283,10 @@ impl<'a> Cycle<'a> {
         };
         let run = self.run.clone();
         self.emit(&run, start).await?;
+        if self.plan.settings.cost_limit.is_some() && self.ports.model.info().price.is_none() {
+            let text = "cost_limit cannot stop this run: what the model costs is not known (give it a `price` in the configuration)";
+            self.notice(&run, text).await?;
+        }
         for consent in &input.consents {
             let level = if consent.failed.is_some() { "warning" } else { "info" };
             self.emit(&run, Notice { level: level.to_owned(), text: consent.told() }).await?;

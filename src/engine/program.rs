@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use ptc_core::limits::COMPILE_TIMEOUT;
+use ptc_core::lisp::firewall::visible;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage, boundary};
 use ptc_core::reasons::Reason;
@@ -19,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Halt;
 use super::cycle::Cycle;
-use crate::agent::Settings;
+use crate::agent::{Plan, Settings};
 use crate::event::{Address, ErrorRecord, JsonText, Kept, MemoryChange, ProgramEnd};
 use crate::program::{Job, Tools};
 
@@ -297,12 +298,14 @@ pub(super) fn record(error: &Error) -> ErrorRecord {
     }
 }
 
-/// The record of `(fail value)`: a map with `message` (and `reason`) speaks for itself, anything else is printed.
-pub(super) fn failed(value: &Value) -> ErrorRecord {
-    let said = |key: &str| value.lookup(key).map(super::call::plain);
-    let message = said("message").or_else(|| said("reason")).unwrap_or_else(|| super::call::plain(value));
+/// The record of `(fail value)`: a map with `message` (and `reason`) speaks for itself, anything else is printed. Models may read the
+/// message: what the firewall hides is only in the details.
+pub(super) fn failed(plan: &Plan, value: &Value) -> ErrorRecord {
+    let shown = if plan.hides() { visible(value) } else { value.clone() };
+    let said = |key: &str| shown.lookup(key).map(super::call::plain);
+    let message = said("message").or_else(|| said("reason")).unwrap_or_else(|| super::call::plain(&shown));
     let mut record = ErrorRecord::new(Reason::Failed, message);
-    if matches!(value, Value::Map(_)) {
+    if matches!(value, Value::Map(_)) || shown != *value {
         record.details = Some(JsonText::of(&Json::from(&boundary::externalize(value).0)));
     }
     record

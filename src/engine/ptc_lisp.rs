@@ -16,7 +16,7 @@ use super::program::{failed, record};
 use super::progress::Progress;
 use super::{Answered, Halt, Input, inputs, refs};
 use crate::agent::{Completion, MemoryStrategy, Plan, Transport};
-use crate::event::{Address, Check, ErrorRecord, MessagePart, PlanState, Role, Source};
+use crate::event::{Address, Check, ErrorRecord, MessagePart, Notice, PlanState, Role, Source};
 use crate::model::Reply;
 use crate::prompt::json::Opening;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
@@ -188,7 +188,7 @@ async fn execute(
     match signal {
         Signal::Fail => {
             work.accept(cycle, at, &outcome).await?;
-            Ok(Verdict::Over(failed(&value)))
+            Ok(Verdict::Over(failed(cycle.plan, &value)))
         }
         Signal::Return => returned(cycle, work, at, &outcome, value).await,
         Signal::Value if is_single(cycle.plan) => returned(cycle, work, at, &outcome, value).await,
@@ -221,8 +221,24 @@ async fn returned(
     if work.accept(cycle, at, outcome).await?.is_some_and(|over| over == MemoryStrategy::Strict) {
         return Ok(Verdict::Over(too_large(cycle.plan)));
     }
+    for text in losses(cycle.plan, &value) {
+        cycle.emit(at, Notice { level: "info".to_owned(), text }).await?;
+    }
     work.tell_plan(cycle, at).await?;
     Ok(with_refs(cycle, work, answer, None).await)
+}
+
+/// Decimals behind which a number differs by the noise of its computation only: 36.900000000000006 is no news.
+const NOISE_PLACES: u32 = 9;
+
+/// What an answer loses on its way out: entries whose keys become one (language contract §13), decimals (decisions C7).
+fn losses(plan: &Plan, value: &Value) -> Vec<String> {
+    let (value, mut losses) = boundary::externalize(value);
+    let places = plan.settings.float_precision;
+    if boundary::rounded(&value, places) != boundary::rounded(&value, places.max(NOISE_PLACES)) {
+        losses.push(format!("numbers of the answer were rounded to {places} decimals (float_precision)"));
+    }
+    losses
 }
 
 /// An answer that fits, once its refs are there. `summary`: the text beside it.
@@ -267,10 +283,17 @@ async fn continued(
     Ok(Verdict::Next(None, feedback::success(cycle.plan, outcome, &value, &before)))
 }
 
-/// Where programs travel as native calls, a reply without one is the answer itself: text, or JSON that fits.
+/// Where programs travel as native calls, a reply without one is the answer itself: text, JSON that fits, or a point in time.
 async fn in_words(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Verdict, Halt> {
     if matches!(cycle.plan.output, Type::String | Type::Any) {
         return Ok(Verdict::Done(Json::str(reply.text.trim()).into()));
+    }
+    if cycle.plan.output.base() == &Type::Datetime
+        && let (issues, Some(value)) = super::answer::fit(cycle.plan, &Json::str(reply.text.trim()))
+    {
+        let issues = issues.iter().map(issue_record).collect();
+        cycle.emit(at, Check { layer: "return".to_owned(), ok: true, issues }).await?;
+        return Ok(Verdict::Done(value.into()));
     }
     let (answer, found) = judge(cycle, at, reply).await?;
     Ok(match (answer.value.clone(), found) {

@@ -8,6 +8,7 @@ use ptc_core::value::{Bounds, Json, Value};
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
 use crate::program::{expression, path};
+use crate::prompt::ptc_lisp::readable;
 use crate::prompt::refs as texts;
 
 /// What became of the refs.
@@ -42,7 +43,7 @@ pub(super) async fn extract(plan: &Plan, answer: &Json, retries: &mut u32) -> Fo
     }
     let names: Vec<&str> = missing.iter().map(|one| one.name.as_str()).collect();
     let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer lacks: {}", names.join(", ")));
-    let preview = result.print(Bounds { items: Some(3), chars: Some(250) }).text;
+    let preview = readable(plan, &result, Bounds { items: Some(3), chars: Some(250) });
     let parts = (*retries > 0).then(|| texts::ask_again(&missing, &preview));
     *retries = retries.saturating_sub(1);
     Found::Missing { record, parts }

@@ -139,16 +139,13 @@ pub(super) async fn made(cycle: &Cycle<'_>, at: &Address, name: &str, args: &Jso
         let record = ErrorRecord::new(Reason::UnknownTool, format!("the tool `{name}` is for programs only"));
         return not_made(cycle, at, name, args, record).await;
     }
-    match cycle.call_tool(at, name, &args.to_value()).await? {
-        Ok(value) if plan.is_combined() && plan.native_tool(name).is_some_and(is_kept_for_programs) => {
-            Ok(preview(&value).to_text())
-        }
-        Ok(value) if plan.native_tool(name).is_some_and(|tool| plan.hides_results_of(tool)) => {
-            Ok(Json::from(&stripped(&value)).to_text())
-        }
-        Ok(value) => Ok(Json::from(&value).to_text()),
-        Err(record) => Ok(failed(&record, name, args)),
-    }
+    let value = match cycle.call_tool(at, name, &args.to_value()).await? {
+        Ok(value) if plan.native_tool(name).is_some_and(|tool| plan.hides_results_of(tool)) => stripped(&value),
+        Ok(value) => value,
+        Err(record) => return Ok(failed(&record, name, args)),
+    };
+    let is_kept = plan.is_combined() && plan.native_tool(name).is_some_and(is_kept_for_programs);
+    Ok(if is_kept { preview(&value) } else { Json::from(&value) }.to_text())
 }
 
 /// Do programs get the whole result by the same call?

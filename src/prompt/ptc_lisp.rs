@@ -6,7 +6,8 @@ pub mod digest;
 pub mod feedback;
 pub(in crate::prompt) mod inventory;
 
-use ptc_core::lisp::{Memory, builtins};
+use ptc_core::lisp::Memory;
+use ptc_core::lisp::builtins::{self, Ends};
 use ptc_core::signature;
 use ptc_core::template::{self, TemplateError};
 use ptc_core::value::{Bounds, Map, Value, json};
@@ -155,7 +156,7 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
         return parts;
     }
     if plan.settings.reference {
-        parts.push(ours("language", builtins::card()));
+        parts.push(ours("language", builtins::card(Ends::Run)));
         parts.push(ours("language", "\n"));
     }
     let behaviour = match plan.settings.completion {

@@ -1,6 +1,6 @@
 //! Prompts of the mode `text`: a card that follows the variant, the mission, and what comes back after an answer that does not fit.
 
-use ptc_core::lisp::builtins;
+use ptc_core::lisp::builtins::{self, Ends};
 use ptc_core::signature;
 use ptc_core::template::TemplateError;
 use ptc_core::value::Value;
@@ -48,7 +48,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     if plan.is_combined() {
         system.push(ours("language", PROGRAMS));
         if plan.settings.reference {
-            system.push(ours("language", format!("{}\n", builtins::card())));
+            system.push(ours("language", format!("{}\n", builtins::card(Ends::Call))));
         }
         system.push(ours("tools", inventory::tools(plan)));
     }

@@ -117,6 +117,9 @@ pub async fn replay_by(
     };
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
+    if let Some(run) = recording.without_start() {
+        return Err(cannot(&run, "its run.start is missing, so that nobody knows what it was given"));
+    }
     for run in recording.runs() {
         let plan = plan_of(recording, &run)?;
         let start = recording.run_start(&run).ok_or_else(|| cannot(&run, "its run.start is missing"))?;

@@ -74,6 +74,13 @@ impl Recording {
         self.events.entry(envelope.address.clone()).or_default().push(envelope);
     }
 
+    /// A root run of which events are recorded and its start is not.
+    pub(super) fn without_start(&self) -> Option<Address> {
+        let told = |events: &[Envelope]| events.iter().any(|envelope| !matches!(envelope.event, Event::Notice(_)));
+        let roots = self.events.iter().filter(|(_, events)| told(events)).map(|(address, _)| address.root());
+        roots.filter(|root| !self.runs.contains(root)).min()
+    }
+
     /// The root runs in order.
     pub fn runs(&self) -> Vec<Address> {
         self.runs.clone()

@@ -52,6 +52,19 @@ impl Workbench {
         })
     }
 
+    /// The model that a person names, else the one of a recording.
+    pub(super) fn chosen(&self, named: Option<&str>, recorded: &str) -> Result<ModelChoice, StartError> {
+        self.choose(named.unwrap_or(recorded)).map_err(|error| match (error, named) {
+            (StartError::Model { reason, .. }, None) => {
+                let message = format!(
+                    "the recorded model `{recorded}` is not known here: choose another one with --model NAME (`ptc-workbench models` lists what can be used)"
+                );
+                StartError::Model { reason, message }
+            }
+            (error, _) => error,
+        })
+    }
+
     pub(super) fn build_model(
         &self,
         choice: ModelChoice,

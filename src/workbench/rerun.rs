@@ -137,7 +137,7 @@ impl Workbench {
         let agent = agent.for_mode(spec.mode.unwrap_or(agent.mode)).map_err(StartError::Agent)?;
         let recorded = recording.model_of(run).unwrap_or_default();
         let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
-        let choice = self.choose(named.as_deref().unwrap_or(&recorded))?;
+        let choice = self.chosen(named.as_deref(), &recorded)?;
         let agent = self.connected(with_options(agent, &choice))?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;

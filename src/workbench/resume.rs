@@ -117,7 +117,7 @@ impl Workbench {
         let recorded = recording.model_of(run).unwrap_or_default();
         match agent.program() {
             Some(program) if named.is_none() => Ok(Arc::new(Pinned::new(program))),
-            _ => self.build_model(self.choose(named.unwrap_or(&recorded))?, person),
+            _ => self.build_model(self.chosen(named, &recorded)?, person),
         }
     }
 
@@ -162,7 +162,7 @@ impl Workbench {
         let carry = carry_of(&recording, &earlier)
             .await
             .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;
-        let live = self.build_model(self.choose(&asked)?, Arc::clone(&person))?;
+        let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&person))?;
         let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {

@@ -18,7 +18,9 @@ async fn a_turn_knows_what_is_left_of_every_budget() {
             _ => None,
         })
         .collect();
-    assert_eq!(left, [(3, Some(1_000), Some(500)), (2, Some(990), Some(500))]);
+    let [first, (turns, mission_ms, Some(tokens))] = left[..] else { panic!("{left:?}") };
+    assert_eq!((first, turns, mission_ms), ((3, Some(1_000), Some(500)), 2, Some(990)));
+    assert!((400..500).contains(&tokens), "what the model does not count is estimated: {tokens} left");
 }
 
 #[tokio::test]
@@ -43,6 +45,29 @@ async fn tokens_add_up_and_end_the_run_when_they_are_too_many() {
     assert_eq!(ran.outcome(), "budget_callback_exceeded");
     assert_eq!(ran.step.usage.tokens, Some(Tokens { input: 60, output: 20, ..Tokens::default() }));
     assert_eq!(ran.step.usage.turns, 2);
+}
+
+#[tokio::test]
+async fn a_limit_of_tokens_holds_for_models_that_count_none() {
+    let mut limited = agent(&"go on ".repeat(100), "{a :int}");
+    (limited.token_limit, limited.max_turns) = (Some(200), 5);
+    let ran = run(&limited, "{}", &recorded_script(&["no"; 5]).0).await;
+    super::replays(&ran.events).await;
+    assert_eq!(ran.outcome(), "budget_callback_exceeded");
+    assert!(ran.step.usage.turns < 3, "{:?}", ran.step.usage);
+    assert_eq!(ran.step.usage.tokens, None, "an estimate is no count");
+    let message = ran.step.fail.unwrap().message;
+    assert!(message.contains("tokens were used by estimate"), "{message}");
+}
+
+#[tokio::test]
+async fn a_limit_of_costs_without_a_price_is_told() {
+    let limited =
+        Agent::from_toml("mode = 'json'\nprompt = 'go'\nsignature = '{a :int}'\ncost_limit = 0.1", "t.toml").unwrap();
+    let ran = run(&limited, "{}", &recorded_script(&[r#"{"a":1}"#]).0).await;
+    let told =
+        |envelope: &Envelope| matches!(&envelope.event, Event::Notice(notice) if notice.text.contains("cost_limit"));
+    assert_eq!(ran.events.iter().filter(|envelope| told(envelope)).count(), 1);
 }
 
 #[tokio::test]

@@ -131,3 +131,21 @@ async fn fields_that_nobody_asked_for_are_told_beside_an_error_and_kept_out_of_t
     assert!(!ran.step.turns[0].feedback.as_ref().unwrap().contains("not in the signature"));
     assert!(ran.step.turns[1].issues.is_empty(), "extra fields of an answer that fits are no news");
 }
+
+#[tokio::test]
+async fn a_number_that_json_cannot_hold_is_named_where_it_stood() {
+    let agent = agent("Rate it", "() -> {rows [{score :float}], label :string}");
+    let good = r#"{"rows":[{"score":1}],"label":"NaN"}"#;
+    for (word, named) in [("NaN", "NaN"), ("-Infinity", "-Infinity")] {
+        let first = format!("{{\"rows\":[{{\"score\":1}},{{\"score\":{word}}}],\"label\":5}}");
+        let (model, requests) = recorded_script(&[&first, good]);
+        let ran = run(&agent, "{}", &model).await;
+        assert_eq!(ran.turns(), ["validation_error", "ok"]);
+        let told = requests.lock().unwrap()[1].messages[2].joined();
+        let line = format!("rows.1.score: expected float, got {named}, which JSON cannot hold");
+        assert!(told.contains(&line) && told.contains("label: expected string, got int"), "{told}");
+    }
+    let quoted = recorded_script(&[r#"{"rows":[{"score":"NaN"}],"label":"x"}"#, good]).0;
+    let ran = run(&agent, "{}", &quoted).await;
+    assert_eq!(ran.step.turns[0].issues[0].got, "string", "a text stays a text");
+}

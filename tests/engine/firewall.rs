@@ -105,3 +105,61 @@ async fn prints_journals_and_coalesced_calls_hide_as_well() {
     assert!(texts[1].contains("is {:n 1}") && texts[1].contains("{\"n\" 3}"), "{}", texts[1]);
     assert!(!texts[1].contains("hush"), "{}", texts[1]);
 }
+
+/// A run that goes on says the answer before; a message about missing refs shows its start.
+#[tokio::test]
+async fn what_is_said_of_an_answer_hides_as_well() {
+    let toml = "firewall = true\nmax_turns = 3\nrefs = { miss = 'nope' }\n";
+    let answer = p("(return {:_a \"hush\" :b {:_c \"hush\" :d 1}})");
+    let (ran, texts) = ran(toml, "{}", &[&answer, &p("(return {:nope 1})")]).await;
+    assert_eq!(ran.outcome(), r#"{"nope":1}"#);
+    assert!(texts[1].contains("\"d\" 1") && !texts[1].contains("hush"), "{}", texts[1]);
+}
+
+/// Why an agent failed is told without what its firewall hides; the details of the failure keep everything.
+#[tokio::test]
+async fn the_failure_of_a_child_hides_as_well() {
+    for value in ["{:_x \"hush\" :why \"z\"}", "[{:_x \"hush\" :why \"z\"}]", "{:message {:_x \"hush\" :why \"z\"}}"] {
+        let toml = format!("max_turns = 3\n{CHILD}");
+        let calls = p("(tool/find)");
+        let (ran, texts) = ran(&toml, "{}", &[&calls, &p(&format!("(fail {value})")), &p("(return 1)")]).await;
+        assert_eq!(ran.outcome(), "1");
+        assert!(texts[2].contains("why") && !texts[2].contains("hush"), "{}", texts[2]);
+        let fail = ran.step.children[0].fail.as_ref().unwrap();
+        assert!(fail.details.as_ref().unwrap().as_str().contains("hush"), "{fail:?}");
+    }
+}
+
+/// The delegate form holds texts of programs and values, from which nothing could be left out.
+#[tokio::test]
+async fn the_trace_of_a_child_hides_as_well() {
+    let toml =
+        format!("max_turns = 3\n{}", CHILD.replace("kind = \"agent\"", "kind = \"agent\"\nreturns = \"delegate\""));
+    let (ran, texts) =
+        ran(&toml, "{}", &[&p("(println (str (tool/find {:task \"x\"})))"), &p(FOUND), &p("(return 1)")]).await;
+    assert_eq!(ran.outcome(), "1");
+    let (_, trace) = texts[2].split_once("trace").unwrap_or_else(|| panic!("{}\n{}", texts[1], texts[2]));
+    assert!(!trace.contains("hush"), "{trace}");
+}
+
+#[tokio::test]
+async fn descriptions_of_values_hide_as_well() {
+    let program = p("(println (describe {:_x \"hush\" :y {:_z \"hush\" :n 1}} {:paths true :depth 3}))");
+    let (_, texts) = ran("firewall = true\nmax_turns = 3\n", "{}", &[&program, &p("(return 1)")]).await;
+    assert!(texts[1].contains(":n") && !texts[1].contains("hush") && !texts[1].contains("_x"), "{}", texts[1]);
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_says_the_rest_of_the_answer() {
+    let plan = Plan::new(&ptc::agent("firewall = true\nmax_turns = 2\n")).unwrap();
+    let answer = p("(return {:_a data/_key :b 1})");
+    let (model, requests) = recorded_replies(vec![answer.into(), p("(return 2)").into()]);
+    let sink = Memory::default();
+    let ports = Ports::new(&model, &Ticks(10), &sink, Stop::default());
+    let (step, carry) = engine::run_carrying(&plan, Input::new(parsed(r#"{"_key":"hush"}"#)), &ports).await;
+    assert_eq!(step.answer.unwrap().to_text(), r#"{"_a":"hush","b":1}"#);
+    let next = Input { continues: Some((Address::run(0), carry)), ..Input::at(Address::run(1), parsed("{}")) };
+    engine::run(&plan, next, &ports).await;
+    let said = everything(&requests.lock().unwrap());
+    assert!(said.contains(r#"{"b":1}"#) && !said.contains("hush"), "{said}");
+}

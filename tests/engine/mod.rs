@@ -20,6 +20,7 @@ mod stop;
 mod text;
 mod tools;
 mod waiting;
+mod words;
 
 use std::sync::{Arc, Mutex};
 

@@ -86,3 +86,62 @@ async fn an_invalid_return_is_a_validation_error() {
     assert_eq!(at(&results[0], "reason"), "\"validation_error\"");
     assert!(at(&results[0], "feedback").contains("Expected"), "{}", results[0].to_text());
 }
+
+/// The last message of each request.
+fn last_messages(requests: &[Request]) -> Vec<String> {
+    requests.iter().filter_map(|request| request.messages.last()).map(|message| message.joined()).collect()
+}
+
+#[tokio::test]
+async fn a_reply_without_a_program_is_told_to_call() {
+    let blocks = "```clojure\n(return 1)\n```\n```clojure\n(return 2)\n```";
+    for reply in ["", " \n", "```clojure\n(return 1)\n```", blocks] {
+        let (model, requests) = recorded_replies(vec![Reply::from(reply), eval("(return 7)")]);
+        let toml = "mode = \"ptc_lisp\"\nprompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 3";
+        let ran = run(&Agent::from_toml(toml, "native.toml").unwrap(), "{}", &model).await;
+        replays(&ran.events).await;
+        assert_eq!(ran.turns(), ["no_code_found", "ok"], "{reply}");
+        let told = &last_messages(&requests.lock().unwrap())[1];
+        assert!(told.contains("call the tool lisp_eval") && !told.contains("fenced block"), "{reply}: {told}");
+        let said = ran.step.turns[0].error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
+        assert!(!said.contains("fenced block"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_point_in_time_may_be_the_answer_as_it_is() {
+    let toml = "mode = \"ptc_lisp\"\nsignature = \":datetime\"";
+    for reply in ["2024-01-01T00:00:00Z", "\"2024-01-01T00:00:00Z\"", " 2024-01-01T02:00:00+02:00\n"] {
+        let (ran, _) = results(toml, vec![Reply::from(reply)]).await;
+        assert_eq!(ran.outcome(), "\"2024-01-01T00:00:00Z\"", "{reply}: {:?}", ran.step.fail);
+        assert_eq!(ran.turns(), ["ok"], "{reply}");
+    }
+    let (ran, _) = results(toml, vec![Reply::from("on Monday"), Reply::from("2024-01-01T00:00:00Z")]).await;
+    assert_eq!(ran.turns(), ["json_parse_error", "ok"]);
+}
+
+#[tokio::test]
+async fn the_card_of_combined_mode_says_that_the_run_goes_on() {
+    let toml = "prompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 3\nmode = ";
+    for (mode, reply) in [("\"text\"", Reply::from("done")), ("\"ptc_lisp\"", eval("(return 1)"))] {
+        let (model, requests) = recorded_replies(vec![reply]);
+        let agent = Agent::from_toml(&format!("{toml}{mode}"), "native.toml").unwrap();
+        run(&agent, "{}", &model).await;
+        let system = requests.lock().unwrap()[0].system.clone().unwrap();
+        let ends = system.contains("ends the run") || system.contains("Ends the whole run");
+        assert_eq!(ends, mode.contains("ptc_lisp"), "{system}");
+        assert_eq!(system.contains("The run goes on."), mode.contains("text"), "{system}");
+    }
+}
+
+#[tokio::test]
+async fn the_advice_about_arguments_holds_for_calls_as_well() {
+    let toml = "mode = \"text\"\nprompt = \"go\"\nmax_turns = 3\n[tools.search]\nkind = \"table\"\n\
+                signature = \"(q :string) -> :any\"\ndefault = 1\n";
+    let replies = vec![Reply::calling([("search", "{\"x\":[]}".to_owned())]), Reply::from("done")];
+    let (model, _) = recorded_replies(replies);
+    let ran = run(&Agent::from_toml(toml, "native.toml").unwrap(), "{}", &model).await;
+    let error = ran.step.calls[0].error.clone().unwrap();
+    assert_eq!(error.reason, "invalid_tool_args");
+    assert!(error.hint.unwrap().contains("an object in a call"));
+}

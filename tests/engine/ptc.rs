@@ -439,3 +439,25 @@ async fn the_result_of_a_native_program_says_what_was_cut_and_what_was_dropped()
     assert!(results[2].starts_with(r#"{"status":"error","reason":"memory_limit""#), "{}", results[2]);
     assert_eq!(ran.step.memory, []);
 }
+
+/// What changes on the way out, or into a tool, is told.
+#[tokio::test]
+async fn a_value_that_changes_at_a_boundary_is_told() {
+    let notices = |ran: &Ran| -> Vec<String> {
+        let told = |event: &Event| match event {
+            Event::Notice(notice) => Some(notice.text.clone()),
+            _ => None,
+        };
+        ran.events.iter().filter_map(|envelope| told(&envelope.event)).collect()
+    };
+    let (rounded, _) = ran("max_turns = 1\n", "{}", &[&p("{:a 2.345 :b 1.5}")]).await;
+    assert_eq!(rounded.outcome(), r#"{"a":2.35,"b":1.5}"#);
+    assert_eq!(notices(&rounded), ["numbers of the answer were rounded to 2 decimals (float_precision)"]);
+    let (exact, _) = ran("max_turns = 1\n", "{}", &[&p("{:a 2.25 :b (* 12.3 3)}")]).await;
+    assert!(notices(&exact).is_empty());
+    let (merged, _) = ran("max_turns = 1\n", "{}", &[&p("{:a {:k 1 \"k\" 2}}")]).await;
+    assert!(notices(&merged)[0].contains('k'), "{:?}", notices(&merged));
+    let tool = "max_turns = 1\n[tools.t]\nkind = 'table'\nsignature = '(n :int) -> :int'\ndefault = 1\n";
+    let (coerced, _) = ran(tool, "{}", &[&p("(tool/t {:n \"42\"})")]).await;
+    assert!(notices(&coerced)[0].starts_with("argument of t: n"), "{:?}", notices(&coerced));
+}

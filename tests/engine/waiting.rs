@@ -201,6 +201,7 @@ async fn a_model_that_is_a_person_is_waited_for() {
     let first = run(&agent, "{}", &ptc_workbench::model::HumanModel::new(Arc::new(Away))).await;
     assert_eq!(first.outcome(), "suspended");
     assert_eq!(first.step.waits_for, Some(Address::from("r0/t1/q0")));
+    assert_eq!((first.step.usage.turns, first.step.usage.llm_requests), (1, 0), "nobody has answered yet");
     assert!(!first.events.iter().any(|envelope| matches!(envelope.event, Event::RunEnd(_) | Event::TurnEnd(_))));
     // Still away: nothing changes but that it was waited for again.
     let (events, step) = replied(&plan, first.events, &At(5_000), None).await;
@@ -208,6 +209,7 @@ async fn a_model_that_is_a_person_is_waited_for() {
     // Hours later: the first reply does not fit, the second one is waited for again.
     let (events, step) = replied(&plan, events, &At(9_000_000), Some("no JSON")).await;
     assert_eq!(step.waits_for, Some(Address::from("r0/t2/q1")), "{:?}", step.fail);
+    assert_eq!((step.usage.turns, step.usage.llm_requests), (2, 1), "what was asked for counts");
     let (events, step) = replied(&plan, events, &At(90_000_000), Some(r#"{"a":1}"#)).await;
     assert_eq!(step.answer.as_ref().map(Json::to_text).as_deref(), Some(r#"{"a":1}"#), "{:?}", step.fail);
     assert_eq!(step.turns.iter().map(|turn| turn.raw_response.as_str()).collect::<Vec<_>>(), ["no JSON", r#"{"a":1}"#]);

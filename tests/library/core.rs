@@ -166,6 +166,24 @@ async fn an_agent_file_may_declare_such_a_tool() {
     assert!(findings[0].message.contains("did you mean `delegate`"), "{}", findings[0].message);
 }
 
+/// What such a tool fails with has the name that the core specification gives it.
+#[tokio::test]
+async fn a_tool_of_this_form_fails_with_the_names_of_its_source() {
+    let child = "mode = 'ptc_lisp'\nprompt = 'Find it.'\nmax_turns = 2\n";
+    let toml = format!(
+        "mode = 'ptc_lisp'\nprompt = 'Go'\n[tools.finder]\nkind = 'agent'\ndescription = 'Finds'\n\
+         FORM\n[tools.finder.agent]\n{child}"
+    );
+    for (form, reason) in [("returns = 'delegate'", "max_turns_reached"), ("", "max_turns_exceeded")] {
+        let agent = Agent::from_toml(&toml.replace("FORM", form), "test.toml").unwrap();
+        let asks = p("(tool/finder {:task \"x\"})");
+        let (model, requests) = told([asks, p("(broken"), p("nil"), p("(return 1)")]);
+        assert_eq!(run(agent).model(model).await.answer.unwrap().to_text(), "1");
+        let seen = last(&requests.lock().unwrap()[3]);
+        assert!(seen.contains(&format!("failed with {reason}")), "{seen}");
+    }
+}
+
 /// The same agents with typed parameters: the reference's form.
 #[tokio::test]
 async fn an_agent_is_a_tool_with_its_own_parameters() {

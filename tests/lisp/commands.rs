@@ -101,6 +101,7 @@ fn doc_knows_operators_namespaces_surroundings_and_patterns() {
     assert!(says("Integer/parseInt").starts_with("(parse-int s)"));
     assert!(says("clojure.set").lines().any(|line| line.starts_with("union ")));
     assert!(says("data").contains("context") && says("tool/").contains("named arguments"));
+    assert!(says("*1").contains("last program") && says("*3").contains("before *2"));
     let parsers = says("parse-*");
     assert!(parsers.lines().count() >= 3 && parsers.lines().all(|line| line.starts_with("parse-")), "{parsers}");
     program.run(["lisp", "doc", "nonsensical-word"]).exits(1).tells("nothing is called `nonsensical-word`");

@@ -178,6 +178,38 @@ fn a_result_is_edited_in_every_mode_that_calls_tools() {
 }
 
 #[test]
+fn the_result_of_a_call_with_effects_is_edited_without_making_it() {
+    let program = Program::new();
+    let tool = "[tools.touch]\nkind = 'command'\ncommand = ['sh', '-c', 'echo x >> touched; echo 1']\nsignature = '() -> :int'\n\
+                description = 'Touches'\n";
+    let agent = format!(
+        "name = 'eff'\nmode = 'ptc_lisp'\nmodel = 'human'\nprompt = 'go'\nsignature = '() -> {{x :int}}'\n{tool}"
+    );
+    program.file("eff.toml", agent);
+    let run = program.fed(["run", "eff.toml", "--allow-tools", "--json"], "(return {:x (tool/touch {})})\n.\n");
+    assert_eq!(run.exits(0).json()["return"]["x"], 1);
+    let parent = newest_file(&program);
+    let (step, lines) = forked(&program, &parent, &["--at", "r0/t1/c0", "--result", "7"], 0);
+    assert_eq!(step["return"]["x"], 7);
+    assert!(!lines.iter().any(|line| line.contains("r0/t1/c0/q1")), "nobody is asked whether to make it again");
+    // Without the result it is not known whether the call took effect: a person decides.
+    let (asked, _) = forked(&program, &parent, &["--at", "r0/t1/c0"], 4);
+    assert_eq!(asked["fail"]["reason"], "suspended");
+    program.run(["resume", "last", "--answer", "skip"]);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[test]
+fn a_recorded_model_that_is_not_known_is_told_with_the_way_on() {
+    let (program, parent) = two_turns();
+    let text = std::fs::read_to_string(parent).unwrap().replace("\"alias\":\"", "\"alias\":\"lost-");
+    let lost = program.file("lost.jsonl", text);
+    for words in [&["fork", lost, "--at", "r0/t2"][..], &["rerun", lost]] {
+        program.run(words).exits(2).tells("choose another one with --model NAME");
+    }
+}
+
+#[test]
 fn definitions_are_edited_and_told() {
     let program = Program::new();
     let all_good = r#"judged=(mapv (fn [one] (assoc one :verdict "positive")) judged)"#;

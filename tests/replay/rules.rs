@@ -39,6 +39,27 @@ fn a_lenient_replay_lists_every_difference_and_goes_on() {
     assert!(text.exits(0).stdout.ends_with("2 differences: 13 derived events compared\n"), "{}", text.stdout);
 }
 
+/// The lines of a session without those of which this is true, numbered without gaps.
+fn without(text: &str, left_out: impl Fn(&str) -> bool) -> String {
+    let (header, events) = text.split_once('\n').unwrap();
+    let kept = events.lines().filter(|line| !left_out(line)).enumerate().map(|(at, line)| {
+        let rest = line.split_once(',').unwrap().1;
+        format!("{{\"s\":{},{rest}\n", at + 1)
+    });
+    format!("{header}\n{}", kept.collect::<String>())
+}
+
+#[test]
+fn a_recording_that_lacks_its_start_or_an_answer_says_so() {
+    let (program, text) = recorded();
+    program.file("no-start.jsonl", without(&text, |line| line.contains("\"run.start\"")));
+    program.run(["replay", "no-start.jsonl", "--check"]).exits(2).tells("its run.start is missing");
+    let is_reply = |line: &str| line.contains("\"r0/t2\"") && line.contains("\"k\":\"reply.");
+    program.file("no-reply.jsonl", without(&text, is_reply));
+    let said = program.run(["replay", "no-reply.jsonl", "--check"]);
+    assert!(said.exits(3).stdout.contains("no recorded answer at r0/t2: --missing model"), "{}", said.stdout);
+}
+
 #[test]
 fn what_is_ignored_is_no_difference() {
     let (program, _) = older();

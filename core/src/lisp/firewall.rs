@@ -15,6 +15,11 @@ pub fn is_hidden(name: &str) -> bool {
     name.starts_with('_')
 }
 
+/// Does it hide the entry with this key?
+pub fn hides(key: &Value) -> bool {
+    is_hidden(&plain(key))
+}
+
 /// The start of a value without entries whose key starts with `_`, on every level: as much as any text for a model shows.
 pub fn visible(value: &Value) -> Value {
     copy(value, LEVELS, &mut PARTS.clone())
@@ -33,7 +38,7 @@ fn copy(value: &Value, levels: usize, parts: &mut usize) -> Value {
     match value {
         Value::Map(map) => Value::map(
             map.iter()
-                .filter(|(key, _)| !is_hidden(&plain(key)))
+                .filter(|(key, _)| !hides(key))
                 .map(|(key, item)| (key.clone(), copy(item, levels - 1, parts)))
                 .collect::<Vec<_>>(),
         ),

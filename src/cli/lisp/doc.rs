@@ -9,11 +9,14 @@ use crate::cli::{exit, out, safe_line, tell};
 /// Columns given to a name in a list.
 const NAME_COLUMNS: usize = 22;
 
-/// Namespaces whose members are the program's surroundings.
+/// What is no builtin: namespaces whose members are the program's surroundings, and the results of earlier programs.
 const SURROUNDINGS: &[(&str, &str)] = &[
     ("data", "data/KEY is an entry of the context; nil when it is absent."),
     ("tool", "(tool/NAME {:key value}) calls a tool with named arguments."),
     ("budget", "(budget/remaining) gives the turns that are left and the tokens used so far; {} outside of an agent."),
+    ("*1", "*1 is the result of the last program that ended well; nil when there is none."),
+    ("*2", "*2 is the result before *1."),
+    ("*3", "*3 is the result before *2."),
 ];
 
 pub(super) fn doc(word: &str) -> u8 {

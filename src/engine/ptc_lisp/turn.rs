@@ -1,8 +1,8 @@
 //! The reply of a turn: the program in it, by either transport, and the way back.
 
 use ptc_core::reasons::Reason;
+use ptc_core::reply::Finish as Ending;
 use ptc_core::reply::program::{self as extract, NoProgram, Program};
-use ptc_core::reply::{Finish as Ending, Recovery};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
 
@@ -41,26 +41,42 @@ pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> 
     }
     let cut = reply.finish == Some(Finish::Length);
     let ending = if cut { Ending::Truncated } else { Ending::Complete };
-    let found = extract::program(&reply.text, level(cycle.plan), ending);
-    let whole = || vec![MessagePart::Reply { reply: at.clone() }];
-    if is_native(cycle.plan) && found == Err(NoProgram::Absent) && !reply.text.trim().is_empty() {
+    let find = if takes_first(cycle.plan) { extract::first_program } else { extract::program };
+    let found = find(&reply.text, cycle.plan.recovery, ending);
+    let is_words = found == Err(NoProgram::Absent) && !reply.text.trim().is_empty();
+    if is_words && is_native(cycle.plan) {
         return Ok(Found::Answer(reply.text.clone()));
     }
-    cycle.emit(at, told(&found, &reply.text)).await?;
+    if is_words && ends_by_words(cycle.plan) {
+        return Ok(Found::Answer(reply.text.trim().to_owned()));
+    }
+    cycle.emit(at, told(cycle.plan, &found, &reply.text)).await?;
+    let whole = || vec![MessagePart::Reply { reply: at.clone() }];
     Ok(match found {
-        Ok(_) if is_native(cycle.plan) => {
-            let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
-            Found::Nothing { record: ErrorRecord::new(Reason::NoCodeFound, message), said: whole() }
-        }
+        Ok(_) if is_native(cycle.plan) => Found::Nothing { record: written_out(), said: whole() },
         Ok(program) => Found::Program { said: history(&program, at, &reply.text), text: program.text },
-        Err(NoProgram::Absent) if ends_by_words(cycle.plan) && !reply.text.trim().is_empty() => {
-            Found::Answer(reply.text.trim().to_owned())
-        }
-        Err(why) => {
-            let reason = if why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
-            Found::Nothing { record: ErrorRecord::new(reason, why.message()), said: whole() }
-        }
+        Err(why) => Found::Nothing { record: refusal(cycle.plan, why), said: whole() },
     })
+}
+
+/// Why a reply gives no program, and what to do where programs are written or travel as calls.
+fn refusal(plan: &Plan, why: NoProgram) -> ErrorRecord {
+    let reason = if why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
+    match why {
+        NoProgram::Absent if is_native(plan) => {
+            let message =
+                format!("the reply is empty; call the tool {LISP_EVAL} with a program, or reply with the answer");
+            ErrorRecord::new(reason, message)
+        }
+        NoProgram::Several(_) if is_native(plan) => written_out(),
+        NoProgram::Truncated | NoProgram::Several(_) | NoProgram::Absent => ErrorRecord::new(reason, why.message()),
+    }
+}
+
+/// Programs stood in a reply, though they travel as calls.
+fn written_out() -> ErrorRecord {
+    let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
+    ErrorRecord::new(Reason::NoCodeFound, message)
 }
 
 /// Does a reply without a program end the run?
@@ -68,9 +84,9 @@ fn ends_by_words(plan: &Plan) -> bool {
     plan.settings.completion == Completion::AnswerWithoutCode
 }
 
-/// With `answer_without_code` the first of several blocks counts (settled decision 6).
-fn level(plan: &Plan) -> Recovery {
-    if plan.settings.completion == Completion::AnswerWithoutCode { Recovery::Lenient } else { plan.recovery }
+/// Does the first of several blocks count, tagged or not (settled decision 6)?
+fn takes_first(plan: &Plan) -> bool {
+    ends_by_words(plan) && !is_native(plan)
 }
 
 /// The reply reduced to its program; the reply itself when it is nothing else.
@@ -82,7 +98,7 @@ fn history(program: &Program, at: &Address, reply: &str) -> Vec<MessagePart> {
     vec![MessagePart::Text { section: "program".to_owned(), text: reduced, untrusted: true }]
 }
 
-fn told(found: &Result<Program, NoProgram>, reply: &str) -> Extract {
+fn told(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract {
     let sha = hex_sha(reply.as_bytes());
     let kind = "program".to_owned();
     match found {
@@ -98,18 +114,11 @@ fn told(found: &Result<Program, NoProgram>, reply: &str) -> Extract {
             error_at: None,
         },
         Err(why) => {
-            let reason = if *why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
             let candidates = match why {
                 NoProgram::Several(count) => u32::try_from(*count).unwrap_or(u32::MAX),
                 NoProgram::Truncated | NoProgram::Absent => 0,
             };
-            Extract {
-                kind,
-                sha,
-                candidates,
-                error: Some(ErrorRecord::new(reason, why.message())),
-                ..Extract::default()
-            }
+            Extract { kind, sha, candidates, error: Some(refusal(plan, *why)), ..Extract::default() }
         }
     }
 }

@@ -208,10 +208,23 @@ pub fn error(plan: &Plan, reason: &str, message: &str, place: Option<(&str, Span
     vec![ours("feedback", format!("Error. {NOTICE}")), data("error", tagged("error", &text))]
 }
 
+/// How the next answer is given.
+fn corrected(plan: &Plan) -> &'static str {
+    match plan.settings.completion {
+        Completion::AnswerWithoutCode => {
+            "Run a program whose value fits, then reply with your answer in words and without a code block."
+        }
+        Completion::ReturnRequired | Completion::Explicit => "Correct it and return again.",
+    }
+}
+
 /// What is wrong with a returned value.
 pub fn invalid(plan: &Plan, value: &Value, issues: &[Issue]) -> Vec<MessagePart> {
     let bounds = Bounds { items: Some(10), chars: Some(RETURNED_CHARS) };
-    let expected = plan.signature.output.as_ref().map(signature::Type::render).unwrap_or_default();
+    let expected = match &plan.signature.output {
+        Some(output) => output.render(),
+        None => "any value that JSON can hold".to_owned(),
+    };
     let got = cut(&inventory::readable(plan, value, bounds), RETURNED_CHARS);
     let lines = signature::error_lines(issues, FEEDBACK_ISSUES.usual() as usize, Issue::to_program);
     let mut parts = vec![
@@ -219,6 +232,6 @@ pub fn invalid(plan: &Plan, value: &Value, issues: &[Issue]) -> Vec<MessagePart>
         data("error", tagged("returned", &got)),
     ];
     let said = lines.iter().fold(String::new(), |text, line| format!("{text}- {line}\n"));
-    parts.push(ours("feedback", format!("{said}Correct it and return again.\n")));
+    parts.push(ours("feedback", format!("{said}{}\n", corrected(plan))));
     parts
 }

@@ -203,7 +203,13 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             };
             let typed = answer::typed(model, question, editor.draft.text());
             let gap = more.is_some().then(|| Piece::literal(Role::Text, "  "));
-            let mark = more.into_iter().chain(gap).chain(typed.iter().map(answer::state)).collect();
+            // What of the text is hidden, once all that is asked is seen.
+            let hidden = if below > 0 {
+                Vec::new()
+            } else {
+                bars::more(editor::lines_above(editor), editor::lines_below(editor), rule.width)
+            };
+            let mark = more.into_iter().chain(gap).chain(hidden).chain(typed.iter().map(answer::state)).collect();
             bars::rule(rule, heading, true, mark, buffer, model.theme);
             let reply = answer::draw_issues(typed.as_ref(), reply, buffer, model.theme);
             let is_text = question.address.is_question() && !matches!(question.gate, Some(Gate::Apply | Gate::Result));

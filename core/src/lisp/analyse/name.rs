@@ -128,7 +128,7 @@ impl Unknown {
                 }
             }
             let error = Error::new(Reason::UnboundVar, problem).at(*span);
-            return Err(if hints.is_empty() { error } else { error.hint(hints.join(". ")) });
+            return Err(if hints.is_empty() { error } else { error.hint(sentences(&hints)) });
         }
         let Some((name, span)) = self.tools.first() else {
             return Ok(());
@@ -146,6 +146,18 @@ impl Unknown {
         };
         Err(Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint))
     }
+}
+
+/// Hints behind one another; the last one ends as it is.
+fn sentences(hints: &[String]) -> String {
+    let mut text = String::new();
+    for hint in hints {
+        if !text.is_empty() {
+            text.push_str(if text.ends_with(['?', '.']) { " " } else { ". " });
+        }
+        text.push_str(hint);
+    }
+    text
 }
 
 impl<'a> Analyser<'a> {

@@ -11,7 +11,7 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 - Only data/…, tool/… and memory are reachable. Nothing is mutable, lazy or endless; no macros, namespaces, exceptions, atoms, Java.
 - data/name is input data. (tool/name {:arg value}) calls a tool; tool/name alone is a function value.
 - (def name value) and (defn name [args] …) keep values for later programs. *1 *2 *3 are the last results. Names may be used before their definition.
-- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere.
+{ends}
 - (println …) shows text; large results are cut, so print what you need.
 - Vectors are the only sequence: every sequence function gives a vector at once, (list …) and strings' parts too.
 - Keys: (:k m), (get m :k), (m :k), {:keys [k]} find \"k\" as well as :k, and user_id under :user-id. assoc, update, dissoc, merge, = and case need the exact key. JSON data and tool results have string keys.
@@ -24,6 +24,28 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 - Out of range or empty gives nil, not an error: (nth v 9), (reduce f []). (doc name) prints what a function does and how it differs.
 - Quote only symbols; write data as [..] {..} #{..}. No #_ , no @.
 ";
+
+/// What `return` and `fail` end where a program stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// The whole run.
+    Run,
+    /// The call that the program came in; the run goes on.
+    Call,
+}
+
+impl Ends {
+    fn rule(self) -> &'static str {
+        match self {
+            Self::Run => {
+                "- (return value) ends the run with its result, (fail value) ends it as failed; both from anywhere."
+            }
+            Self::Call => {
+                "- (return value) ends the program with its value, (fail value) ends it as failed; both from anywhere. The run goes on."
+            }
+        }
+    }
+}
 
 /// The function reference as Markdown: each section with its rows.
 pub fn reference() -> String {
@@ -69,15 +91,17 @@ fn entry(row: &Builtin) -> String {
 }
 
 /// The language card: what a model must know to write programs, as short as it can be.
-pub fn card() -> String {
-    let mut text = RULES.to_owned();
+pub fn card(ends: Ends) -> String {
+    let mut text = RULES.replace("{ends}", ends.rule());
     text.push_str("\nEverything there is (nothing else exists):\n");
     for section in SECTIONS {
         let names: Vec<&str> = section.rows.iter().map(|row| row.name).collect();
         let _ = writeln!(text, "- {}: {}", section.title, names.join(" "));
     }
     text.push_str("\nNot in Clojure:\n");
-    for row in SECTIONS.iter().flat_map(own) {
+    // The rows of `return` and `fail` say that the run ends.
+    let is_true = |row: &&Builtin| ends == Ends::Run || !matches!(row.name, "return" | "fail");
+    for row in SECTIONS.iter().flat_map(own).filter(is_true) {
         let _ = writeln!(text, "- {}: {}", row.signatures.join(" or "), row.about);
     }
     text
@@ -99,12 +123,13 @@ mod tests {
 
     #[test]
     fn the_card_names_everything_and_stays_short() {
-        let card = card();
-        println!("{card}\n{} tokens", estimate_tokens(&card));
-        for row in SECTIONS.iter().flat_map(|section| section.rows) {
-            assert!(card.contains(row.name), "{}", row.name);
+        for card in [card(Ends::Run), card(Ends::Call)] {
+            println!("{card}\n{} tokens", estimate_tokens(&card));
+            for row in SECTIONS.iter().flat_map(|section| section.rows) {
+                assert!(card.contains(row.name), "{}", row.name);
+            }
+            assert!(estimate_tokens(&card) <= 2_500, "{} tokens", estimate_tokens(&card));
         }
-        assert!(estimate_tokens(&card) <= 2_500, "{} tokens", estimate_tokens(&card));
     }
 
     struct Nobody;

@@ -234,6 +234,8 @@ impl<'h> Machine<'h> {
         if bytes <= limit.saturating_add(given) {
             return Ok(());
         }
+        // A count that reached its end says only that it was reached.
+        let bytes = if bytes == u64::MAX { "more than 10^19".to_owned() } else { bytes.to_string() };
         Error::new(
             Reason::MemoryExceeded,
             format!("a value would take {bytes} bytes written out, and may take {limit}"),

@@ -1,15 +1,28 @@
 //! Fenced blocks and elements, found line by line as models write them around programs. In: text and a range. Out: the
 //! places of contents, in order.
 
+use super::mend::{Start, starts_with_list};
 use crate::text::Span;
+use crate::text::lex::lisp::{Balance, Lexeme, Lexemes};
 
 /// A fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) tag: Tag,
-    /// The lines between the fences.
+    /// What stands between the fences.
     pub(super) content: Span,
-    pub(super) is_closed: bool,
+    pub(super) end: End,
+}
+
+/// How a block ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// At a fence on a line of its own, or where the next block begins.
+    Line,
+    /// At a fence behind text on its line.
+    Inline,
+    /// With the reply.
+    Open,
 }
 
 /// What the word behind the opening fence says.
@@ -19,13 +32,15 @@ pub(super) enum Tag {
     Program,
     /// Other spellings and related languages.
     Alias,
-    /// No word, or one that is not known.
+    /// No word.
+    Untagged,
+    /// A word that is not known.
     Other,
     /// Another language.
     Foreign,
 }
 
-const FENCE: &str = "```";
+pub(super) const FENCE: &str = "```";
 const PROGRAM: [&str; 2] = ["clojure", "lisp"];
 const ALIASES: [&str; 7] = ["clojure", "lisp", "clj", "ptc-lisp", "ptc_lisp", "ptc", "edn"];
 const FOREIGN: [&str; 42] = [
@@ -73,48 +88,131 @@ const FOREIGN: [&str; 42] = [
     "yaml",
 ];
 
+/// A block whose end has not been seen.
+struct Opened {
+    tag: Tag,
+    content: usize,
+    /// A fence at the end of a line, behind text, that ends the block when none on a line of its own does.
+    inline: Option<usize>,
+    /// Was the first fence behind text looked at? Further ones are not, so that many cost no more than few.
+    looked: bool,
+}
+
+impl Opened {
+    fn new(tag: Tag, content: usize) -> Self {
+        Self { tag, content, inline: None, looked: false }
+    }
+
+    /// Is what stands before this fence, the first one behind text, code that is whole?
+    fn may_end(&mut self, text: &str, fence: usize) -> bool {
+        if self.looked {
+            return false;
+        }
+        self.looked = true;
+        let code = &text[self.content..fence];
+        let may_be_code = match self.tag {
+            Tag::Program | Tag::Alias => true,
+            Tag::Untagged | Tag::Other => starts_with_list(code, Start::Bare),
+            Tag::Foreign => false,
+        };
+        may_be_code && is_whole(code)
+    }
+
+    /// The block, up to the fence behind text when there was one, else up to `at`.
+    fn close(&self, at: usize, end: End) -> Block {
+        let (at, end) = self.inline.map_or((at, end), |inline| (inline, End::Inline));
+        Block { tag: self.tag, content: Span::new(self.content, at), end }
+    }
+}
+
 /// The fenced blocks in a range of the text.
 pub(super) fn find(text: &str, range: Span) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut open: Option<(Tag, usize)> = None;
+    let mut open: Option<Opened> = None;
     let mut at = range.start;
     for line in range.text(text).split_inclusive('\n') {
-        let (start, end) = (at, at + line.len());
-        at = end;
-        let close = |(tag, content): (Tag, usize)| Block { tag, content: Span::new(content, start), is_closed: true };
-        let opening = opening(line);
-        let closes = line.trim() == FENCE || ends_element(line);
-        match (open, opening) {
-            (Some(block), _) if closes => {
-                blocks.push(close(block));
-                open = None;
+        let start = at;
+        at += line.len();
+        let tag = opening(line);
+        open = match open {
+            None if tag.is_none() => {
+                blocks.extend(on_one_line(line, start));
+                None
+            }
+            None => tag.map(|tag| Opened::new(tag, at)),
+            Some(block) if line.trim() == FENCE || ends_element(line) => {
+                blocks.push(Opened { inline: None, ..block }.close(start, End::Line));
+                None
             }
             // A fence with a word begins a block even where the one before was not closed.
-            (Some(block), Some(tag)) => {
-                blocks.push(close(block));
-                open = Some((tag, end));
+            Some(block) if tag.is_some() => {
+                blocks.push(block.close(start, End::Line));
+                tag.map(|tag| Opened::new(tag, at))
             }
-            (None, Some(tag)) => open = Some((tag, end)),
-            _ => {}
-        }
+            Some(mut block) => match fence_in(line) {
+                Some(fence) if block.may_end(text, start + fence) => {
+                    block.inline = Some(start + fence);
+                    blocks.push(block.close(at, End::Inline));
+                    None
+                }
+                Some(fence) if block.tag != Tag::Foreign && line.trim_end().ends_with(FENCE) => {
+                    block.inline = Some(start + fence);
+                    Some(block)
+                }
+                _ => Some(block),
+            },
+        };
     }
-    blocks.extend(open.map(|(tag, start)| Block { tag, content: Span::new(start, range.end), is_closed: false }));
+    blocks.extend(open.map(|block| block.close(range.end, End::Open)));
     blocks
+}
+
+/// The last fence in a line.
+fn fence_in(line: &str) -> Option<usize> {
+    line.rfind(FENCE).map(|at| line[..at].trim_end_matches('`').len())
+}
+
+/// Is the text a program that could end here: every bracket closed, and not in the middle of a comment?
+fn is_whole(code: &str) -> bool {
+    let in_comment = || Lexemes::new(code).last().is_some_and(|(_, lexeme)| lexeme == Lexeme::Comment);
+    !code.trim().is_empty() && Balance::of(code).is_whole() && !in_comment()
+}
+
+/// A block that begins and ends on one line.
+fn on_one_line(line: &str, start: usize) -> Option<Block> {
+    let fenced = line.trim_start();
+    let inner = fenced.strip_prefix(FENCE)?.trim_end().strip_suffix(FENCE)?;
+    let length = inner.find(|c: char| !is_of_tag(c)).unwrap_or(inner.len());
+    let (tag, code) = match tag(&inner[..length]) {
+        Tag::Foreign => return None,
+        tag @ (Tag::Program | Tag::Alias) => (tag, &inner[length..]),
+        Tag::Untagged | Tag::Other => (Tag::Untagged, inner),
+    };
+    if code.trim().is_empty() || inner.contains('`') {
+        return None;
+    }
+    let end = start + (line.len() - fenced.len()) + FENCE.len() + inner.len();
+    Some(Block { tag, content: Span::new(end - code.len(), end), end: End::Inline })
 }
 
 /// The tag of a line that is an opening fence: exactly three backticks, at most one word, nothing else.
 fn opening(line: &str) -> Option<Tag> {
     let word = line.trim().strip_prefix(FENCE)?.trim_start();
-    let is_word = word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '#' | '.'));
-    is_word.then(|| {
-        let plain = word.to_ascii_lowercase();
-        match plain.as_str() {
-            _ if PROGRAM.contains(&word) => Tag::Program,
-            plain if ALIASES.contains(&plain) => Tag::Alias,
-            plain if FOREIGN.contains(&plain) => Tag::Foreign,
-            _ => Tag::Other,
-        }
-    })
+    word.chars().all(is_of_tag).then(|| tag(word))
+}
+
+fn is_of_tag(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '#' | '.')
+}
+
+fn tag(word: &str) -> Tag {
+    match word.to_ascii_lowercase().as_str() {
+        "" => Tag::Untagged,
+        _ if PROGRAM.contains(&word) => Tag::Program,
+        plain if ALIASES.contains(&plain) => Tag::Alias,
+        plain if FOREIGN.contains(&plain) => Tag::Foreign,
+        _ => Tag::Other,
+    }
 }
 
 /// Is the line a closing tag that stands where a fence should?

@@ -21,6 +21,8 @@ pub enum MendKind {
     Discard,
     /// The block had no end.
     OpenBlock,
+    /// The fence that closes the block stood behind text.
+    InlineFence,
     /// The first of several blocks was taken.
     FirstOfSeveral,
     /// Prose behind the program was left out.
@@ -34,6 +36,7 @@ impl MendKind {
             Self::TypographicQuotes => "typographic_quotes",
             Self::Discard => "discard",
             Self::OpenBlock => "open_block",
+            Self::InlineFence => "inline_fence",
             Self::FirstOfSeveral => "first_of_several",
             Self::TrailingProse => "trailing_prose",
         }
@@ -45,6 +48,7 @@ impl MendKind {
             Self::TypographicQuotes => "Typographic quotes were read as plain ones.",
             Self::Discard => "Forms behind #_ were left out.",
             Self::OpenBlock => "The code block was not closed; all that follows its first line was taken.",
+            Self::InlineFence => "The code block was closed behind text; the fence belongs on a line of its own.",
             Self::FirstOfSeveral => "Of several programs only the first was run.",
             Self::TrailingProse => "The text behind the program was left out.",
         }

@@ -13,7 +13,7 @@ mod tests;
 use super::{Finish, Recovery, reasoning};
 use crate::reasons::Reason;
 use crate::text::Span;
-use block::{Block, Tag};
+use block::{Block, End, Tag};
 use mend::Start;
 pub use mend::{Mend, MendKind};
 use normal::Normal;
@@ -106,69 +106,118 @@ impl Program {
 /// Finds the program in a reply.
 ///
 /// All levels normalise the text. Strict takes exactly one tagged block, or a reply that is the program. Standard also
-/// takes other blocks, elements, a tagged block without an end, and the program at the start of a reply. Lenient takes
-/// the first of several tagged blocks, too.
+/// takes other blocks, elements, blocks that are closed behind text, a tagged block without an end, and the program at
+/// the start of a reply. Lenient takes the first of several tagged blocks, too.
 pub fn program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
-    if finish == Finish::Truncated {
-        return Err(NoProgram::Truncated);
-    }
+    whole(finish)?;
     let normal = Normal::of(reply);
-    let parts = reasoning::rest(&normal.text, &reasoning::find(&normal.text));
-    Search { normal: &normal, parts, recovery }.run()
+    Search::of(&normal, recovery).run()
+}
+
+/// The first code block of a reply, tagged or not (settled decision 6). A block of another language is none, nor is one
+/// with an unknown tag that does not start with a parenthesis. A reply without such a block is seen as [`program`] sees it.
+pub fn first_program(reply: &str, recovery: Recovery, finish: Finish) -> Result<Program, NoProgram> {
+    whole(finish)?;
+    let normal = Normal::of(reply);
+    let search = Search::of(&normal, recovery);
+    search.first().map_or_else(|| search.run(), Ok)
+}
+
+/// A reply that was cut holds no program.
+fn whole(finish: Finish) -> Result<(), NoProgram> {
+    if finish == Finish::Truncated { Err(NoProgram::Truncated) } else { Ok(()) }
 }
 
 struct Search<'a> {
     normal: &'a Normal,
     /// The reply without its reasoning.
     parts: Vec<Span>,
+    /// The blocks in them.
+    blocks: Vec<Block>,
     recovery: Recovery,
 }
 
 /// What one way of looking gives: nothing, or the answer.
 type Found = Option<Result<Program, NoProgram>>;
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn of(normal: &'a Normal, recovery: Recovery) -> Self {
+        let parts = reasoning::rest(&normal.text, &reasoning::find(&normal.text));
+        let blocks = parts.iter().flat_map(|part| block::find(&normal.text, *part)).collect();
+        Self { normal, parts, blocks, recovery }
+    }
+
     fn run(&self) -> Result<Program, NoProgram> {
-        let text = &self.normal.text;
-        let blocks: Vec<Block> = self.parts.iter().flat_map(|part| block::find(text, *part)).collect();
-        let closed = |tag: Tag| blocks.iter().filter(move |block| block.is_closed && block.tag == tag);
-        let tagged =
-            |tag: Tag| self.one(ProgramRule::TaggedBlock, &closed(tag).map(|block| block.content).collect::<Vec<_>>());
-        let tagged = tagged(Tag::Program).or_else(|| tagged(Tag::Alias));
+        let tagged = self.tagged(Tag::Program).or_else(|| self.tagged(Tag::Alias));
         let found = match self.recovery {
             Recovery::Strict => tagged.or_else(|| self.reply()),
             Recovery::Standard | Recovery::Lenient => tagged
-                .or_else(|| self.other(closed(Tag::Other), Start::Bare))
-                .or_else(|| self.other(closed(Tag::Other), Start::BehindComments))
-                .or_else(|| self.open(&blocks))
+                .or_else(|| self.other(Start::Bare))
+                .or_else(|| self.other(Start::BehindComments))
+                .or_else(|| self.open())
                 .or_else(|| self.elements())
                 .or_else(|| self.reply()),
         };
         found.unwrap_or(Err(NoProgram::Absent))
     }
 
-    /// Exactly one is the program; lenient takes the first.
-    fn one(&self, rule: ProgramRule, contents: &[Span]) -> Found {
-        match contents {
+    /// The first of all blocks that are code.
+    fn first(&self) -> Option<Program> {
+        let is_code = |block: &&Block| {
+            let text = block.content.text(&self.normal.text);
+            match block.tag {
+                Tag::Program | Tag::Alias => true,
+                Tag::Untagged => !text.trim().is_empty(),
+                Tag::Other => mend::starts_with_list(text, Start::BehindComments),
+                Tag::Foreign => false,
+            }
+        };
+        let mut code = self.blocks.iter().filter(|block| block.end != End::Open).filter(is_code);
+        let (first, last) = (code.next()?, code.next_back());
+        let rule = match first.tag {
+            Tag::Program | Tag::Alias => ProgramRule::TaggedBlock,
+            Tag::Untagged | Tag::Other | Tag::Foreign => ProgramRule::Block,
+        };
+        let mut program = self.in_block(rule, first);
+        program.mends.extend(last.map(|last| self.left_out(first, last)));
+        Some(program)
+    }
+
+    fn tagged(&self, tag: Tag) -> Found {
+        let is_here = |block: &&Block| match block.end {
+            End::Line => block.tag == tag,
+            End::Inline => block.tag == tag && self.recovery != Recovery::Strict,
+            End::Open => false,
+        };
+        match self.blocks.iter().filter(is_here).collect::<Vec<_>>().as_slice() {
             [] => None,
-            [only] => Some(Ok(self.program(rule, *only))),
-            [first, .., last] if self.recovery == Recovery::Lenient && rule == ProgramRule::TaggedBlock => {
-                let mut program = self.program(rule, *first);
-                program.mends.push(self.mend(MendKind::FirstOfSeveral, Span::new(first.end, last.end)));
+            [only] => Some(Ok(self.in_block(ProgramRule::TaggedBlock, only))),
+            [first, .., last] if self.recovery == Recovery::Lenient => {
+                let mut program = self.in_block(ProgramRule::TaggedBlock, first);
+                program.mends.push(self.left_out(first, last));
                 Some(Ok(program))
             }
             several => Some(Err(NoProgram::Several(several.len()))),
         }
     }
 
-    fn other<'b>(&self, blocks: impl Iterator<Item = &'b Block>, start: Start) -> Found {
-        let is_code = |content: &Span| mend::starts_with_list(content.text(&self.normal.text), start);
-        self.one(ProgramRule::Block, &blocks.map(|block| block.content).filter(is_code).collect::<Vec<_>>())
+    /// Blocks that no tag tells to be programs.
+    fn other(&self, start: Start) -> Found {
+        let is_code = |block: &&Block| {
+            let is_other = matches!(block.tag, Tag::Untagged | Tag::Other) && block.end != End::Open;
+            is_other && mend::starts_with_list(block.content.text(&self.normal.text), start)
+        };
+        match self.blocks.iter().filter(is_code).collect::<Vec<_>>().as_slice() {
+            [] => None,
+            [only] => Some(Ok(self.in_block(ProgramRule::Block, only))),
+            several => Some(Err(NoProgram::Several(several.len()))),
+        }
     }
 
     /// A tagged block up to the end of the reply: the only block that is left open.
-    fn open(&self, blocks: &[Block]) -> Found {
-        let block = blocks.iter().find(|block| !block.is_closed && block.tag != Tag::Other)?;
+    fn open(&self) -> Found {
+        let is_here = |block: &&Block| block.end == End::Open && matches!(block.tag, Tag::Program | Tag::Alias);
+        let block = self.blocks.iter().find(is_here)?;
         let mut program = self.program(ProgramRule::OpenBlock, block.content);
         program.mends.push(self.mend(MendKind::OpenBlock, block.content));
         Some(Ok(program))
@@ -176,7 +225,11 @@ impl Search<'_> {
 
     fn elements(&self) -> Found {
         let contents: Vec<_> = self.parts.iter().flat_map(|part| block::elements(&self.normal.text, *part)).collect();
-        self.one(ProgramRule::Element, &contents)
+        match contents.as_slice() {
+            [] => None,
+            [only] => Some(Ok(self.program(ProgramRule::Element, *only))),
+            several => Some(Err(NoProgram::Several(several.len()))),
+        }
     }
 
     /// A reply that starts with a program. What follows belongs to it, unless that cannot be read and is no code.
@@ -192,6 +245,21 @@ impl Search<'_> {
             program.mends.push(self.mend(MendKind::TrailingProse, Span::new(cut, part.end)));
         }
         Some(Ok(program))
+    }
+
+    /// The program in a closed block.
+    fn in_block(&self, rule: ProgramRule, block: &Block) -> Program {
+        let mut program = self.program(rule, block.content);
+        if block.end == End::Inline {
+            let fence = Span::new(block.content.end, block.content.end + block::FENCE.len());
+            program.mends.push(self.mend(MendKind::InlineFence, fence));
+        }
+        program
+    }
+
+    /// That all from behind the first block up to the last one was left out.
+    fn left_out(&self, first: &Block, last: &Block) -> Mend {
+        self.mend(MendKind::FirstOfSeveral, Span::new(first.content.end, last.content.end))
     }
 
     fn program(&self, rule: ProgramRule, content: Span) -> Program {

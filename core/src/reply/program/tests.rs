@@ -1,5 +1,5 @@
-//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?}` and what is expected:
-//! `program`, `rule`, `mends?` and `found?` (the text at its place, when it differs), or `several`, `absent`, `truncated`.
+//! Runs the table `cases/programs.jsonl`. One case a line: `{name, reply, recovery?, finish?, first?}` and what is expected
+//! (with `first` of [`first_program`]): `program`, `rule`, `mends?` and `found?` (the text at its place, when it differs), or `several`, `absent`, `truncated`.
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -8,11 +8,14 @@ use super::*;
 
 const CASES: &str = include_str!("../cases/programs.jsonl");
 
+type Find = fn(&str, Recovery, Finish) -> Result<Program, NoProgram>;
+
 fn check(case: &Json) -> Result<(), String> {
     let reply = case["reply"].as_str().unwrap_or_default();
     let recovery = case["recovery"].as_str().and_then(Recovery::from_name).unwrap_or_default();
     let finish = if case["finish"].is_null() { Finish::Complete } else { Finish::Truncated };
-    let found = match program(reply, recovery, finish) {
+    let find: Find = if case["first"] == true { first_program } else { program };
+    let found = match find(reply, recovery, finish) {
         Ok(found) => found,
         Err(NoProgram::Truncated) if case["truncated"] == true => return Ok(()),
         Err(NoProgram::Absent) if case["absent"] == true => return Ok(()),
@@ -70,10 +73,23 @@ fn the_history_keeps_the_program_alone() {
 
 #[test]
 fn long_replies_cost_linear_time() {
-    for piece in ["<clojure>", "```clojure\n(a\n", "#_ (", "(“", "#_#_", "(a) <lisp> "] {
-        let reply = format!("({}", piece.repeat(100_000));
-        for recovery in Recovery::ALL {
-            _ = program(&reply, recovery, Finish::Complete);
+    for piece in [
+        "a ``` b\n",
+        "a ```\n",
+        "```clojure\n(a)```\n",
+        "<clojure>",
+        "```clojure\n(a\n",
+        "#_ (",
+        "(“",
+        "#_#_",
+        "(a) <lisp> ",
+    ] {
+        for start in ["(", "```clojure\n(", "```\n(a\n"] {
+            let reply = format!("{start}{}", piece.repeat(100_000));
+            for recovery in Recovery::ALL {
+                _ = program(&reply, recovery, Finish::Complete);
+                _ = first_program(&reply, recovery, Finish::Complete);
+            }
         }
     }
 }
@@ -86,8 +102,8 @@ proptest! {
             "(```|```clojure|<clojure>|</clojure>|<think>|\n|\r\n|\\(|\\)|a|“|”|\"|#_|\u{a0}|\u{feff}| ){0,30}",
         ],
     ) {
-        for recovery in Recovery::ALL {
-            if let Ok(found) = program(&reply, recovery, Finish::Complete) {
+        for (recovery, find) in Recovery::ALL.into_iter().flat_map(|level| [(level, program as Find), (level, first_program)]) {
+            if let Ok(found) = find(&reply, recovery, Finish::Complete) {
                 prop_assert!(reply.get(found.span.start..found.span.end).is_some());
                 let again = program(&found.history(), Recovery::Strict, Finish::Complete);
                 if !found.text.contains("```") && !found.text.contains('<') && !found.text.contains("#_") {

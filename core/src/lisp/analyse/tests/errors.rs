@@ -114,6 +114,10 @@ fn unknown_names_are_told_all_at_once_with_what_was_meant() {
             "(f when)",
             "nothing is called `when`. `when` is a special form: it can be called, but is no value; wrap it in (fn […] …)",
         ),
+        (
+            "(fitler 1) (redcue 2) (f when)",
+            "nothing is called `fitler`, `redcue`, `when`. Instead of `fitler` did you mean `filter`? Instead of `redcue` did you mean `reduce`? `when` is a special form: it can be called, but is no value; wrap it in (fn […] …)",
+        ),
         ("(tool/ecko)", "there is no tool `ecko`. Did you mean tool/echo? There are tool/echo, tool/get-user"),
     ];
     for (source, expected) in cases {

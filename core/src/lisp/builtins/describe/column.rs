@@ -7,6 +7,7 @@ use std::fmt::{self, Write};
 use super::{counts, record, type_name};
 use crate::lisp::R;
 use crate::lisp::builtins::place::{length, number, offset};
+use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
 use crate::value::number::parse_double;
 use crate::value::{Bounds, Value};
@@ -160,7 +161,8 @@ pub(super) fn example(machine: &mut Machine<'_>, value: &Value) -> R {
         scalar if is_scalar(scalar) => Ok(scalar.clone()),
         other => {
             let mut text = Start::default();
-            _ = other.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
+            let shown = if machine.world.firewall { Cow::Owned(visible(other)) } else { Cow::Borrowed(other) };
+            _ = shown.write(&mut text, Bounds { items: None, chars: Some(EXAMPLE_CHARS) });
             machine.ticks(1 + text.0.len() / 16)?;
             Ok(Value::from(&*cut(&text.0)))
         }

@@ -14,6 +14,7 @@ use super::argument::length;
 use super::place::number;
 use super::{Arity, Builtin, Clojure};
 use crate::lisp::R;
+use crate::lisp::firewall::hides;
 use crate::lisp::machine::Machine;
 use crate::value::{Kind, Map, Value};
 
@@ -128,7 +129,8 @@ impl Default for Options {
 
 impl Survey {
     fn keys(&mut self, machine: &mut Machine<'_>, row: usize, map: &Map) -> R<()> {
-        for (key, value) in map {
+        let firewall = machine.world.firewall;
+        for (key, value) in map.iter().filter(|(key, _)| !(firewall && hides(key))) {
             machine.tick()?;
             let name = column::label(key);
             if !self.keys.contains_key(&name) && self.keys.len() >= MOST_KEYS {
@@ -146,7 +148,8 @@ impl Survey {
         if depth > self.options.depth {
             return Ok(());
         }
-        for (key, value) in map {
+        let firewall = machine.world.firewall;
+        for (key, value) in map.iter().filter(|(key, _)| !(firewall && hides(key))) {
             machine.tick()?;
             if self.path_values >= MOST_PATH_VALUES {
                 self.caps.insert("max_path_values");

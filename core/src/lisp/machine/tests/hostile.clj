@@ -580,3 +580,6 @@
 
 ;; runtime_error | regex
 (re-pattern "(?:(?:(?:){999999}){999999}){999999}")
+
+;; memory_exceeded | more than 10^19 bytes
+(reduce (fn [a i] [a a]) [1] (range 80))
