@@ -248,7 +248,8 @@ async fn budgets_end_runs() {
     let dear = agent(&format!("{SIGNED}max_turns = 3\ncost_limit = 0.5"));
     assert_eq!(outcome(&run(dear).model(Priced(script([counted()]))).await), "cost_exceeded");
     let partial = format!("{SIGNED}max_turns = 3\ntoken_limit = 5\non_budget_exceeded = 'return_partial'");
-    assert_eq!(outcome(&ran(&partial, &[p("{:r 1}"), counted()]).await), r#"{"r":1}"#);
+    let cheap = Reply { usage: Some(Tokens { input: 1, output: 1, ..Tokens::default() }), ..p("{:r 1}") };
+    assert_eq!(outcome(&ran(&partial, &[cheap, counted()]).await), r#"{"r":1}"#);
     let slow = ClosureModel::new(|_: &Request| {
         std::thread::sleep(std::time::Duration::from_millis(30));
         p("{:r 1}")
