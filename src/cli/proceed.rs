@@ -9,6 +9,7 @@ use super::run::told;
 use crate::agent::Context;
 use crate::event::Address;
 use crate::port::Human;
+use crate::session::shell_word;
 use crate::workbench::{Answers, Desk, RunSpec, Workbench};
 
 pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -45,7 +46,11 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
     let agent = workbench.pin(&session, &Address::from(flags.address.as_str()))?;
     if let Some(file) = &flags.save {
         write_new(file, &agent.to_toml())?;
-        super::tell(&format!("pinned as {}; run it with: ptc-workbench run {}", file.display(), file.display()));
+        let name = file.display().to_string();
+        super::tell(&super::safe_line(&format!(
+            "pinned as {name}; run it with: ptc-workbench run {}",
+            shell_word(&name)
+        )));
         return Ok(super::exit::OK);
     }
     let context =

@@ -228,3 +228,11 @@ fn tools_lists_who_may_call_each_and_what_providers_get() {
     program.file("bad.toml", "mode = 'ptc_lisp'\nprompt = 'go'\n[tools.x]\nkind = 'tabel'\n");
     assert!(program.run(["tools", "bad.toml"]).exits(2).stderr.contains("did you mean `table`?"));
 }
+
+#[test]
+fn a_command_that_a_message_tells_to_type_is_one_for_any_name_of_a_file() {
+    let program = Program::new();
+    program.run(["run", "sales"]).exits(0);
+    let saved = program.run(["exec", "last", "r0/t1", "--save", "a pinned one.toml"]);
+    saved.exits(0).tells("run it with: ptc-workbench run 'a pinned one.toml'");
+}
