@@ -14,6 +14,9 @@ use crate::export::{Content, Format, Piece, Removal, asciicast};
 use crate::workbench::format::plural;
 use crate::workbench::{ExportError, Prepared, Secrets, Workbench, write_export};
 
+/// Columns and rows of a picture when nothing is said.
+const USUAL_SIZE: &str = "120x40";
+
 pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawing<'_>) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
     let prepared = workbench.prepare_export(&session, &flags.redact)?;
@@ -22,10 +25,14 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
         return Ok(exit::OK);
     }
     let format = format(flags)?;
-    if flags.json && flags.output.is_none() {
+    let file = flags.output.as_ref().filter(|path| path.as_os_str() != "-");
+    if flags.json && file.is_none() {
         return Err(UsageError("--json prints a report: give the file of the export with -o, or --preview".to_owned()));
     }
-    let size = size(&flags.size)?;
+    if flags.size.is_some() && !matches!(format, Format::Svg | Format::Asciicast) {
+        return Err(UsageError(format!("--size is for svg and asciicast: {} has no columns", format.name())));
+    }
+    let size = size(flags.size.as_deref().unwrap_or(USUAL_SIZE))?;
     let secrets = if flags.allow_secrets { Secrets::Allowed } else { Secrets::Refused };
     if let Some(damage) = &prepared.content.damage {
         tell(&format!("warning: {}", safe_line(damage)));
@@ -49,7 +56,7 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
         }
         tell("warning: the export holds what looks like a secret");
     }
-    match &flags.output {
+    match file {
         Some(path) => {
             write_export(path, &text, &session)?;
             if flags.json {

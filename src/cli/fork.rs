@@ -9,6 +9,7 @@ use super::context;
 use super::run::told;
 use super::{UsageError, tell};
 use crate::agent::Agent;
+use crate::config::OPTIONS;
 use crate::event::Edit;
 use crate::port::Human;
 use crate::session::Session;
@@ -43,6 +44,11 @@ fn changes(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Resul
     }
     for pair in &flags.options {
         let (key, value) = named(pair, "--option")?;
+        if OPTIONS.iter().any(|option| option.name == key) {
+            return Err(UsageError(format!(
+                "--option {key}: it is an option of the model; write model_options.{key}=…"
+            )));
+        }
         let value = text_of(value)?;
         changes.push(Changed::new(format!("option.{key}"), json::parse(&value).unwrap_or_else(|_| Json::str(value))));
     }

@@ -24,7 +24,7 @@ pub(super) fn tree(session: Option<&str>, as_json: bool, workbench: &Workbench) 
 
 /// A session and its branches; deeper ones stand further to the right.
 fn print(tree: &Branch, depth: usize) {
-    let from = tree.parent.as_ref().map(|parent| said(parent, depth == 0)).unwrap_or_default();
+    let from = tree.parent.as_ref().map(|parent| said(parent, depth == 0, tree.is_cut)).unwrap_or_default();
     out(&format!("{:indent$}{}{from}", "", safe_line(&tree.id), indent = 2 * depth));
     for branch in &tree.branches {
         print(branch, depth + 1);
@@ -32,7 +32,7 @@ fn print(tree: &Branch, depth: usize) {
 }
 
 /// What a session is to its parent: `  fork at r0/t2:reply`.
-fn said(parent: &Parent, names_it: bool) -> String {
+fn said(parent: &Parent, is_root: bool, is_cut: bool) -> String {
     let kind = match parent.kind.as_str() {
         "rerun" => "re-run",
         "continue" => "goes on",
@@ -44,7 +44,11 @@ fn said(parent: &Parent, names_it: bool) -> String {
         (Some(at), None) => format!(" from {at}"),
         (None, _) => String::new(),
     };
-    let of = if names_it { format!(" of {}, which is not here", parent.session) } else { String::new() };
+    let of = match (is_root, is_cut) {
+        (false, _) => String::new(),
+        (true, true) => format!(" of {}, at the end of another tree", parent.session),
+        (true, false) => format!(" of {}, which is not here", parent.session),
+    };
     format!("  {}", safe_line(&format!("{kind}{at}{of}")))
 }
 

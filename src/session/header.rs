@@ -57,7 +57,9 @@ pub struct Imported {
 
 impl std::fmt::Display for Imported {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} ({})", self.format, self.id, self.file)
+        // What the importer writes for a file that names no id.
+        let id = if self.id == "unknown" { String::new() } else { format!(" {}", self.id) };
+        write!(f, "{}{id} ({})", self.format, self.file)
     }
 }
 

@@ -14,6 +14,12 @@ impl Workbench {
     /// run made. Tools stay as they are; agents below and questions still need a model or a person.
     pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
         let unusable = |message: String| StartError::Model { reason: Reason::SessionUnreadable, message };
+        if let Some(imported) = &session.header.imported {
+            return Err(unusable(format!(
+                "{} was imported from {imported}: its programs can be looked at, but not run again, because it does not hold what they were given",
+                session.header.id
+            )));
+        }
         let run = turn.run_part();
         let mut fold = StepFold::default();
         let mut toml = None;

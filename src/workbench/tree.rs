@@ -16,7 +16,12 @@ pub struct Branch {
     pub parent: Option<Parent>,
     /// The sessions that began as this one, oldest first.
     pub branches: Vec<Branch>,
+    /// Its parent is known, and stands at the end of another tree that is deep enough.
+    pub is_cut: bool,
 }
+
+/// Levels of one tree. What is deeper stands in a tree of its own: a reader of nested data has its limits as well.
+const MOST_LEVELS: usize = 100;
 
 impl Branch {
     /// Is this session in the tree?
@@ -59,18 +64,29 @@ fn heads(dir: &Path) -> Vec<(PathBuf, Header)> {
 fn grown(known: Vec<(PathBuf, Header)>) -> Vec<Branch> {
     let mut open: Vec<Branch> = known
         .into_iter()
-        .map(|(path, header)| Branch { id: header.id.to_string(), path, parent: header.parent, branches: Vec::new() })
+        .map(|(path, header)| {
+            let (id, parent, branches) = (header.id.to_string(), header.parent, Vec::new());
+            Branch { id, path, parent, branches, is_cut: false }
+        })
         .collect();
     let places: std::collections::HashMap<String, usize> =
         open.iter().enumerate().map(|(place, branch)| (branch.id.clone(), place)).collect();
+    let above = |place: usize, branch: &Branch| {
+        let parent = branch.parent.as_ref()?;
+        places.get(&parent.session).copied().filter(|at| *at < place)
+    };
+    let mut levels: Vec<usize> = Vec::new();
+    for (place, branch) in open.iter_mut().enumerate() {
+        let level = above(place, branch).map_or(0, |at| levels[at] + 1) % MOST_LEVELS;
+        branch.is_cut = level == 0 && above(place, branch).is_some();
+        levels.push(level);
+    }
     let mut roots = Vec::new();
     // From the youngest on: all branches of a session are there when it goes to its own parent.
     while let Some(mut branch) = open.pop() {
         branch.branches.reverse();
-        let above =
-            branch.parent.as_ref().and_then(|parent| places.get(&parent.session)).filter(|at| **at < open.len());
-        match above {
-            Some(at) => open[*at].branches.push(branch),
+        match above(open.len(), &branch).filter(|_| !branch.is_cut) {
+            Some(at) => open[at].branches.push(branch),
             None => roots.push(branch),
         }
     }

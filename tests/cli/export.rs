@@ -146,9 +146,35 @@ fn a_trace_becomes_a_session_that_is_shown_exported_and_not_replayed() {
         done.exits(2);
         assert!(done.stderr.contains("was imported from ptc_runner trace 2"), "{refused:?}: {}", done.stderr);
     }
+    program.run(["exec", &id, "r0/t1"]).exits(2).tells("its programs can be looked at, but not run again");
     let again = program.run(["sessions", "import", "trace.jsonl"]);
     again.exits(2);
     assert!(again.stderr.contains(&format!("was imported before, as session {id}")), "{}", again.stderr);
+}
+
+#[test]
+fn a_dash_is_stdout_and_a_size_is_for_pictures() {
+    let program = Program::new();
+    program.run(["run", "sentiment"]).exits(0);
+    let whole = program.run(["sessions", "export", "last", "-f", "md"]).exits(0).stdout.clone();
+    let dash = program.run(["sessions", "export", "last", "-f", "md", "-o", "-"]).exits(0).stdout.clone();
+    assert!(dash == whole && !whole.is_empty() && !program.dir().join("-").exists(), "{dash}");
+    let sized = program.run(["sessions", "export", "last", "-f", "md", "--size", "80x24"]);
+    sized.exits(2).tells("--size is for svg and asciicast");
+    program.run(["sessions", "export", "last", "-f", "svg", "--size", "80x24"]).exits(0);
+}
+
+#[test]
+fn a_trace_without_an_id_is_named_by_its_file() {
+    let program = Program::new();
+    let lines = TRACE.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record.as_object_mut().unwrap().remove("trace_id");
+        record.to_string()
+    });
+    program.file("nameless.jsonl", lines.collect::<Vec<_>>().join("\n") + "\n");
+    let id = program.run(["sessions", "import", "nameless.jsonl"]).exits(0).stdout.trim().to_owned();
+    program.run(["replay", &id]).exits(2).tells("was imported from ptc_runner trace 2 (nameless.jsonl)");
 }
 
 #[test]

@@ -121,6 +121,22 @@ fn what_could_not_be_tried_is_no_verdict_and_is_tried_again() {
 }
 
 #[test]
+fn inputs_that_do_not_fit_are_told_before_anything_runs() {
+    let program = Program::new();
+    let agent = "mode = \"json\"\nmodel = \"sample\"\nprompt = \"go {{x}}\"\nsignature = \"(x :string) -> {n :int}\"\n";
+    program.file("a.toml", agent);
+    let refused = program.run(["compare", "a.toml", "--modes", "json"]);
+    refused.exits(2).tells("nothing can be run\n  a.toml · json · sample: `x` is missing; add it to the context");
+    assert_eq!(program.session_files().len(), 0);
+    let cases = "[[cases]]\nname = \"with\"\ncontext = { x = \"a\" }\n[[cases]]\nname = \"without\"\n";
+    program.file("a.toml", format!("{agent}{cases}"));
+    let done = program.run(["compare", "a.toml", "--modes", "json"]);
+    let text = &done.exits(0).stdout;
+    assert!(text.contains("cannot run\n  a.toml · json · sample · without: `x` is missing"), "{text}");
+    assert_eq!(program.session_files().len(), 1);
+}
+
+#[test]
 fn slips_are_told_before_anything_runs() {
     let program = Program::new();
     let slips: [(&[&str], &str); 11] = [

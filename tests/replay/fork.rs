@@ -328,6 +328,7 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
         (&["--at", "r0/t1:reply", "--prompt", "x"], "an edit of prompt is made at the stage request or after"),
         (&["--at", "r0/t2", "--prompt", "Say {{nothing}}"], "`nothing` is not a parameter"),
         (&["--at", "r0/t2", "--option", "max_trns=3"], "max_turns"),
+        (&["--at", "r0/t2", "--option", "temperature=1"], "write model_options.temperature=…"),
         (&["--at", "r0/t2", "--option", "mode=text"], "`rerun --mode`"),
         (&["--at", "r0/t2", "--option", "model=sample"], "--model names another model"),
         (&["--at", "r0/t2", "--option", "context={}"], "--set and --context"),

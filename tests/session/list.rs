@@ -2,7 +2,7 @@
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::model::script;
-use ptc_workbench::session::{FindError, find, list, summarize};
+use ptc_workbench::session::{FindError, Header, Parent, SessionId, find, list, summarize};
 use ptc_workbench::workbench::{Workbench, example_sessions};
 
 use super::{recorder, run_into};
@@ -78,4 +78,30 @@ fn a_pipeline_is_listed_and_found_by_its_name() {
         let found = program.run(["sessions", "search", &words, "--json"]);
         assert!(found.exits(0).stdout.contains(id), "{words}: {}", found.stdout);
     }
+}
+
+#[test]
+fn a_chain_of_any_length_is_drawn_in_trees_of_bounded_depth() {
+    const CHAIN: usize = 3_000;
+    let program = Program::new();
+    std::fs::create_dir(program.sessions_dir()).unwrap();
+    let id = |at: usize| SessionId::new(1_000 * i64::try_from(at).unwrap(), 7).to_string();
+    for at in 0..CHAIN {
+        let mut header =
+            Header::new(SessionId::new(1_000 * i64::try_from(at).unwrap(), 7), 1_000 * i64::try_from(at).unwrap());
+        header.parent = at.checked_sub(1).map(|above| Parent::whole(id(above), "continue"));
+        let line = serde_json::to_string(&header).unwrap() + "\n";
+        std::fs::write(program.sessions_dir().join(header.id.file_name()), line).unwrap();
+    }
+    let drawn = program.run(["sessions", "tree"]).exits(0).stdout.clone();
+    assert_eq!(drawn.lines().count(), CHAIN, "each session stands there once");
+    let deepest = drawn.lines().map(|line| line.len() - line.trim_start().len()).max().unwrap();
+    let roots: Vec<&str> = drawn.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert!(deepest < 200 && roots.len() > 1, "{deepest}");
+    assert_eq!(roots[0], id(0));
+    let second = roots[1].split_once("  goes on of ").unwrap();
+    assert!(second.1.ends_with(", at the end of another tree"), "{second:?}");
+    let data = program.run(["sessions", "tree", "--json"]).exits(0).stdout.clone();
+    assert_eq!(data.matches("\"id\":").count(), CHAIN);
+    assert!(program.run(["sessions", "tree", second.0]).exits(0).stdout.starts_with(second.0));
 }

@@ -33,6 +33,8 @@ fn words_are_taken_as_they_are_written() {
     );
     let query = Query::parse("a.c", Reading::Patterns, NOW).unwrap();
     assert!(query.terms[0].pattern.is_match("xABCx"));
+    assert_eq!(terms("/usr/bin \"/lamp/i\""), [("/usr/bin".to_owned(), false), ("/lamp/i".to_owned(), false)]);
+    assert_eq!(parse("mode:json*,Text in:reply lamp").filters.len(), 1);
     assert!(parse("").is_empty() && !parse("mode:json").is_empty());
 }
 
@@ -51,7 +53,10 @@ fn filters_and_places_are_told_from_words() {
         let first = example.split([' ', ',']).next().unwrap().trim_end_matches(':');
         let shown = example.split(", ").next().unwrap().split(": ").next().unwrap();
         assert!(first.starts_with(name), "{example}");
-        assert_eq!(parse(shown.split(" (").next().unwrap()).terms.len(), 0, "{shown}");
+        // Places alone ask for nothing.
+        let word = if *name == "in" { " lamp" } else { "" };
+        let shown = shown.split(" (").next().unwrap();
+        assert_eq!(parse(&format!("{shown}{word}")).terms.len(), word.len().min(1), "{shown}");
     }
 }
 
@@ -72,6 +77,10 @@ fn an_error_names_its_place_and_the_nearest_name() {
         ("say \"what", "\"what", "the closing \" is missing"),
         ("/(/ x", "/(/", "is no regular expression"),
         ("-in:reply", "-in:reply", "cannot be turned around"),
+        ("in:reply mode:json", "in:reply", "there is no word: in:reply lamp"),
+        ("mode:jsn", "mode:jsn", "`jsn` is no mode: ptc_lisp, json, text, json_loop (did you mean `json`?)"),
+        ("x mode:json,bogus", "mode:json,bogus", "`bogus` is no mode"),
+        ("a /lamp/i", "/lamp/i", "there are no flags; to look for the text, put it in quotes"),
     ];
     for (text, place, words) in cases {
         let (at, said) = wrong(text);

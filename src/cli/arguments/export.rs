@@ -12,7 +12,7 @@ pub struct ExportFlags {
     /// md, html, json, atif, otlp, svg, asciicast; by default what the file's name ends with
     #[arg(short, long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// The file; without it the export goes to stdout
+    /// The file; without it, or with -, the export goes to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// What to take out: none, secrets, summary, full, context, messages, arguments, results, memory, agent, field:NAME,
@@ -25,9 +25,9 @@ pub struct ExportFlags {
     /// Export although something looks like a secret
     #[arg(long)]
     pub allow_secrets: bool,
-    /// Columns and rows of svg and asciicast
-    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
-    pub size: String,
+    /// Columns and rows of svg and asciicast (120x40)
+    #[arg(long, value_name = "COLSxROWS")]
+    pub size: Option<String>,
     /// With --preview or -o: print the report as JSON
     #[arg(long)]
     pub json: bool,

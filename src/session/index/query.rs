@@ -7,6 +7,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::digest::Field;
 use super::filter::{Filter, Flag, Number, Words};
+use crate::agent::Mode;
 use crate::session::RunState;
 use ptc_core::text::nearest;
 
@@ -92,8 +93,13 @@ impl Query {
     /// Reads a query. `now_ms` is the time that `7d` and `today` count from, in Unix ms; days are those of UTC.
     pub fn parse(text: &str, reading: Reading, now_ms: i64) -> Result<Self, QueryError> {
         let mut query = Self::default();
-        for item in items(text)? {
-            query.take(&item, reading, now_ms)?;
+        let items = items(text)?;
+        for item in &items {
+            query.take(item, reading, now_ms)?;
+        }
+        if let Some(places) = items.iter().find(|item| item.head.0 == "in").filter(|_| query.terms.is_empty()) {
+            let message = "`in` says where words are looked for, and there is no word: in:reply lamp".to_owned();
+            return Err(QueryError { span: places.span, message, near: None });
         }
         if query.terms.len() > MOST_TERMS {
             let message = format!("{} words are too many: {MOST_TERMS} can be looked for at once", query.terms.len());
@@ -119,6 +125,14 @@ impl Query {
         let filter = match key {
             "mode" | "model" | "agent" | "reason" | "tool" | "tag" | "id" => {
                 need_colon(op, key, item)?;
+                if key == "mode" {
+                    let known = |name: &&str| name.contains('*') || Mode::from_name(&name.to_lowercase()).is_some();
+                    if let Some(name) = value.split(',').find(|name| !known(name)) {
+                        let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
+                        let message = format!("`{name}` is no mode: {}", names.join(", "));
+                        return Err(wrong(message, nearest(name, names)));
+                    }
+                }
                 let words = Words::of(value);
                 match key {
                     "mode" => Filter::Mode(words),
@@ -293,6 +307,13 @@ fn head(text: &str, start: usize) -> Result<Option<(&str, &str)>, QueryError> {
     Ok(None)
 }
 
+/// Is this a pattern with flags behind it, as other programs write it (`/lamp/i`)?
+fn has_pattern_flags(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('/').collect();
+    matches!(parts.as_slice(), ["", pattern, flags] if !pattern.is_empty() && !flags.is_empty() && flags.len() < 4
+        && flags.chars().all(|flag| "gimsux".contains(flag)))
+}
+
 /// The value or text at this place: what it is, without its marks, and where it ends.
 fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(Kind, &str, usize), QueryError> {
     let rest = &text[at..];
@@ -315,5 +336,10 @@ fn value_of(text: &str, at: usize, of_filter: bool) -> Result<(Kind, &str, usize
         return closed('/', Kind::Pattern);
     }
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    if !of_filter && has_pattern_flags(&rest[..end]) {
+        let message = "a pattern ends with its second slash: upper and lower case count as equal, and there are no flags; \
+                       to look for the text, put it in quotes";
+        return Err(QueryError { span: (at, at + end), message: message.to_owned(), near: None });
+    }
     Ok((Kind::Bare, &rest[..end], at + end))
 }

@@ -137,7 +137,7 @@ impl Workbench {
                         case: None,
                         unfit: unfit(agent, *mode),
                     };
-                    plan.cells.extend(of_cases(&cell, &cases));
+                    plan.cells.extend(of_cases(&cell, &cases, |case| no_inputs(agent, *mode, case)));
                 }
             }
         }
@@ -184,14 +184,17 @@ pub fn split_models(words: &[String]) -> Vec<String> {
 }
 
 /// The cell once per case. A cell in which the agent cannot run stands for all.
-fn of_cases(cell: &Cell, cases: &[Case]) -> Vec<Cell> {
-    if cell.unfit.is_some() || cases.is_empty() {
+fn of_cases(cell: &Cell, cases: &[Case], no_inputs: impl Fn(&Case) -> Option<String>) -> Vec<Cell> {
+    if cell.unfit.is_some() {
         return vec![cell.clone()];
+    }
+    if cases.is_empty() {
+        return vec![Cell { unfit: no_inputs(&without_expectations()), ..cell.clone() }];
     }
     let recording = "the case is a recording: `ptc-workbench test` replays it, and no model is asked";
     let of = |case: &Case| Cell {
         case: Some(case.name.clone()),
-        unfit: case.cassette.as_ref().map(|_| recording.to_owned()),
+        unfit: case.cassette.as_ref().map(|_| recording.to_owned()).or_else(|| no_inputs(case)),
         ..cell.clone()
     };
     cases.iter().map(of).collect()
@@ -201,6 +204,13 @@ fn of_cases(cell: &Cell, cases: &[Case]) -> Vec<Cell> {
 fn unfit(agent: &Agent, mode: Mode) -> Option<String> {
     let found = agent.for_mode(mode).and_then(|agent| Plan::new(&agent).map(|_| ()));
     found.err().map(|findings| said(&findings))
+}
+
+/// Why an agent cannot run on the inputs of a case.
+fn no_inputs(agent: &Agent, mode: Mode, case: &Case) -> Option<String> {
+    let plan = agent.for_mode(mode).and_then(|agent| Plan::new(&agent)).ok()?;
+    let (_, findings) = plan.check_context(&case.inputs(agent));
+    findings.iter().any(Diagnostic::is_error).then(|| said(&findings))
 }
 
 fn said(findings: &[Diagnostic]) -> String {
