@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ptc_core::lisp::firewall::stripped;
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
 use ptc_core::value::{Json, Value};
 use tokio::time::Instant;
 
 use super::conversation::Conversation;
-use super::{Answered, Carry, Halt, Input, Ports};
+use super::{Answered, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
 use crate::event::{
@@ -231,36 +230,6 @@ impl<'a> Cycle<'a> {
         }
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
         *below = recorded;
-    }
-
-    /// What a run that continues this one gets. An answer that no message says is said by one more.
-    pub(super) fn carry(&self, answered: Option<&Answered>) -> Carry {
-        let mut messages: Vec<_> =
-            self.messages.iter().filter(|message| message.role != Role::System).cloned().collect();
-        let unsaid = answered.filter(|_| messages.last().is_some_and(|message| message.role != Role::Assistant));
-        messages.extend(unsaid.map(|answered| {
-            let hides = self.plan.hides();
-            let value = if hides { Json::from(&stripped(&answered.value.to_value())) } else { answered.value.clone() };
-            let text = value.as_str().map_or_else(|| value.to_text(), ToOwned::to_owned);
-            Arc::new(model::Message::text(Role::Assistant, text))
-        }));
-        Carry {
-            messages,
-            memory: self.kept.memory.clone(),
-            journal: self.kept.journal.clone(),
-            known: self.known.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
-    }
-
-    /// Says what was said in the run that this one continues.
-    pub(super) async fn say_history(&mut self, at: &Address, input: &Input) -> Result<(), SinkError> {
-        let Some((_, carry)) = &input.continues else { return Ok(()) };
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(carry.known.clone());
-        for message in &carry.messages {
-            let source = if message.role == Role::Assistant { Source::Reply } else { Source::Prompt };
-            self.say(at, message.role, source, prompt::carried(message)).await?;
-        }
-        Ok(())
     }
 
     /// `run.start`

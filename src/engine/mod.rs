@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod budget;
 mod call;
+mod carry;
 mod child;
 mod combined;
 mod compaction;

@@ -168,14 +168,15 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
     if plan.settings.journaling {
         parts.push(ours("journal", JOURNAL));
     }
-    parts.push(ours(
-        "format",
-        match plan.settings.transport {
-            Transport::ToolCall => TOOL,
-            Transport::Content if plan.settings.thinking => THINKING,
-            Transport::Content => CONTENT,
-        },
-    ));
+    let format = match plan.settings.transport {
+        Transport::ToolCall => TOOL,
+        Transport::Content if plan.settings.thinking => THINKING,
+        Transport::Content => CONTENT,
+    };
+    // The last reply is in words there.
+    let words_end = plan.settings.completion == Completion::AnswerWithoutCode && !is_single(plan);
+    let of = if words_end { "Format of a reply with a program" } else { "Format of a reply" };
+    parts.push(ours("format", format.replacen("Format of a reply", of, 1)));
     parts
 }
 
