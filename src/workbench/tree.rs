@@ -21,7 +21,7 @@ pub struct Branch {
 }
 
 /// Levels of one tree. What is deeper stands in a tree of its own: a reader of nested data has its limits as well.
-const MOST_LEVELS: usize = 100;
+const MOST_LEVELS: usize = 60;
 
 impl Branch {
     /// Is this session in the tree?
