@@ -43,7 +43,7 @@ macro_rules! limits {
 limits! {
     MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "Turns of a run; in json mode the number of attempts, of which the last one gives the reason of the failure.";
     MISSION_TIMEOUT "mission_timeout_ms" "ms" None, 1, 86_400_000, MissionTimeout "Time for the whole run, read once per turn. A running model call is ended when it is over.";
-    TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "Input and output tokens of a run, checked after each reply; the reply that crosses the limit is paid for.";
+    TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "Input and output tokens of a run, estimated where the model counts none; checked after each reply; the reply that crosses the limit is paid for.";
     RETRY_TURNS "retry_turns" "turns" Some(0), 0, 1_000, BudgetExhausted "Turns after the work turns, for correcting a value that does not fit.";
     TREE_TURNS "turn_budget" "turns" Some(20), 1, 100_000, TurnBudgetExhausted "Turns of an agent and all agents below it together.";
     TREE_DEPTH "max_depth" "levels" Some(3), 1, 100, MaxDepthExceeded "Levels of agents that call agents, the first one included.";
