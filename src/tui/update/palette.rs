@@ -51,7 +51,7 @@ pub(crate) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
             let distance = distance(model, row);
             Some(((distance, rank(row, distance > 0, &wanted)?), row))
         })
-        .filter(|((distance, _), _)| *distance == 0 || !wanted.is_empty())
+        .filter(|((distance, _), row)| *distance == 0 || !wanted.is_empty() && !is_here(model, row.action))
         .collect();
     found.sort_by_key(|(order, _)| *order);
     let mut seen = Vec::new();
@@ -65,6 +65,11 @@ pub(crate) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
         elsewhere: (distance > 0).then(|| row.context.heading()),
     };
     found.into_iter().map(entry).collect()
+}
+
+/// Does the action mean something here, whatever its rows elsewhere say of it?
+fn is_here(model: &Model, action: Action) -> bool {
+    ACTIONS.iter().any(|row| row.action == action && distance(model, row) == 0)
 }
 
 /// How well an action fits: its title first, then its id, then the letters in order. What only moves something elsewhere is found by
