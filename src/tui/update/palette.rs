@@ -49,9 +49,12 @@ pub(crate) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
         .filter(|row| row.action != Action::Palette && !matches!(row.action, Action::Go(_, Reach::Move)))
         .filter_map(|row| {
             let distance = distance(model, row);
-            Some(((distance, rank(row, distance > 0, &wanted)?), row))
+            let rank = rank(row, distance > 0, &wanted)?;
+            // What means something here is named as it is here, by whichever name it was found.
+            let named_here = if distance > 0 { here(model, row.action) } else { None };
+            Some(named_here.map_or(((distance, rank), row), |row| ((0, rank), row)))
         })
-        .filter(|((distance, _), row)| *distance == 0 || !wanted.is_empty() && !is_here(model, row.action))
+        .filter(|((distance, _), _)| *distance == 0 || !wanted.is_empty())
         .collect();
     found.sort_by_key(|(order, _)| *order);
     let mut seen = Vec::new();
@@ -67,9 +70,9 @@ pub(crate) fn entries(model: &Model, typed: &str) -> Vec<Entry> {
     found.into_iter().map(entry).collect()
 }
 
-/// Does the action mean something here, whatever its rows elsewhere say of it?
-fn is_here(model: &Model, action: Action) -> bool {
-    ACTIONS.iter().any(|row| row.action == action && distance(model, row) == 0)
+/// The row by which an action means something here.
+fn here(model: &Model, action: Action) -> Option<&'static ActionRow> {
+    ACTIONS.iter().find(|row| row.action == action && distance(model, row) == 0)
 }
 
 /// How well an action fits: its title first, then its id, then the letters in order. What only moves something elsewhere is found by
