@@ -5,7 +5,6 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::{CallEntry, Step, Turn};
 use crate::event::{Address, ErrorRecord, Tokens};
@@ -167,7 +166,7 @@ impl Trace {
             let result = call.result.as_ref().map(crate::event::JsonText::json).unwrap_or_default();
             Json::object([("name", Json::str(&call.name)), ("args", call.args.json()), ("result", result)])
         };
-        let mut members = vec![("iteration", number(self.iteration.into()))];
+        let mut members = vec![("iteration", self.iteration.into())];
         members.extend(texts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?)))));
         if !self.tool_calls.is_empty() {
             members.push(("tool_calls", Json::list(self.tool_calls.iter().map(call))));
@@ -180,16 +179,12 @@ impl Trace {
 impl Used {
     fn to_json(self) -> Json {
         Json::object([
-            ("input_tokens", number(self.input_tokens)),
-            ("output_tokens", number(self.output_tokens)),
-            ("total_tokens", number(self.total_tokens)),
-            ("requests", number(self.requests.into())),
+            ("input_tokens", self.input_tokens.into()),
+            ("output_tokens", self.output_tokens.into()),
+            ("total_tokens", self.total_tokens.into()),
+            ("requests", self.requests.into()),
         ])
     }
-}
-
-fn number(count: u64) -> Json {
-    Node::Int(i64::try_from(count).unwrap_or(i64::MAX)).into()
 }
 
 fn members(object: &Json) -> Vec<(String, Json)> {

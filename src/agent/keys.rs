@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
             let turns = entry.limit(&limits::MAX_TURNS);
             set(&mut target.agent.max_turns, turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)), problems);
         },
-        write: |agent| Some(number(agent.max_turns.into())),
+        write: |agent| Some(agent.max_turns.into()),
     },
     Row {
         name: "mission_timeout_ms",
@@ -89,14 +89,14 @@ pub(super) const ROWS: &[Row] = &[
             let limit = entry.limit(&limits::MISSION_TIMEOUT);
             set(&mut target.agent.mission_timeout_ms, limit.map(Some), problems);
         },
-        write: |agent| agent.mission_timeout_ms.map(number),
+        write: |agent| agent.mission_timeout_ms.map(Json::from),
     },
     Row {
         name: "token_limit",
         read: |entry, target, problems| {
             set(&mut target.agent.token_limit, entry.limit(&limits::TOKEN_LIMIT).map(Some), problems);
         },
-        write: |agent| agent.token_limit.map(number),
+        write: |agent| agent.token_limit.map(Json::from),
     },
     Row {
         name: "recovery",
@@ -119,7 +119,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "cache",
         read: |entry, target, problems| set(&mut target.agent.cache, entry.flag(), problems),
-        write: |agent| agent.cache.then(|| json::Node::Bool(true).into()),
+        write: |agent| agent.cache.then(|| true.into()),
     },
     Row { name: "system_prompt", read: read_system_prompt, write: write_system_prompt },
     Row {
@@ -174,11 +174,6 @@ fn mode(entry: &Entry<'_>) -> Result<Mode, Problem> {
 fn one_of(what: &str, names: &[&'static str], entry: &Entry<'_>) -> Result<String, Problem> {
     let rows: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
     entry.named(&Names { what, rows: &rows }).map(str::to_owned)
-}
-
-fn number(number: u64) -> Json {
-    // The limits' ranges lie far below 2^63.
-    json::Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
 }
 
 /// A table, JSON text, or `@file` with JSON text.

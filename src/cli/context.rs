@@ -46,13 +46,10 @@ fn given(text: &str, set: &[String], agent: &Agent) -> Result<Context, UsageErro
 
 /// The JSON object of `JSON|@FILE`, and the name to call it by.
 pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
-    let (name, text) = match text.strip_prefix('@') {
-        Some(file) => (file.to_owned(), read(file)?),
-        None => ("--context".to_owned(), text.to_owned()),
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let json = json::parse(text).map_err(|error| {
-        UsageError(format!("{name}: {}: the context is not JSON: {}", error.line_col(text), error.message))
+    let name = text.strip_prefix('@').unwrap_or("--context").to_owned();
+    let text = text_of(text)?;
+    let json = json::parse(&text).map_err(|error| {
+        UsageError(format!("{name}: {}: the context is not JSON: {}", error.line_col(&text), error.message))
     })?;
     if json.members().is_none() {
         return Err(UsageError(format!("{name}: the context must be a JSON object")));
@@ -84,6 +81,13 @@ fn step(json: &Json) -> Option<Step> {
     })
 }
 
+/// The text that `TEXT|@FILE` stands for, without the byte order mark of a file.
+pub(super) fn text_of(text: &str) -> Result<String, UsageError> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    let text = read(file)?;
+    Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
+}
+
 /// The text of a file.
 pub(super) fn read(file: &str) -> Result<String, UsageError> {
     fs::read_to_string(file).map_err(|error| UsageError(format!("{file}: cannot be read: {error}")))
@@ -94,10 +98,7 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
     let (name, text) = pair
         .split_once('=')
         .ok_or_else(|| UsageError(format!("--set {pair}: write it as NAME=VALUE or NAME=@FILE")))?;
-    let text = match text.strip_prefix('@') {
-        Some(file) => read(file)?,
-        None => text.to_owned(),
-    };
+    let text = text_of(text)?;
     let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());
     let params = signature.as_ref().and_then(|signature| signature.params.as_deref()).unwrap_or_default();
     let field = signature.as_ref().and_then(|signature| signature.param(name));

@@ -4,20 +4,20 @@ use std::io::IsTerminal;
 
 use ptc_core::text::width;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::DoctorFlags;
 use super::json::printable;
 use super::{UsageError, exit, out, safe_line};
+use crate::config::{ColourLevel, Env, process_env};
 use crate::workbench::{Finding, Health, Workbench};
 
 pub(super) async fn doctor(flags: &DoctorFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
-    let mut findings = vec![terminal(), locale(&|name| std::env::var(name).ok())];
+    let mut findings = vec![terminal(&process_env), locale(&process_env)];
     findings.extend(workbench.doctor().await);
     let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
     let code = if is_bad { exit::FAILED } else { exit::OK };
     if flags.json {
-        let ok = ("ok", Json::from(Node::Bool(!is_bad)));
+        let ok = ("ok", Json::from(!is_bad));
         out(&printable(&Json::object([ok, ("findings", Json::list(findings.iter().map(as_json)))])));
         return Ok(code);
     }
@@ -47,13 +47,14 @@ fn as_json(finding: &Finding) -> Json {
     )
 }
 
-fn terminal() -> Finding {
-    let term = std::env::var("TERM").unwrap_or_default();
-    let colours = match (std::env::var_os("NO_COLOR"), std::env::var("COLORTERM").unwrap_or_default().as_str()) {
-        (Some(_), _) => "no colours (NO_COLOR is set)",
-        (None, "truecolor" | "24bit") => "true colour",
-        (None, _) if term.contains("256color") => "256 colours",
-        (None, _) => "16 colours",
+fn terminal(variable: Env<'_>) -> Finding {
+    let term = variable("TERM").unwrap_or_default();
+    let colours = match ColourLevel::of(variable) {
+        ColourLevel::None if term == "dumb" => "no colours",
+        ColourLevel::None => "no colours (NO_COLOR is set)",
+        ColourLevel::Sixteen => "16 colours",
+        ColourLevel::Table => "256 colours",
+        ColourLevel::True => "true colour",
     };
     let size = crossterm::terminal::size().map_or_else(|_| "size unknown".to_owned(), |(w, h)| format!("{w}×{h}"));
     let is_terminal = std::io::stdout().is_terminal();
@@ -67,7 +68,7 @@ fn terminal() -> Finding {
 }
 
 /// Does the locale say that the terminal shows UTF-8? The program writes nothing else.
-fn locale(variable: &dyn Fn(&str) -> Option<String>) -> Finding {
+fn locale(variable: Env<'_>) -> Finding {
     let named = |name: &&str| variable(name).filter(|value| !value.is_empty()).map(|value| (name.to_string(), value));
     let (health, said) = match ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(named) {
         Some((name, value)) if value.to_lowercase().replace('-', "").contains("utf8") => {

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::{ExportFlags, ImportFlags};
 use super::printer::Printer;
@@ -61,7 +60,7 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
             write_export(path, &text, &session)?;
             if flags.json {
                 let file = ("file", Json::str(path.display().to_string()));
-                let bytes = ("bytes", number(text.len()));
+                let bytes = ("bytes", text.len().into());
                 out(&json::printable(&report(&prepared, [("format", Json::str(format.name())), file, bytes])));
             } else {
                 let size = crate::workbench::format::size(text.len() as u64);
@@ -100,10 +99,6 @@ pub fn pieces(content: &Content) -> Vec<Piece> {
     pieces
 }
 
-fn number(number: usize) -> Json {
-    Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
-}
-
 fn line(removal: &Removal) -> String {
     let times = if removal.count == 1 { String::new() } else { format!(" ×{}", removal.count) };
     let Removal { address, field, rule, excerpt, .. } = removal;
@@ -140,7 +135,7 @@ fn report<const N: usize>(prepared: &Prepared, first: [(&str, Json); N]) -> Json
                 ("address", Json::str(removal.address.as_str())),
                 ("field", Json::str(removal.field.as_str())),
                 ("rule", Json::str(removal.rule.as_str())),
-                ("count", number(removal.count)),
+                ("count", removal.count.into()),
                 ("excerpt", Json::str(removal.excerpt.as_str())),
             ])
         }))
@@ -155,8 +150,8 @@ pub(super) fn import(flags: &ImportFlags, workbench: &Workbench) -> Result<u8, U
         out(&json::printable(&Json::object([
             ("session", Json::str(report.id.as_str())),
             ("path", Json::str(report.path.display().to_string())),
-            ("events", number(report.events)),
-            ("kept", number(report.kept)),
+            ("events", report.events.into()),
+            ("kept", report.kept.into()),
         ])));
         return Ok(exit::OK);
     }

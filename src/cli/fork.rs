@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptc_core::value::{Json, json};
 
 use super::arguments::ForkFlags;
-use super::context;
+use super::context::{self, text_of};
 use super::run::told;
 use super::{UsageError, tell};
 use crate::agent::Agent;
@@ -98,12 +98,4 @@ fn agent(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<
 /// `NAME=VALUE`
 fn named<'p>(pair: &'p str, flag: &str) -> Result<(&'p str, &'p str), UsageError> {
     pair.split_once('=').ok_or_else(|| UsageError(format!("{flag} {pair}: write it as NAME=VALUE")))
-}
-
-/// `TEXT|@FILE`
-fn text_of(text: &str) -> Result<String, UsageError> {
-    match text.strip_prefix('@') {
-        Some(file) => context::read(file),
-        None => Ok(text.to_owned()),
-    }
 }

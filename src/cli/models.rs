@@ -2,7 +2,6 @@
 
 use ptc_core::text::width;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::ModelsFlags;
 use super::json::printable;
@@ -97,18 +96,16 @@ fn model(line: &ModelLine) -> Json {
         ModelState::NoKey => "no_key",
         ModelState::Unknown => "unknown",
     };
-    let whole = |number: u64| Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into();
-    let real = |number: f64| Json::from(Node::Float(number));
     let price = line.facts.price.map(|price| {
         let cached = [("cached_input", price.cached_input), ("cache_write", price.cache_write)];
-        let cached = cached.into_iter().filter_map(|(name, price)| Some((name, real(price?))));
-        Json::object([("input", real(price.input)), ("output", real(price.output))].into_iter().chain(cached))
+        let cached = cached.into_iter().filter_map(|(name, price)| Some((name, price?.into())));
+        Json::object([("input", price.input.into()), ("output", price.output.into())].into_iter().chain(cached))
     });
     let texts = [("name", &line.name), ("provider", &line.provider), ("id", &line.id), ("note", &line.note)];
     let members = texts.into_iter().map(|(key, text)| (key, Json::str(text.as_str())));
     let facts = [
-        line.facts.context.map(|tokens| ("context", whole(tokens))),
-        line.facts.max_output.map(|tokens| ("max_output", whole(tokens))),
+        line.facts.context.map(|tokens| ("context", tokens.into())),
+        line.facts.max_output.map(|tokens| ("max_output", tokens.into())),
         line.facts.structured_output.map(|way| ("structured_output", Json::str(way.name()))),
         price.map(|price| ("price", price)),
     ];
@@ -116,19 +113,18 @@ fn model(line: &ModelLine) -> Json {
 }
 
 fn provider(line: &ProviderLine) -> Json {
-    let whole = |number: u64| Json::from(Node::Int(i64::try_from(number).unwrap_or(i64::MAX)));
     let key = line.key.as_ref().map(|(source, is_present)| {
-        let key = [("source", Json::str(source.as_str())), ("present", Node::Bool(*is_present).into())];
+        let key = [("source", Json::str(source.as_str())), ("present", (*is_present).into())];
         ("key", Json::object(key))
     });
     let members = [
         ("name", Json::str(line.name.as_str())),
         ("kind", Json::str(line.kind.name())),
         ("url", Json::str(line.url.as_str())),
-        ("concurrent_requests", whole(u64::from(line.concurrent_requests))),
-        ("connect_ms", whole(line.timeouts.connect_ms)),
-        ("first_byte_ms", whole(line.timeouts.first_byte_ms)),
-        ("silence_ms", whole(line.timeouts.silence_ms)),
+        ("concurrent_requests", line.concurrent_requests.into()),
+        ("connect_ms", line.timeouts.connect_ms.into()),
+        ("first_byte_ms", line.timeouts.first_byte_ms.into()),
+        ("silence_ms", line.timeouts.silence_ms.into()),
     ];
     Json::object(members.into_iter().chain(key))
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::ReplayFlags;
 use super::printer::Printer;
@@ -73,12 +72,11 @@ fn missed(report: &Report) -> String {
 
 /// The outcome as JSON.
 fn data(session: &Session, report: &Report) -> Json {
-    let number = |count: usize| Json::from(Node::Int(i64::try_from(count).unwrap_or(i64::MAX)));
     let mut members = vec![
         ("session", Json::str(session.header.id.as_str())),
         ("outcome", Json::str(name(&report.outcome))),
-        ("compared", number(report.compared)),
-        ("ignored", number(report.ignored)),
+        ("compared", report.compared.into()),
+        ("ignored", report.ignored.into()),
     ];
     let mut differences: Vec<&Divergence> = report.differences.iter().collect();
     if let Outcome::Diverged(first) = &report.outcome {
@@ -103,7 +101,7 @@ fn name(outcome: &Outcome) -> &'static str {
 
 fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
     let text = |text: &Option<String>| text.as_deref().map_or_else(Json::default, Json::str);
-    let turn = divergence.address.turn_number().map_or_else(Json::default, |turn| Node::Int(turn.into()).into());
+    let turn = divergence.address.turn_number().map_or_else(Json::default, Json::from);
     let change = |change: &Change| {
         Json::object([
             ("path", Json::str(change.path.as_str())),
@@ -112,7 +110,7 @@ fn told(divergence: &Divergence) -> Vec<(&'static str, Json)> {
             ("diff", text(&change.diff)),
         ])
     };
-    let more = Node::Int(i64::try_from(divergence.difference.more).unwrap_or(i64::MAX));
+    let more = divergence.difference.more;
     vec![
         ("address", Json::str(divergence.address.as_str())),
         ("turn", turn),

@@ -6,7 +6,6 @@ mod search;
 
 use ptc_core::text::width;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::{CaseFlags, SessionsCommand};
 use super::printer::Printer;
@@ -62,7 +61,7 @@ fn case(flags: &CaseFlags, workbench: &Workbench) -> Result<(), UsageError> {
         out(&json::printable(&Json::object([
             ("name", Json::str(made.name)),
             ("file", Json::str(file)),
-            ("new_file", Node::Bool(made.is_new_file).into()),
+            ("new_file", made.is_new_file.into()),
             ("cassette", cassette.unwrap_or_default()),
         ])));
         return Ok(());
@@ -94,26 +93,22 @@ fn list(sessions: &[Summary], marks: &Marks, as_json: bool, plain: bool) {
     out(lines.trim_end_matches('\n'));
 }
 
-fn number(number: impl TryInto<i64>) -> Json {
-    Node::Int(number.try_into().unwrap_or(i64::MAX)).into()
-}
-
 /// What `--json` tells of a session in a list.
 fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
     let mut members = vec![
         ("id", Json::str(summary.id.as_str())),
-        ("created_ms", number(summary.created_ms)),
+        ("created_ms", summary.created_ms.into()),
         ("path", Json::str(summary.path.display().to_string())),
         ("agent", Json::str(summary.agent.as_str())),
         ("mode", Json::str(summary.mode.as_str())),
         ("model", Json::str(summary.model.as_str())),
-        ("turns", number(summary.turns)),
-        ("tokens", summary.tokens.map_or_else(Json::default, |tokens| number(tokens.total()))),
-        ("cost", summary.cost.map_or_else(Json::default, |cost| Node::Float(cost).into())),
+        ("turns", summary.turns.into()),
+        ("tokens", summary.tokens.map_or_else(Json::default, |tokens| tokens.total().into())),
+        ("cost", summary.cost.map_or_else(Json::default, Json::from)),
         ("state", Json::str(state(summary.state))),
         ("result", Json::str(summary.result.as_str())),
     ];
-    members.extend(summary.example.then(|| ("example", Node::Bool(true).into())));
+    members.extend(summary.example.then(|| ("example", true.into())));
     members.extend(summary.damage.as_deref().map(|damage| ("damage", Json::str(damage))));
     let written = marks.of_session(&summary.id).next().is_some();
     members.extend(written.then(|| ("marks", marks::of_session(marks, &summary.id))));

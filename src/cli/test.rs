@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::TestFlags;
 use super::json::printable;
@@ -140,12 +139,12 @@ fn json(report: &SuiteReport) -> Json {
     let counts = report.counts();
     Json::object([
         ("agents", Json::list(report.agents.iter().map(of_agent))),
-        ("trials", number(counts.trials)),
-        ("passed", number(counts.passed)),
-        ("failed", number(counts.failed)),
-        ("errors", number(counts.errors)),
-        ("duration_ms", number(report.duration_ms)),
-        ("stopped", Node::Bool(report.stopped).into()),
+        ("trials", counts.trials.into()),
+        ("passed", counts.passed.into()),
+        ("failed", counts.failed.into()),
+        ("errors", counts.errors.into()),
+        ("duration_ms", report.duration_ms.into()),
+        ("stopped", report.stopped.into()),
     ])
 }
 
@@ -153,7 +152,7 @@ fn of_agent(agent: &AgentReport) -> Json {
     let case = |case: &CaseReport| {
         Json::object([
             ("name", Json::str(case.name.as_str())),
-            ("replayed", Node::Bool(case.is_replayed).into()),
+            ("replayed", case.is_replayed.into()),
             ("trials", Json::list(case.trials.iter().map(trial))),
         ])
     };
@@ -174,20 +173,16 @@ fn trial(trial: &TrialReport) -> Json {
     };
     let why = why.into_iter().map(|(path, why)| Json::object([("path", Json::str(path)), ("why", Json::str(why))]));
     let members = [
-        ("trial", Some(number(trial.number.into()))),
-        ("seed", Some(number(trial.seed))),
+        ("trial", Some(trial.number.into())),
+        ("seed", Some(trial.seed.into())),
         ("verdict", Some(Json::str(trial.verdict.name()))),
         ("why", Some(Json::list(why))),
         ("session", trial.session.as_deref().map(Json::str)),
-        ("duration_ms", Some(number(trial.duration_ms))),
-        ("turns", Some(number(trial.turns.into()))),
-        ("input_tokens", trial.tokens.map(|tokens| number(tokens.input))),
-        ("output_tokens", trial.tokens.map(|tokens| number(tokens.output))),
-        ("cost", trial.cost.map(|cost| Node::Float(cost).into())),
+        ("duration_ms", Some(trial.duration_ms.into())),
+        ("turns", Some(trial.turns.into())),
+        ("input_tokens", trial.tokens.map(|tokens| tokens.input.into())),
+        ("output_tokens", trial.tokens.map(|tokens| tokens.output.into())),
+        ("cost", trial.cost.map(Json::from)),
     ];
     Json::object(members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Vec<_>>())
-}
-
-fn number(number: u64) -> Json {
-    Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::arguments::ToolsFlags;
 use super::source::{described, in_file};
@@ -140,25 +139,21 @@ fn notes(plan: &Plan, tool: &Tool) -> String {
 fn as_json(plan: &Plan, state: &ToolState) -> Json {
     let tool = &state.tool;
     let text = |text: Option<&str>| text.map_or_else(Json::default, Json::str);
-    let truth = |value: bool| Json::from(Node::Bool(value));
     let schema = tool.schema();
     let mut members = vec![
         ("name", Json::str(tool.name.as_str())),
         ("kind", Json::str(tool.kind_name())),
         ("signature", text(tool.signature_text.as_deref())),
         ("description", text(tool.description.as_deref())),
-        ("programs", truth(tool.is_for_programs())),
-        ("native", truth(tool.is_native())),
-        ("cache", truth(tool.cache)),
-        ("effectful", truth(tool.is_effectful())),
-        (
-            "timeout_ms",
-            tool.most_ms().map_or_else(Json::default, |ms| Node::Int(i64::try_from(ms).unwrap_or(i64::MAX)).into()),
-        ),
+        ("programs", tool.is_for_programs().into()),
+        ("native", tool.is_native().into()),
+        ("cache", tool.cache.into()),
+        ("effectful", tool.is_effectful().into()),
+        ("timeout_ms", tool.most_ms().map_or_else(Json::default, Json::from)),
         ("provider", Json::object([("name", Json::str(schema.name)), ("parameters", schema.parameters.json())])),
     ];
     if let Some(definition) = &state.definition {
-        members.extend([("definition", Json::str(definition)), ("allowed", truth(state.allowed))]);
+        members.extend([("definition", Json::str(definition)), ("allowed", state.allowed.into())]);
     }
     if let Some(listing) = &state.listing {
         members.push(("lost", Json::list(listing.lost.iter().map(Json::str))));

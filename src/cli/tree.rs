@@ -1,7 +1,6 @@
 //! `sessions tree`: which session began as which.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::{UsageError, json, out, safe_line, tell};
 use crate::session::Parent;
@@ -60,7 +59,7 @@ fn branch(tree: &Branch) -> Json {
             ("kind", Json::str(parent.kind.as_str())),
             ("at", text(&parent.at)),
             ("stage", text(&parent.stage)),
-            ("seq", Node::Int(i64::try_from(parent.seq).unwrap_or(i64::MAX)).into()),
+            ("seq", parent.seq.into()),
             ("prefix_sha", text(&parent.prefix_sha)),
         ])
     });

@@ -5,6 +5,7 @@
 
 mod catalog;
 mod choice;
+mod colours;
 pub mod document;
 mod folders;
 mod model;
@@ -20,6 +21,7 @@ use ptc_core::reasons::Reason;
 
 pub use catalog::{Catalog, Facts};
 pub use choice::{HttpModel, ModelChoice};
+pub use colours::ColourLevel;
 pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};

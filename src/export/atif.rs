@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, Node};
+use ptc_core::value::json;
 
 use super::iso;
 use super::story::{Content, Run, below, roots, runs};
@@ -25,10 +25,6 @@ pub(super) fn atif(content: &Content) -> String {
 }
 
 type Members = Vec<(&'static str, Json)>;
-
-fn number(number: u64) -> Json {
-    i64::try_from(number).map_or_else(|_| Json::default(), |number| Node::Int(number).into())
-}
 
 fn text(text: &str) -> Json {
     Json::str(text)
@@ -130,11 +126,11 @@ fn final_metrics(told: &[&Run], steps: u64) -> Json {
         }
     }
     let mut members = Members::new();
-    put(&mut members, "total_prompt_tokens", sum.map(|sum| number(sum.input)));
-    put(&mut members, "total_completion_tokens", sum.map(|sum| number(sum.output)));
-    put(&mut members, "total_cached_tokens", sum.and_then(|sum| sum.cache_read).map(number));
-    put(&mut members, "total_cost_usd", cost.filter(|_| !unpriced).map(|cost| Node::Float(cost).into()));
-    members.push(("total_steps", number(steps)));
+    put(&mut members, "total_prompt_tokens", sum.map(|sum| sum.input.into()));
+    put(&mut members, "total_completion_tokens", sum.map(|sum| sum.output.into()));
+    put(&mut members, "total_cached_tokens", sum.and_then(|sum| sum.cache_read).map(Json::from));
+    put(&mut members, "total_cost_usd", cost.filter(|_| !unpriced).map(Json::from));
+    members.push(("total_steps", steps.into()));
     Json::object(members)
 }
 
@@ -146,7 +142,7 @@ struct Steps {
 
 impl Steps {
     fn add(&mut self, at_ms: i64, source: &str, message: &str, more: Members) {
-        let number = number(self.steps.len() as u64 + 1);
+        let number = Json::from(self.steps.len() + 1);
         let mut members: Members = vec![
             ("step_id", number),
             ("timestamp", text(&iso(at_ms))),
@@ -195,7 +191,7 @@ impl Steps {
         results.extend(turn.feedback.as_deref().map(|feedback| Json::object([("content", text(feedback))])));
         put(&mut members, "observation", some_list(results).map(|results| Json::object([("results", results)])));
         put(&mut members, "metrics", turn.tokens.as_ref().map(|tokens| metrics(run, tokens)));
-        put(&mut members, "llm_call_count", (turn.attempts > 0).then(|| number(1)));
+        put(&mut members, "llm_call_count", (turn.attempts > 0).then(|| 1_u64.into()));
         members.push(("extra", extra(run, turn)));
         self.add(told.turn.from_ms, "agent", &turn.raw_response, members);
     }
@@ -214,7 +210,7 @@ fn call_id(call: &CallEntry) -> String {
 }
 
 fn tool_call(call: &CallEntry) -> Json {
-    let mut extra: Members = vec![("ms", number(call.ms)), ("cached", Node::Bool(call.cached).into())];
+    let mut extra: Members = vec![("ms", call.ms.into()), ("cached", call.cached.into())];
     put(&mut extra, "kind", (!call.kind.is_empty()).then(|| text(&call.kind)));
     call_object(&call_id(call), &call.name, call.args.json(), Some(Json::object(extra)))
 }
@@ -243,23 +239,20 @@ fn result(content: &Content, all: &[Run], call: &CallEntry) -> Json {
 
 fn metrics(run: &Run, tokens: &Tokens) -> Json {
     let mut members: Members =
-        vec![("prompt_tokens", number(tokens.input)), ("completion_tokens", number(tokens.output))];
-    put(&mut members, "cached_tokens", tokens.cache_read.map(number));
-    put(&mut members, "cost_usd", run.cost(tokens).map(|cost| Node::Float(cost).into()));
+        vec![("prompt_tokens", tokens.input.into()), ("completion_tokens", tokens.output.into())];
+    put(&mut members, "cached_tokens", tokens.cache_read.map(Json::from));
+    put(&mut members, "cost_usd", run.cost(tokens).map(Json::from));
     put(
         &mut members,
         "extra",
-        tokens.reasoning.map(|reasoning| Json::object([("reasoning_tokens", number(reasoning))])),
+        tokens.reasoning.map(|reasoning| Json::object([("reasoning_tokens", reasoning.into())])),
     );
     Json::object(members)
 }
 
 fn extra(run: &Run, turn: &Turn) -> Json {
-    let mut members: Members = vec![
-        ("run", text(run.address.as_str())),
-        ("turn", number(u64::from(turn.number))),
-        ("success", Node::Bool(turn.success).into()),
-    ];
+    let mut members: Members =
+        vec![("run", text(run.address.as_str())), ("turn", turn.number.into()), ("success", turn.success.into())];
     put(&mut members, "reason", turn.reason.as_deref().map(text));
     put(&mut members, "program", turn.program.as_deref().map(text));
     put(&mut members, "value", turn.result.as_deref().map(text));

@@ -1,7 +1,6 @@
 //! Steps as JSON: for `--json` and for the export.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use crate::agent::{CallEntry, Step, Turn, Usage};
 use crate::event::{Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, Role, Tokens, Totals};
@@ -22,7 +21,7 @@ pub fn step(step: &Step) -> Json {
         ("refs", step.refs.clone().unwrap_or_default()),
         ("memory", Json::object(memory)),
         ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
-        ("from_turn", step.from_turn.map_or_else(Json::default, |turn| number(u64::from(turn)))),
+        ("from_turn", step.from_turn.map_or_else(Json::default, Json::from)),
         ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),
         ("usage", usage(&step.usage)),
         ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
@@ -39,14 +38,6 @@ fn text(text: Option<&str>) -> Json {
     text.map_or_else(Json::default, Json::str)
 }
 
-fn number(number: u64) -> Json {
-    i64::try_from(number).map_or_else(|_| Node::Null.into(), |number| Node::Int(number).into())
-}
-
-fn truth(value: bool) -> Json {
-    Node::Bool(value).into()
-}
-
 /// The members whose value is known.
 fn known<const N: usize>(members: [(&str, Option<Json>); N]) -> Json {
     Json::object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect::<Vec<_>>())
@@ -58,39 +49,39 @@ fn error(error: &ErrorRecord) -> Json {
         ("message", Some(Json::str(error.message.as_str()))),
         ("hint", error.hint.as_deref().map(Json::str)),
         ("class", error.class.as_deref().map(Json::str)),
-        ("status", error.status.map(|status| number(u64::from(status)))),
+        ("status", error.status.map(|status| u32::from(status).into())),
         ("details", error.details.as_ref().map(JsonText::json)),
     ])
 }
 
 fn usage(usage: &Usage) -> Json {
     let tokens = usage.tokens.unwrap_or_default();
-    let counted = |count: u64| usage.tokens.map(|_| number(count));
+    let counted = |count: u64| usage.tokens.map(|_| count.into());
     known([
-        ("duration_ms", Some(number(usage.duration_ms))),
-        ("turns", Some(number(u64::from(usage.turns)))),
-        ("llm_requests", Some(number(u64::from(usage.llm_requests)))),
+        ("duration_ms", Some(usage.duration_ms.into())),
+        ("turns", Some(usage.turns.into())),
+        ("llm_requests", Some(usage.llm_requests.into())),
         ("input_tokens", counted(tokens.input)),
         ("output_tokens", counted(tokens.output)),
         ("total_tokens", counted(tokens.total())),
-        ("cache_creation_tokens", tokens.cache_creation.map(number)),
-        ("cache_read_tokens", tokens.cache_read.map(number)),
-        ("cost", usage.cost.map(|cost| Node::Float(cost).into())),
-        ("schema_used", Some(truth(usage.schema_used))),
-        ("schema_bytes", usage.schema_bytes.map(number)),
+        ("cache_creation_tokens", tokens.cache_creation.map(Json::from)),
+        ("cache_read_tokens", tokens.cache_read.map(Json::from)),
+        ("cost", usage.cost.map(Json::from)),
+        ("schema_used", Some(usage.schema_used.into())),
+        ("schema_bytes", usage.schema_bytes.map(Json::from)),
         ("structured_output", usage.structured_output.map(|by| Json::str(by.name()))),
-        ("system_prompt_tokens", usage.system_prompt_tokens.map(number)),
+        ("system_prompt_tokens", usage.system_prompt_tokens.map(Json::from)),
         ("children", usage.children.as_ref().map(totals)),
     ])
 }
 
 fn totals(totals: &Totals) -> Json {
     known([
-        ("turns", Some(number(u64::from(totals.turns)))),
-        ("llm_requests", Some(number(u64::from(totals.requests)))),
-        ("input_tokens", totals.tokens.map(|tokens| number(tokens.input))),
-        ("output_tokens", totals.tokens.map(|tokens| number(tokens.output))),
-        ("total_tokens", totals.tokens.map(|tokens| number(tokens.total()))),
+        ("turns", Some(totals.turns.into())),
+        ("llm_requests", Some(totals.requests.into())),
+        ("input_tokens", totals.tokens.map(|tokens| tokens.input.into())),
+        ("output_tokens", totals.tokens.map(|tokens| tokens.output.into())),
+        ("total_tokens", totals.tokens.map(|tokens| tokens.total().into())),
     ])
 }
 
@@ -103,21 +94,20 @@ fn call(call: &CallEntry) -> Json {
         ("status", call.status.map(|status| Json::str(status.name()))),
         ("result", call.result.as_ref().map(JsonText::json)),
         ("error", call.error.as_ref().map(error)),
-        ("cached", Some(truth(call.cached))),
-        ("ms", Some(number(call.ms))),
+        ("cached", Some(call.cached.into())),
+        ("ms", Some(call.ms.into())),
     ])
 }
 
 fn compaction(done: &CompactionDone) -> Json {
-    let count = |count: u32| number(u64::from(count));
-    let counts = done.counts.iter().map(|(name, of)| (name.clone(), number(*of)));
+    let counts = done.counts.iter().map(|(name, of)| (name.clone(), (*of).into()));
     Json::object([
         ("strategy", Json::str(done.strategy.as_str())),
         ("reason", Json::str(done.reason.as_str())),
-        ("messages_before", count(done.messages_before)),
-        ("messages_after", count(done.messages_after)),
-        ("tokens_before", number(done.tokens_before)),
-        ("tokens_after", number(done.tokens_after)),
+        ("messages_before", done.messages_before.into()),
+        ("messages_after", done.messages_after.into()),
+        ("tokens_before", done.tokens_before.into()),
+        ("tokens_after", done.tokens_after.into()),
         ("counts", Json::object(counts)),
     ])
 }
@@ -128,8 +118,8 @@ fn turn(step: &Step, turn: &Turn) -> Json {
         Json::object([("role", Json::str(message.role.name())), ("content", Json::str(message.text()))])
     });
     known([
-        ("number", Some(number(u64::from(turn.number)))),
-        ("success", Some(truth(turn.success))),
+        ("number", Some(turn.number.into())),
+        ("success", Some(turn.success.into())),
         ("reason", turn.reason.as_deref().map(Json::str)),
         ("system_prompt", system.first().map(|message| Json::str(message.text()))),
         ("messages", Some(Json::list(messages))),
@@ -149,19 +139,19 @@ fn turn(step: &Step, turn: &Turn) -> Json {
         ("tokens", turn.tokens.as_ref().map(tokens)),
         ("model", turn.model.as_deref().map(Json::str)),
         ("finish_reason", turn.finish_reason.as_deref().map(Json::str)),
-        ("attempts", Some(number(u64::from(turn.attempts)))),
-        ("latency_ms", Some(number(turn.latency_ms))),
-        ("first_ms", turn.first_ms.map(number)),
+        ("attempts", Some(turn.attempts.into())),
+        ("latency_ms", Some(turn.latency_ms.into())),
+        ("first_ms", turn.first_ms.map(Json::from)),
     ])
 }
 
 fn tokens(tokens: &Tokens) -> Json {
     known([
-        ("input", Some(number(tokens.input))),
-        ("output", Some(number(tokens.output))),
-        ("cache_creation", tokens.cache_creation.map(number)),
-        ("cache_read", tokens.cache_read.map(number)),
-        ("reasoning", tokens.reasoning.map(number)),
+        ("input", Some(tokens.input.into())),
+        ("output", Some(tokens.output.into())),
+        ("cache_creation", tokens.cache_creation.map(Json::from)),
+        ("cache_read", tokens.cache_read.map(Json::from)),
+        ("reasoning", tokens.reasoning.map(Json::from)),
     ])
 }
 

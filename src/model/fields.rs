@@ -1,7 +1,7 @@
 //! Small pieces of JSON that the bodies of all protocols are made of.
 
-use ptc_core::value::json::{Member, Node};
-use ptc_core::value::{BigInt, Json, Value};
+use ptc_core::value::Json;
+use ptc_core::value::json::Member;
 
 /// The members of an object, in the order in which they were put.
 #[derive(Debug, Default)]
@@ -46,21 +46,6 @@ impl From<Fields> for Json {
     fn from(fields: Fields) -> Self {
         Self::object(fields.0)
     }
-}
-
-/// true, false
-pub(super) fn flag(value: bool) -> Json {
-    Node::Bool(value).into()
-}
-
-/// A whole number.
-pub(super) fn whole(number: u64) -> Json {
-    Json::from(&Value::integer(BigInt::from(number)))
-}
-
-/// Any number.
-pub(super) fn real(number: f64) -> Json {
-    Node::Float(number).into()
 }
 
 /// The body without one of its members, for the record.

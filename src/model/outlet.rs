@@ -68,7 +68,6 @@ impl<'a> Outlet<'a> {
         self.tell(ModelEvent::Discarded(Box::new(end))).await;
     }
 
-    /// The wait before the next attempt.
     /// Tells of a wait before the next attempt, of so many at most.
     pub(super) async fn waiting(&self, error: &ModelError, wait_ms: u64, asked_by_server: Option<u64>, of: u32) {
         let wait = RetryWait {

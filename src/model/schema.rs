@@ -7,7 +7,6 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::dialect::SchemaForm;
-use super::fields::flag;
 
 /// Words that strict schemas may hold.
 const STRICT: [&str; 13] = [
@@ -74,7 +73,7 @@ pub(super) fn strict(schema: &Json) -> Option<Json> {
         if kept.iter().any(|(key, _)| !required.contains(&key.as_str())) || schema.get("required").is_none() {
             changes.push(("required", all));
         }
-        changes.extend([("properties", Json::object(kept)), ("additionalProperties", flag(false))]);
+        changes.extend([("properties", Json::object(kept)), ("additionalProperties", false.into())]);
     }
     if names.contains(&"array") {
         changes.push(("items", strict(schema.get("items")?)?));
@@ -140,7 +139,7 @@ pub(super) fn open_api(schema: &Json) -> Option<Json> {
         out.push((member.key.clone(), value));
     }
     if is_nullable && schema.get("nullable").is_none() {
-        out.push(("nullable".to_owned(), flag(true)));
+        out.push(("nullable".to_owned(), true.into()));
     }
     Some(Json::object(out))
 }
@@ -156,7 +155,7 @@ pub(super) fn closed(schema: &Json) -> Json {
                 (member.key.clone(), if is_data { member.value.clone() } else { closed(&member.value) })
             });
             let more = (is_object && schema.get("additionalProperties").is_none())
-                .then(|| ("additionalProperties".to_owned(), flag(false)));
+                .then(|| ("additionalProperties".to_owned(), false.into()));
             Json::object(kept.chain(more))
         }
         _ => schema.clone(),

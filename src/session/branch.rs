@@ -2,10 +2,10 @@
 //!
 //! In: a session and the last event that is kept. Out: a file that appears whole or not at all. The other session is only read.
 
-use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::whole::appear;
 use super::{Header, RecorderError, Session};
 use crate::event::{Envelope, hex_sha};
 
@@ -42,26 +42,11 @@ impl Prefix {
 
     /// Writes the session `<dir>/<id>.jsonl`: the header, these lines, and these events behind them.
     pub fn write(&self, dir: &Path, header: &Header, more: &[Envelope]) -> Result<PathBuf, RecorderError> {
-        let path = dir.join(header.id.file_name());
-        let part = path.with_extension("part");
-        let written = || -> std::io::Result<()> {
-            std::fs::create_dir_all(dir)?;
-            if path.exists() {
-                return Err(std::io::ErrorKind::AlreadyExists.into());
-            }
-            let mut file: File = OpenOptions::new().write(true).create_new(true).open(&part)?;
+        let written = appear(dir, &header.id, |file| {
             writeln!(file, "{}", serde_json::to_string(header)?)?;
             file.write_all(&self.bytes)?;
-            for envelope in more {
-                writeln!(file, "{}", envelope.to_line(None)?)?;
-            }
-            file.sync_all()?;
-            std::fs::rename(&part, &path)
-        };
-        written().map(|()| path.clone()).map_err(|error| {
-            // What was begun is of no use; that it cannot be removed changes nothing.
-            _ = std::fs::remove_file(&part);
-            RecorderError { path, error, goes_on: false }
-        })
+            more.iter().try_for_each(|envelope| writeln!(file, "{}", envelope.to_line(None)?))
+        });
+        written.map(|(path, ())| path)
     }
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod lines;
 mod list;
 mod marks;
+mod numbers;
 mod read;
 mod record;
 mod recover;

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Skeleton;
 use super::header::{FORMAT, Header, SessionId, VERSION};
 use super::lines::Lines;
+use super::numbers::{Misplaced, Numbers};
 use super::shell::shell_word;
 use crate::event::{Address, Envelope, Event, Line, MessageLog, MessagePart, SentMessage};
 
@@ -102,15 +103,6 @@ pub(super) fn open_file(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Where the numbering of events stands.
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    /// Number of the last event read.
-    last: u64,
-    /// Lines after it that are no events, and may have been.
-    unread: u64,
-}
-
 impl Session {
     /// Reads a file: its header, and the place of every line.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
@@ -177,7 +169,7 @@ impl Session {
             lines: Lines::default(),
             skeleton: Skeleton::default(),
         };
-        let (mut number, mut count) = (1, Count::default());
+        let (mut number, mut numbers) = (1, Numbers::default());
         loop {
             let length = next(&mut line)?;
             if length == 0 {
@@ -185,7 +177,7 @@ impl Session {
                 return Ok(session);
             }
             number += 1;
-            session.take(&line, at, number, &mut count, &mut see);
+            session.take(&line, at, number, &mut numbers, &mut see);
             at += length as u64;
         }
     }
@@ -195,7 +187,7 @@ impl Session {
         line: &[u8],
         at: u64,
         number: usize,
-        count: &mut Count,
+        numbers: &mut Numbers,
         see: &mut impl FnMut(&Line<'_>, Option<Envelope>),
     ) {
         let Some(body) = line.strip_suffix(b"\n") else {
@@ -211,25 +203,20 @@ impl Session {
         let read = serde_json::from_slice::<Line<'_>>(body).map_err(|error| words(&error));
         match read {
             Ok(read) => {
-                let s = read.s;
-                let Count { last, unread } = *count;
-                let next = last.saturating_add(1);
-                if s != next && s != next.saturating_add(unread) {
-                    let what = if s > last {
-                        "what stood between them is missing"
-                    } else {
-                        "it is repeated, or in the wrong place"
+                if let Some(misplaced) = numbers.take(read.s) {
+                    let (last, what) = match misplaced {
+                        Misplaced::Gap { last, .. } => (last, "what stood between them is missing"),
+                        Misplaced::Back { last } => (last, "it is repeated, or in the wrong place"),
                     };
-                    let message = format!("event {s} follows event {last}: {what}");
+                    let message = format!("event {} follows event {last}: {what}", read.s);
                     self.damage.push(Damage { line: number, torn: false, message });
                 }
-                *count = Count { last: s, unread: 0 };
                 let event = self.skeleton.take(self.lines.len(), &read);
                 see(&read, event);
                 self.lines.push(at..at + body.len() as u64);
             }
             Err(error) => {
-                count.unread += 1;
+                numbers.skip();
                 self.damage.push(Damage { line: number, torn: false, message: format!("it is not an event: {error}") });
             }
         }

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use super::Header;
 use super::header::{Parent, SessionId, VERSION};
+use super::numbers::{Misplaced, Numbers};
 use super::read::open_file;
+use super::whole::appear;
 use crate::event::{Address, Envelope, Event, Line, Notice};
 
 /// Reports of lost lines that the notice quotes.
@@ -34,29 +36,21 @@ pub struct Recovered {
 /// when no event can be read there is none, and an error.
 pub fn recover(damaged: &Path, dir: &Path, id: SessionId, now_ms: i64) -> io::Result<Recovered> {
     let mut reader = BufReader::with_capacity(1 << 20, open_file(damaged)?);
-    std::fs::create_dir_all(dir)?;
-    let path = dir.join(id.file_name());
-    let beside = dir.join(format!(".{}.new", id.file_name()));
-    let written = write(&mut reader, damaged, &beside, Header::new(id.clone(), now_ms));
-    let (events, lost) = match written.and_then(|done| std::fs::rename(&beside, &path).map(|()| done)) {
-        Ok(done) => done,
-        Err(error) => {
-            std::fs::remove_file(&beside)?;
-            return Err(error);
-        }
-    };
+    let header = Header::new(id.clone(), now_ms);
+    let written = appear(dir, &id, |file| write(&mut reader, damaged, file, header));
+    let (path, (events, lost)) = written.map_err(|refused| refused.error)?;
     Ok(Recovered { id, path, events, lost })
 }
 
 fn write(
     reader: &mut BufReader<File>,
     damaged: &Path,
-    beside: &Path,
+    file: &mut BufWriter<File>,
     header: Header,
 ) -> io::Result<(u64, Vec<String>)> {
-    let mut out = Out { file: BufWriter::new(File::create(beside)?), at: 0, last_turn_end: None };
+    let mut out = Out { file, at: 0, last_turn_end: None };
     let (mut events, mut lost, mut last_ms) = (0, Vec::new(), header.created_ms);
-    let mut numbers = Numbers::default();
+    let (mut numbers, mut seen) = (Numbers::default(), Seen::default());
     let (mut line, mut number) = (Vec::new(), 0);
     let stem = damaged.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut header = Some(header);
@@ -79,17 +73,17 @@ fn write(
         }
         match serde_json::from_slice::<Line<'_>>(body) {
             Ok(old) => {
-                if !numbers.is_new(old.s, body) {
+                if !seen.is_new(old.s, body) {
                     lost.push(format!("line {number}: event {} stands there again; it is left out", old.s));
                     continue;
                 }
-                lost.extend(numbers.take(old.s).map(|what| format!("line {number}: {what}")));
+                lost.extend(numbers.take(old.s).map(|found| format!("line {number}: {}", told(old.s, found))));
                 last_ms = old.t;
                 events += 1;
                 out.event(Line { s: events, ..old })?;
             }
             Err(error) => {
-                numbers.unread += 1;
+                numbers.skip();
                 let what =
                     if body.is_empty() { "it is empty".to_owned() } else { format!("it is not an event: {error}") };
                 lost.push(format!("line {number}: {what}"));
@@ -106,53 +100,41 @@ fn write(
     let notice = Event::Notice(Notice { level: "warning".to_owned(), text });
     let notice = Envelope { seq: events + 1, at_ms: last_ms, address: Address::run(0), event: notice };
     out.line(&notice.to_line(None)?)?;
-    out.file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     Ok((events, lost))
 }
 
-/// The numbers that the events had.
+/// The lines that were taken: numbers with what stood behind them.
 #[derive(Default)]
-struct Numbers {
-    last: u64,
-    /// Lines after it that are no events, and may have been.
-    unread: u64,
-    /// Numbers with what stood behind them.
-    taken: HashSet<(u64, u64)>,
-}
+struct Seen(HashSet<(u64, u64)>);
 
-impl Numbers {
+impl Seen {
     /// Is this not the same line once more?
     fn is_new(&mut self, seq: u64, line: &[u8]) -> bool {
         let mut hasher = DefaultHasher::new();
         line.hash(&mut hasher);
-        self.taken.insert((seq, hasher.finish()))
+        self.0.insert((seq, hasher.finish()))
     }
+}
 
-    /// What is wrong with the place of the event of this number; `None` when it follows the last one.
-    fn take(&mut self, seq: u64) -> Option<String> {
-        let last = std::mem::replace(&mut self.last, seq);
-        let unread = std::mem::take(&mut self.unread);
-        if seq <= last {
-            return Some(format!("event {seq} follows event {last}; it is kept where it stands"));
-        }
-        match seq - last - 1 {
-            missing if missing <= unread => None,
-            missing => {
-                let lost = if unread > 0 { ", counting the lines that are not readable" } else { "" };
-                let missing = if missing == 1 { "1 is".to_owned() } else { format!("{missing} are") };
-                Some(format!("event {seq} follows event {last}: {missing} missing between them{lost}"))
-            }
+/// What is wrong with the place of the event of this number.
+fn told(seq: u64, found: Misplaced) -> String {
+    match found {
+        Misplaced::Back { last } => format!("event {seq} follows event {last}; it is kept where it stands"),
+        Misplaced::Gap { last, missing, unread } => {
+            let lost = if unread > 0 { ", counting the lines that are not readable" } else { "" };
+            let missing = if missing == 1 { "1 is".to_owned() } else { format!("{missing} are") };
+            format!("event {seq} follows event {last}: {missing} missing between them{lost}")
         }
     }
 }
 
-struct Out {
-    file: BufWriter<File>,
+struct Out<'a> {
+    file: &'a mut BufWriter<File>,
     at: u64,
     last_turn_end: Option<u64>,
 }
 
-impl Out {
+impl Out<'_> {
     fn line(&mut self, text: &str) -> io::Result<()> {
         self.at += text.len() as u64 + 1;
         self.file.write_all(text.as_bytes())?;

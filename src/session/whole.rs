@@ -1,35 +1,47 @@
-//! Writing a session whose events are all known: the file appears whole or not at all.
+//! Session files that appear whole or not at all.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Header, RecorderError};
+use super::{Header, RecorderError, SessionId};
 use crate::event::{Envelope, Event};
 
 /// Writes `<dir>/<id>.jsonl` with these events. The folder is made when it does not exist; a session of this id is never replaced.
 pub fn write_whole(dir: &Path, header: &Header, events: &[Envelope]) -> Result<PathBuf, RecorderError> {
-    let path = dir.join(header.id.file_name());
-    let draft = dir.join(format!(".{}.part", header.id));
-    let written = || -> std::io::Result<()> {
-        let text = text(header, events)?;
+    appear(dir, &header.id, |file| file.write_all(text(header, events)?.as_bytes())).map(|(path, ())| path)
+}
+
+/// Writes `<dir>/<id>.jsonl` with what `write` puts into it, and says what `write` did. The folder is made when it does not exist; a session of
+/// this id is never replaced.
+pub(super) fn appear<T>(
+    dir: &Path,
+    id: &SessionId,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
+) -> Result<(PathBuf, T), RecorderError> {
+    let path = dir.join(id.file_name());
+    let draft = dir.join(format!(".{id}.part"));
+    let written = || -> io::Result<T> {
         std::fs::create_dir_all(dir)?;
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&draft)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        appear(&draft, &path)
+        let mut file = BufWriter::new(File::create(&draft)?);
+        let told = write(&mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        take_name(&draft, &path)?;
+        Ok(told)
     };
     let result = written();
-    // Gone already when it has become the session.
+    // Gone already when it has become the session, or when it could not be made.
     _ = std::fs::remove_file(&draft);
-    result.map_err(|error| RecorderError { path: path.clone(), error, goes_on: false })?;
-    Ok(path)
+    match result {
+        Ok(told) => Ok((path, told)),
+        Err(error) => Err(RecorderError { path, error, goes_on: false }),
+    }
 }
 
 /// Gives the file its name, unless something has that name.
-fn appear(draft: &Path, path: &Path) -> std::io::Result<()> {
+fn take_name(draft: &Path, path: &Path) -> io::Result<()> {
     match std::fs::hard_link(draft, path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             // A file system without links: nobody else makes this id in the same moment.
             File::create_new(path)?;
             std::fs::rename(draft, path)
@@ -38,7 +50,7 @@ fn appear(draft: &Path, path: &Path) -> std::io::Result<()> {
     }
 }
 
-fn text(header: &Header, events: &[Envelope]) -> std::io::Result<String> {
+fn text(header: &Header, events: &[Envelope]) -> io::Result<String> {
     let mut text = serde_json::to_string(header)?;
     text.push('\n');
     let mut last_turn_end: Option<usize> = None;

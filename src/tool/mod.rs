@@ -2,7 +2,7 @@
 //!
 //! In: a table of an agent file, and calls with checked arguments. Out: a [`Tool`] or what is wrong with it; values or failures.
 //! Tools that need the engine (agents, models, people) are declared here and run there. This folder is the only place that starts
-//! processes.
+//! processes for a run.
 
 mod builtin;
 mod command;

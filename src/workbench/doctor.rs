@@ -105,7 +105,7 @@ impl Workbench {
     }
 }
 
-/// Can files be made in this folder (or in the one it would be made in)?
+/// Can files be made in this folder? It is made when it does not exist.
 fn writable(what: &str, dir: &Path) -> Finding {
     let probe = || -> std::io::Result<()> {
         std::fs::create_dir_all(dir)?;

@@ -1,9 +1,9 @@
 //! Exports as a user makes them: prepared (redacted and scanned), looked at, written.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Workbench;
+use super::files::write_whole;
 use crate::export::{Content, Format, Removal, Rules, redact, render, scan_events};
 use crate::model::known_secrets;
 use crate::session::Session;
@@ -110,19 +110,5 @@ pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), Ex
     if same(&session.path) {
         return Err(fail("this is the session itself; choose another file".to_owned()));
     }
-    let name = path.file_name().ok_or_else(|| fail("this is no name of a file".to_owned()))?;
-    let mut draft_name = std::ffi::OsString::from(".");
-    draft_name.push(name);
-    draft_name.push(".part");
-    let draft = path.with_file_name(draft_name);
-    let written = || -> std::io::Result<()> {
-        let mut file = std::fs::File::create(&draft)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&draft, path)
-    };
-    written().map_err(|error| {
-        _ = std::fs::remove_file(&draft);
-        fail(format!("cannot be written: {error}"))
-    })
+    write_whole(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Numbers and times as people read them.
+//! Numbers, times and lists as people read them.
 
 /// A duration: `412 ms`, `3.1 s`, `2 min 05 s`.
 pub fn duration(ms: u64) -> String {
@@ -45,6 +45,16 @@ pub fn plural(number: u64, noun: &str) -> String {
 /// A noun, in the plural unless there is one.
 pub fn inflected(number: u64, noun: &str) -> String {
     if number == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
+/// Each of them once, where it first stands.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    items.into_iter().fold(Vec::new(), |mut found, item| {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+        found
+    })
 }
 
 /// A cost in the price table's unit; `–` when unknown.

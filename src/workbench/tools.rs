@@ -10,6 +10,8 @@ use ptc_core::text::nearest;
 use ptc_core::value::Json;
 use tokio_util::sync::CancellationToken;
 
+use super::files::write_whole_in_folder;
+use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place, Plan, Tool as Declared};
 use crate::event::{Address, ConsentRecord};
@@ -158,10 +160,9 @@ impl Workbench {
     ) -> Result<ServerState, String> {
         let state = outside.servers().look(server, connection).await?;
         let file = self.listing_file(server, connection);
-        let kept = serde_json::to_string_pretty(&state.tools).map_err(std::io::Error::other).and_then(|text| {
-            std::fs::create_dir_all(file.parent().unwrap_or(&file))?;
-            std::fs::write(&file, text)
-        });
+        let kept = serde_json::to_vec_pretty(&state.tools)
+            .map_err(std::io::Error::other)
+            .and_then(|text| write_whole_in_folder(&file, &text));
         if let Err(error) = kept {
             tracing::warn!(%error, "the list of a server could not be kept");
         }
@@ -183,8 +184,7 @@ impl Workbench {
     /// What the servers that the agent's tools name have said in earlier runs beside their answers: the latest lines of each, and where
     /// all of them are kept.
     pub fn server_logs(&self, agent: &Agent) -> Vec<(String, PathBuf, Vec<String>)> {
-        let mut names: Vec<String> = servers(agent).into_iter().map(|(server, _)| server).collect();
-        names.dedup();
+        let names = distinct(servers(agent).into_iter().map(|(server, _)| server));
         let log = |server: String| {
             let file = log_file(&self.folders.logs_dir, &server);
             let text =

@@ -236,3 +236,23 @@ fn a_command_that_a_message_tells_to_type_is_one_for_any_name_of_a_file() {
     let saved = program.run(["exec", "last", "r0/t1", "--save", "a pinned one.toml"]);
     saved.exits(0).tells("run it with: ptc-workbench run 'a pinned one.toml'");
 }
+
+#[test]
+fn the_doctor_tells_the_colours_that_the_interface_would_use() {
+    let said = |set: &[(&str, &str)]| {
+        let program = set.iter().fold(Program::new(), |program, (name, value)| program.with_env(name, value));
+        let told = program.run(["doctor", "--json"]).json();
+        told["findings"][0]["said"].as_str().unwrap().to_owned()
+    };
+    let cases: [(&[(&str, &str)], &str); 6] = [
+        (&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], "no colours (NO_COLOR is set)"),
+        (&[("NO_COLOR", ""), ("COLORTERM", "truecolor")], "true colour"),
+        (&[("TERM", "xterm-direct")], "true colour"),
+        (&[("TERM", "xterm-256color")], "256 colours"),
+        (&[("TERM", "dumb")], "no colours"),
+        (&[], "16 colours"),
+    ];
+    for (set, colours) in cases {
+        assert!(said(set).contains(&format!(", {colours})")), "{set:?}: {}", said(set));
+    }
+}

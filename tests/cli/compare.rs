@@ -78,3 +78,18 @@ fn what_cannot_be_compared_is_told() {
     let before_details = plain.split("2 against 1").next().unwrap();
     assert!(!before_details.contains("  "), "no gaps of a table: {plain}");
 }
+
+#[test]
+fn agents_of_a_pipeline_are_named_once() {
+    let program = Program::new();
+    let step = |name: &str| {
+        format!(
+            "[[steps]]\nname = '{name}'\nmode = 'json'\nmodel = 'sample'\nprompt = '{{{{a}}}}'\nsignature = '(a :int) -> {{a :int}}'\n"
+        )
+    };
+    program.file("aba.toml", [step("first"), step("other"), step("first")].concat());
+    program.run(["run", "aba.toml", "--set", "a=1"]).exits(0);
+    let text = program.run(["compare", "last", "last"]).exits(0).stdout.clone();
+    let agents = text.lines().find(|line| line.starts_with("agent")).unwrap();
+    assert_eq!(agents.split_whitespace().collect::<Vec<_>>(), ["agent", "first,", "other", "first,", "other"]);
+}

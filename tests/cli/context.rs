@@ -47,6 +47,8 @@ fn a_value_takes_the_type_of_its_parameter() {
     let sets = ["--set", "text=42", "--set", "n= 7", "--set", "flag=true", "--set", "tags=@tags.json"];
     assert_eq!(context(&program, &sets), json!({"text": "42", "n": 7, "flag": true, "tags": ["a", "b"]}));
     assert_eq!(context(&program, &["--set", "text=@note.txt"])["text"], "line one\nline = two @x\n");
+    program.file("marked.txt", "\u{feff}from Windows");
+    assert_eq!(context(&program, &["--set", "text=@marked.txt"])["text"], "from Windows");
     assert_eq!(context(&program, &["--set", "text=a=b"])["text"], "a=b");
     assert_eq!(context(&program, &["--set", "text="])["text"], "");
     let errors = [

@@ -191,3 +191,15 @@ fn a_bad_file_leaves_nothing_behind() {
         assert!(!program.dir().join("sessions").exists(), "{file}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_only_its_owner_may_read_stays_so() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = with_session(Program::new(), "hello");
+    let page = program.dir().join(program.file("page.html", "old"));
+    fs::set_permissions(&page, fs::Permissions::from_mode(0o600)).unwrap();
+    program.run(["sessions", "export", "last", "-o", "page.html"]).exits(0);
+    assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
+    assert_eq!(fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
+}

@@ -165,3 +165,11 @@ fn slips_are_told_before_anything_runs() {
     assert_eq!(program.session_files().len(), 0);
     assert!(!program.sessions_dir().join("matrix").exists());
 }
+
+#[test]
+fn any_seed_is_told_as_it_is() {
+    let program = Program::new();
+    let seed = u64::MAX.to_string();
+    let arguments = ["compare", "sentiment", "--modes", "json", "--models", "sample", "--seed", &seed, "--json"];
+    assert_eq!(program.run(arguments).exits(0).json()["seed"], json!(u64::MAX));
+}

@@ -114,6 +114,10 @@ fn a_reply_is_edited_and_everything_after_is_computed() {
     assert_eq!(edits(&lines), [("reply".to_owned(), reply.into())]);
     // The recorded request was answered: nothing was asked of the model.
     assert_eq!(step["turns"].as_array().unwrap().len(), 1);
+    // A file may begin with a byte order mark.
+    program.file("reply.json", format!("\u{feff}{}", Value::from(reply)));
+    let (_, lines) = forked(&program, &parent, &["--at", "r0/t1:reply", "--reply-json", "@reply.json"], 0);
+    assert_eq!(edits(&lines), [("reply".to_owned(), reply.into())]);
 }
 
 #[test]

@@ -312,7 +312,7 @@ fn without_a_readable_event_nothing_is_recovered() {
     }
     assert_eq!(program.session_files(), before);
     let left = std::fs::read_dir(program.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name());
-    let drafts: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with(".new")).collect();
+    let drafts: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with('.')).collect();
     assert!(drafts.is_empty(), "{drafts:?}");
 }
 
@@ -364,4 +364,38 @@ fn a_request_is_rebuilt_from_its_lines_alone() {
         }
     }
     assert!(compared > 20);
+}
+
+#[test]
+fn of_unreadable_lines_any_number_may_have_been_events() {
+    let (program, lines) = lines();
+    for garbage in [&["garbage"][..], &["garbage", "more of it"]] {
+        let mut damaged = lines.clone();
+        damaged.splice(4..5, garbage.iter().map(|line| (*line).to_owned()));
+        program.file("damaged.jsonl", damaged.join("\n") + "\n");
+        let session = ptc_workbench::session::Session::open(&program.dir().join("damaged.jsonl")).unwrap();
+        assert_eq!(session.damage.len(), garbage.len(), "{:?}", session.damage);
+        assert_eq!(recovered(&program, &damaged).0.len(), garbage.len());
+    }
+}
+
+#[test]
+fn a_session_never_takes_the_place_of_another() {
+    use ptc_workbench::session::{Header, Prefix, SessionId, recover, write_whole};
+    let (program, lines) = lines();
+    program.file("damaged.jsonl", lines.join("\n") + "\n}{");
+    let dir = program.dir().join("folder");
+    std::fs::create_dir(&dir).unwrap();
+    let id = SessionId::new(0, 1);
+    let header = Header::new(id.clone(), 0);
+    let file = dir.join(id.file_name());
+    std::fs::write(&file, "another").unwrap();
+    let refused = [
+        recover(&program.dir().join("damaged.jsonl"), &dir, id, 0).map(|_| ()).unwrap_err(),
+        write_whole(&dir, &header, &[]).unwrap_err().error,
+        Prefix::default().write(&dir, &header, &[]).unwrap_err().error,
+    ];
+    assert_eq!(refused.map(|error| error.kind()), [std::io::ErrorKind::AlreadyExists; 3]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "another");
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "drafts were left");
 }

@@ -149,9 +149,4 @@ impl Extracted {
             Outcome::Malformed { .. } | Outcome::NotFound => None,
         }
     }
-
-    /// Other candidates that would have been accepted too.
-    pub fn ties(&self) -> impl Iterator<Item = &Candidate> {
-        self.candidates.iter().filter(|candidate| candidate.verdict == Verdict::Tied)
-    }
 }

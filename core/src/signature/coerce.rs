@@ -68,13 +68,6 @@ pub struct Coerced {
     pub issues: Vec<Issue>,
 }
 
-impl Coerced {
-    /// Is the value valid (warnings do not count)?
-    pub fn is_valid(&self) -> bool {
-        !self.issues.iter().any(Issue::is_error)
-    }
-}
-
 /// Converts a value towards a type and checks the result.
 pub fn coerce(ty: &Type, value: Value, policy: Policy) -> Coerced {
     let mut notes = Vec::new();

@@ -291,14 +291,6 @@ impl Value {
         self.as_map()?.lookup(name)
     }
 
-    /// The members of a set, sorted.
-    pub fn as_set(&self) -> Option<&Set> {
-        match self {
-            Self::Set(members) => Some(members),
-            _ => None,
-        }
-    }
-
     /// Does it count as true? Everything but nil and false does.
     #[inline]
     pub fn is_truthy(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A comparison as JSON, for `--json`. docs/compare.md describes it.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::{Difference, Node};
+use ptc_core::value::json::Difference;
 
 use crate::event::Tokens;
 use crate::session::diff::{
@@ -12,7 +12,7 @@ use crate::session::diff::{
 pub(super) fn comparison(comparison: &Comparison) -> Json {
     let rows = comparison.rows.iter().map(|row| {
         let turns = row.cells.iter().enumerate().map(|(column, place)| address(comparison, column, *place));
-        Json::object([("turns", Json::list(turns)), ("differs", truth(row.differs))])
+        Json::object([("turns", Json::list(turns)), ("differs", row.differs.into())])
     });
     Json::object([
         ("columns", Json::list(comparison.columns.iter().map(column))),
@@ -44,26 +44,26 @@ fn totals(totals: &ColumnTotals) -> Json {
         ("own", share(&totals.own)),
         ("below", share(&totals.below)),
         ("all", share(&totals.all)),
-        ("duration_ms", number(totals.duration_ms)),
-        ("first_ms", totals.first_ms.map(number).unwrap_or_default()),
-        ("data_bytes", number(totals.data_bytes)),
-        ("kept_out_bytes", number(totals.kept_out_bytes)),
+        ("duration_ms", totals.duration_ms.into()),
+        ("first_ms", totals.first_ms.map(Json::from).unwrap_or_default()),
+        ("data_bytes", totals.data_bytes.into()),
+        ("kept_out_bytes", totals.kept_out_bytes.into()),
     ])
 }
 
 fn share(share: &Share) -> Json {
     let tokens =
-        |read: fn(&Tokens) -> Option<u64>| share.tokens.as_ref().and_then(read).map(number).unwrap_or_default();
+        |read: fn(&Tokens) -> Option<u64>| share.tokens.as_ref().and_then(read).map(Json::from).unwrap_or_default();
     Json::object([
-        ("turns", number(share.turns)),
-        ("requests", number(share.requests)),
-        ("calls", number(share.calls)),
+        ("turns", share.turns.into()),
+        ("requests", share.requests.into()),
+        ("calls", share.calls.into()),
         ("input_tokens", tokens(|tokens| Some(tokens.input))),
         ("cached_tokens", tokens(|tokens| tokens.cache_read)),
         ("output_tokens", tokens(|tokens| Some(tokens.output))),
-        ("cost", share.cost.map(|cost| Node::Float(cost).into()).unwrap_or_default()),
-        ("validation_errors", number(share.validation_errors)),
-        ("other_errors", number(share.other_errors)),
+        ("cost", share.cost.map(Json::from).unwrap_or_default()),
+        ("validation_errors", share.validation_errors.into()),
+        ("other_errors", share.other_errors.into()),
     ])
 }
 
@@ -77,8 +77,8 @@ fn pair(comparison: &Comparison, pair: &Pair) -> Json {
         Json::object([("run", text(run)), ("left", text(left)), ("right", text(right))])
     });
     Json::object([
-        ("column", number(pair.column as u64)),
-        ("same", truth(pair.is_same())),
+        ("column", pair.column.into()),
+        ("same", pair.is_same().into()),
         ("first", first.unwrap_or_default()),
         ("definition", lines(&pair.definition)),
         ("inputs", values(&pair.inputs)),
@@ -108,7 +108,7 @@ fn part(found: &PartDifference) -> Json {
 }
 
 fn message(message: &MessageDifference) -> Json {
-    let place = |number: Option<u32>| number.map(|number| self::number(number.into())).unwrap_or_default();
+    let place = |number: Option<u32>| number.map(Json::from).unwrap_or_default();
     Json::object([
         ("role", Json::str(message.role)),
         ("left", place(message.left)),
@@ -118,7 +118,7 @@ fn message(message: &MessageDifference) -> Json {
 }
 
 fn lines(lines: &[DiffLine]) -> Json {
-    let place = |number: Option<usize>| number.map(|number| self::number(number as u64)).unwrap_or_default();
+    let place = |number: Option<usize>| number.map(Json::from).unwrap_or_default();
     Json::list(lines.iter().map(|line| {
         Json::object([
             ("left", place(line.left)),
@@ -141,12 +141,4 @@ fn values(values: &[Difference]) -> Json {
 fn address(comparison: &Comparison, column: usize, place: Option<Place>) -> Json {
     let turn = place.and_then(|place| comparison.turn(column, place));
     turn.map(|turn| Json::str(turn.address.as_str())).unwrap_or_default()
-}
-
-fn number(number: u64) -> Json {
-    Node::Int(i64::try_from(number).unwrap_or(i64::MAX)).into()
-}
-
-fn truth(value: bool) -> Json {
-    Node::Bool(value).into()
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Error, Input, Stack};
-use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::{BenchFlags, compile_timeout_ms, data, now_ms, program, snippet};
@@ -34,11 +33,10 @@ pub(super) fn bench(flags: &BenchFlags) -> Result<u8, UsageError> {
     let (min, median) =
         (times.first().copied().unwrap_or_default(), times.get(times.len() / 2).copied().unwrap_or_default());
     if flags.json {
-        let runs = i64::try_from(times.len()).unwrap_or(i64::MAX);
         out(&json::printable(&Json::object([
-            ("min_ms", Node::Float(milliseconds(min)).into()),
-            ("median_ms", Node::Float(milliseconds(median)).into()),
-            ("runs", Json::from(Node::Int(runs))),
+            ("min_ms", milliseconds(min).into()),
+            ("median_ms", milliseconds(median).into()),
+            ("runs", times.len().into()),
         ])));
     } else {
         out(&format!(

@@ -12,6 +12,7 @@ use ptc_core::text::lex::lisp::lisp;
 use ptc_core::value::{Bounds, Value};
 
 use crate::cli::{Arguments, safe};
+use crate::config::{ColourLevel, process_env};
 
 /// Most bytes of a value's text that are shown at a prompt.
 const ROOM_BYTES: usize = 4_000;
@@ -48,9 +49,8 @@ impl Face {
         if !std::io::stdout().is_terminal() {
             return Self::Stream;
         }
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self::Terminal(if arguments.no_color || is_set("NO_COLOR") || is_dumb { Colours::Off } else { Colours::On })
+        let is_plain = arguments.no_color || ColourLevel::of(&process_env) == ColourLevel::None;
+        Self::Terminal(if is_plain { Colours::Off } else { Colours::On })
     }
 
     /// Columns of the terminal; `None` for a stream.

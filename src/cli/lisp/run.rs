@@ -2,7 +2,6 @@
 
 use ptc_core::lisp::case::Case;
 use ptc_core::lisp::{Outcome, Signal};
-use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::face::Face;
@@ -14,10 +13,8 @@ pub(super) fn run(flags: &RunFlags, face: Face) -> Result<u8, UsageError> {
         (Some(expression), _) => ("-e".to_owned(), expression.clone()),
         (None, file) => program(file.as_deref().unwrap_or_else(|| "-".as_ref()))?,
     };
-    let options = Json::object([
-        ("dialect", Json::str(flags.dialect.as_str())),
-        ("strict_data", Node::Bool(flags.strict_data).into()),
-    ]);
+    let options =
+        Json::object([("dialect", Json::str(flags.dialect.as_str())), ("strict_data", flags.strict_data.into())]);
     let members = [("program", Json::str(text)), ("context", data(flags.context.as_deref())?), ("opts", options)];
     let case = Case::read(&Json::object(members)).map_err(|error| UsageError(error.message()))?;
     let outcome = perform(&case, flags.timeout);

@@ -1,7 +1,7 @@
 //! A matrix as JSON, for `--json`. docs/matrix.md describes it.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::{Node, parse};
+use ptc_core::value::json::parse;
 
 use crate::event::Kept;
 use crate::workbench::matrix::{
@@ -18,17 +18,13 @@ pub(super) fn matrix(
 ) -> Json {
     let untried = state.untried().iter().map(|(key, why)| {
         let cell = state.plan.cells.get(key.cell).map(Cell::name).unwrap_or_default();
-        Json::object([
-            ("cell", Json::str(cell)),
-            ("trial", count(u64::from(key.trial))),
-            ("why", Json::str(why.as_str())),
-        ])
+        Json::object([("cell", Json::str(cell)), ("trial", key.trial.into()), ("why", Json::str(why.as_str()))])
     });
     let mut members = vec![
         ("matrix", Json::str(id)),
-        ("complete", Node::Bool(state.is_complete()).into()),
-        ("trials", count(u64::from(state.plan.trials))),
-        ("seed", count(state.plan.seed)),
+        ("complete", state.is_complete().into()),
+        ("trials", state.plan.trials.into()),
+        ("seed", state.plan.seed.into()),
         ("cells", Json::list(reports.iter().map(cell))),
         ("totals", Json::list(totals.iter().map(cell))),
         ("untried", Json::list(untried)),
@@ -42,16 +38,16 @@ fn cell(report: &CellReport) -> Json {
     let (low, high) = report.interval;
     let sessions = report.sessions.iter().map(|trial| {
         Json::object([
-            ("trial", count(u64::from(trial.trial))),
+            ("trial", trial.trial.into()),
             ("session", Json::str(trial.session.as_str())),
-            ("passed", Node::Bool(trial.passed).into()),
+            ("passed", trial.passed.into()),
             ("why", trial.why.as_deref().map_or_else(Json::default, Json::str)),
         ])
     });
-    let errors = report.errors.iter().map(|(kind, times)| (kind.clone(), count(u64::from(*times))));
+    let errors = report.errors.iter().map(|(kind, times)| (kind.clone(), (*times).into()));
     members.extend([
-        ("trials", count(u64::from(report.trials))),
-        ("passed", count(u64::from(report.passed))),
+        ("trials", report.trials.into()),
+        ("passed", report.passed.into()),
         ("rate", real(report.rate())),
         ("interval", Json::list([real(Some(low)), real(Some(high))])),
         ("pass_hat", Json::list(report.pass_hat.iter().map(|chance| real(Some(*chance))))),
@@ -61,11 +57,11 @@ fn cell(report: &CellReport) -> Json {
         ("output_tokens", real(report.output)),
         ("cached_tokens", real(report.cached)),
         ("cost", real(report.cost)),
-        ("first_ms", report.first_ms.map_or_else(Json::default, count)),
-        ("time_ms", report.time_ms.map_or_else(Json::default, count)),
-        ("time_p95_ms", report.time_p95_ms.map_or_else(Json::default, count)),
-        ("waited_ms", count(report.waited_ms)),
-        ("retries", count(u64::from(report.retries))),
+        ("first_ms", report.first_ms.map_or_else(Json::default, Json::from)),
+        ("time_ms", report.time_ms.map_or_else(Json::default, Json::from)),
+        ("time_p95_ms", report.time_p95_ms.map_or_else(Json::default, Json::from)),
+        ("waited_ms", report.waited_ms.into()),
+        ("retries", report.retries.into()),
         ("errors", Json::object(errors)),
         ("data_bytes", real(report.data_bytes)),
         ("kept_out_bytes", real(report.kept_out_bytes)),
@@ -91,19 +87,19 @@ fn group(group: &AnswerGroup) -> Json {
         Outcome::Answer(Kept::Whole(text)) => ("answer", parse(text).unwrap_or_else(|_| Json::str(text.as_str()))),
         Outcome::Answer(Kept::Head { head, .. }) => ("answer_begins", Json::str(head.as_str())),
     };
-    Json::object([outcome, ("count", count(u64::from(group.count))), ("passed", count(u64::from(group.passed)))])
+    Json::object([outcome, ("count", group.count.into()), ("passed", group.passed.into())])
 }
 
 fn compared(baseline: &Baseline, changes: &[Change]) -> Json {
     let side = |side: Option<&BaselineCell>| {
         side.map_or_else(Json::default, |side| {
             Json::object([
-                ("trials", count(u64::from(side.trials))),
-                ("passed", count(u64::from(side.passed))),
+                ("trials", side.trials.into()),
+                ("passed", side.passed.into()),
                 ("turns", real(side.turns)),
                 ("tokens", real(side.tokens)),
                 ("cost", real(side.cost)),
-                ("time_ms", side.time_ms.map_or_else(Json::default, count)),
+                ("time_ms", side.time_ms.map_or_else(Json::default, Json::from)),
             ])
         })
     };
@@ -112,7 +108,7 @@ fn compared(baseline: &Baseline, changes: &[Change]) -> Json {
         members.extend([
             ("change", Json::str(change.kind.name())),
             ("why", Json::str(change.why.as_str())),
-            ("answers_changed", Node::Bool(change.answers_changed).into()),
+            ("answers_changed", change.answers_changed.into()),
             ("then", side(change.then.as_ref())),
             ("now", side(change.now.as_ref())),
         ]);
@@ -121,17 +117,13 @@ fn compared(baseline: &Baseline, changes: &[Change]) -> Json {
     let worse = changes.iter().any(|change| change.kind == ChangeKind::Worse);
     Json::object([
         ("matrix", Json::str(baseline.matrix.as_str())),
-        ("regression", Node::Bool(worse).into()),
+        ("regression", worse.into()),
         ("cells", Json::list(changes.iter().map(change))),
     ])
-}
-
-fn count(number: u64) -> Json {
-    i64::try_from(number).map_or_else(|_| Node::Null.into(), |number| Node::Int(number).into())
 }
 
 /// A number that may be unknown, at most six digits after the point.
 fn real(number: Option<f64>) -> Json {
     let number = number.map(|number| (number * 1e6).round() / 1e6).filter(|number| number.is_finite());
-    number.map_or_else(Json::default, |number| Node::Float(number).into())
+    number.map_or_else(Json::default, Json::from)
 }

@@ -1,7 +1,6 @@
 //! `sessions tag`, `note` and `mark`: what a person writes on sessions, runs and turns.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use crate::cli::arguments::{MarkFlags, NoteFlags, TagFlags};
 use crate::cli::{UsageError, exit, json, out, safe_line};
@@ -60,7 +59,7 @@ fn members(mark: &Mark) -> [(&'static str, Json); 3] {
     [
         ("tags", Json::list(mark.tags.iter().map(|tag| Json::str(tag.as_str())))),
         ("note", mark.note.as_deref().map_or_else(Json::default, Json::str)),
-        ("marked", Node::Bool(mark.marked).into()),
+        ("marked", mark.marked.into()),
     ]
 }
 

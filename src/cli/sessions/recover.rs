@@ -2,7 +2,6 @@
 
 use ptc_core::value::Json;
 
-use super::number;
 use crate::cli::arguments::RecoverFlags;
 use crate::cli::{UsageError, exit, json, out, safe, safe_line, tell};
 use crate::workbench::Workbench;
@@ -13,7 +12,7 @@ pub(super) fn recover(flags: &RecoverFlags, workbench: &Workbench) -> Result<u8,
         out(&json::printable(&Json::object([
             ("session", Json::str(done.id.as_str())),
             ("path", Json::str(done.path.display().to_string())),
-            ("events", number(done.events)),
+            ("events", done.events.into()),
             ("lost", Json::list(done.lost.iter().map(|line| Json::str(line.as_str())))),
         ])));
         return Ok(exit::OK);

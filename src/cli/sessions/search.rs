@@ -3,7 +3,7 @@
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::{line, members, number};
+use super::{line, members};
 use crate::cli::arguments::SearchFlags;
 use crate::cli::{UsageError, exit, json, out, safe_line, tell};
 use crate::session::index::{Found, Match, QueryError, Reading};
@@ -21,13 +21,13 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
     if flags.json {
         let sessions = shown.map(|found| {
             let mut members = members(&found.summary, &marks);
-            members.push(("count", number(found.count)));
+            members.push(("count", found.count.into()));
             members.push(("matches", Json::list(found.matches.iter().map(of_match))));
             Json::object(members)
         });
         out(&json::printable(&Json::object([
-            ("searched", number(report.searched)),
-            ("found", number(report.found.len())),
+            ("searched", report.searched.into()),
+            ("found", report.found.len().into()),
             ("sessions", Json::list(sessions)),
         ])));
         return Ok(exit::OK);
@@ -51,7 +51,7 @@ fn told(found: &[Found], searched: usize, limit: usize) -> String {
 
 fn of_match(found: &Match) -> Json {
     let (start, end) = found.highlight;
-    let chars = |end: usize| number(found.excerpt.get(..end).map_or(0, |text| text.chars().count()));
+    let chars = |end: usize| Json::from(found.excerpt.get(..end).map_or(0, |text| text.chars().count()));
     Json::object([
         ("address", if found.at.as_str().is_empty() { Node::Null.into() } else { Json::str(found.at.as_str()) }),
         ("field", Json::str(found.field.name())),

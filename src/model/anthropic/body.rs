@@ -8,7 +8,7 @@ use ptc_core::value::Json;
 use super::takes_sampling;
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::dialect::SchemaForm;
-use crate::model::fields::{Fields, flag, real, whole};
+use crate::model::fields::Fields;
 use crate::model::history::{Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{closed, written};
@@ -24,20 +24,20 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let options = &request.options;
     let effort = Effort::of(options.reasoning.as_deref(), dialect.effort_word);
     let room = options.max_tokens.or(endpoint.known.max_output).unwrap_or(MAX_TOKENS);
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling && takes_sampling(endpoint)).map(real);
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling && takes_sampling(endpoint)).map(Json::from);
     let (tools, choice) = tools(draft);
     Fields::default()
         .with("model", Json::str(endpoint.id.as_str()))
         .with(
             "max_tokens",
-            whole(effort.budget().map_or(room, |budget| room.max(budget.saturating_add(room.min(MAX_TOKENS))))),
+            effort.budget().map_or(room, |budget| room.max(budget.saturating_add(room.min(MAX_TOKENS)))),
         )
         .maybe(
             "system",
             request.system.as_deref().filter(|text| !text.trim().is_empty()).map(|text| system(text, request.cache)),
         )
         .with("messages", messages(draft))
-        .with("stream", flag(endpoint.stream))
+        .with("stream", endpoint.stream)
         .maybe("temperature", sampled(options.temperature))
         .maybe("top_p", sampled(options.top_p))
         .list("stop_sequences", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
@@ -85,7 +85,7 @@ impl<'a> Effort<'a> {
             Self::Unsaid => return None,
             Self::Off => typed("disabled").into(),
             Self::Word(_) => typed("adaptive").into(),
-            Self::Tokens(tokens) => typed("enabled").with("budget_tokens", whole(*tokens)).into(),
+            Self::Tokens(tokens) => typed("enabled").with("budget_tokens", *tokens).into(),
         })
     }
 }
@@ -195,7 +195,7 @@ fn assistant(said: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Ve
     let mut out = Vec::new();
     for (place, block) in [own].into_iter().chain(calls).enumerate() {
         let here =
-            reasoning.items().unwrap_or_default().iter().filter(|part| part.get("place") == Some(&whole(place as u64)));
+            reasoning.items().unwrap_or_default().iter().filter(|part| part.get("place") == Some(&Json::from(place)));
         out.extend(here.filter_map(|part| part.get("block")).map(given_back));
         out.extend(block);
     }

@@ -6,7 +6,7 @@ use ptc_core::value::{Json, json};
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
 use crate::model::dialect::SchemaForm;
-use crate::model::fields::{Fields, flag, real, whole};
+use crate::model::fields::Fields;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::open_api;
@@ -30,15 +30,15 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
 fn config(draft: &Draft<'_>) -> Option<Json> {
     let Draft { request, dialect, .. } = draft;
     let options = &request.options;
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(real);
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(Json::from);
     let schema = draft.schema(StructuredBy::JsonSchema);
     let is_json = schema.or_else(|| draft.schema(StructuredBy::JsonObject)).is_some();
     let fields = Fields::default()
         .maybe("temperature", sampled(options.temperature))
         .maybe("topP", sampled(options.top_p))
-        .maybe("maxOutputTokens", options.max_tokens.map(whole))
+        .maybe("maxOutputTokens", options.max_tokens.map(Json::from))
         .list("stopSequences", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("seed", options.seed.map(whole))
+        .maybe("seed", options.seed.map(Json::from))
         .text("responseMimeType", is_json.then_some("application/json"));
     with_schema(fields, ["responseSchema", "responseJsonSchema"], schema, dialect.form)
         .maybe("thinkingConfig", options.reasoning.as_deref().map(|asked| thinking(asked, dialect.effort_word)))
@@ -56,7 +56,7 @@ fn with_schema(fields: Fields, names: [&'static str; 2], schema: Option<&Json>, 
 
 /// A number is a number of tokens, anything else a word; where words are refused they become numbers.
 fn thinking(asked: &str, words: bool) -> Json {
-    let shown = flag(true);
+    let shown = true;
     let tokens = match (asked.parse().ok(), asked) {
         (Some(tokens), _) => Some(tokens),
         (None, "none" | "off" | "disabled") => Some(0),
@@ -66,7 +66,7 @@ fn thinking(asked: &str, words: bool) -> Json {
         (None, _) => Some(8_192),
     };
     let fields = Fields::default().text("thinkingLevel", tokens.is_none().then_some(asked));
-    fields.maybe("thinkingBudget", tokens.map(whole)).with("includeThoughts", shown).into()
+    fields.maybe("thinkingBudget", tokens.map(Json::from)).with("includeThoughts", shown).into()
 }
 
 fn tools(draft: &Draft<'_>) -> (Vec<Json>, Option<Json>) {
@@ -115,7 +115,7 @@ fn contents(draft: &Draft<'_>) -> Json {
 fn model(said: &str, calls: &[&NativeCall], opaque: Option<&JsonText>) -> Vec<Json> {
     let given = opaque.map(JsonText::json).unwrap_or_default();
     let signature = |place: usize| {
-        let place = whole(u64::try_from(place).unwrap_or(u64::MAX));
+        let place = Json::from(place);
         let part = given.items().unwrap_or_default().iter().find(|part| part.get("place") == Some(&place));
         part.and_then(|part| part.get("thoughtSignature")).cloned()
     };

@@ -5,7 +5,7 @@
 use ptc_core::value::Json;
 
 use crate::event::{JsonText, NativeCall, StructuredBy};
-use crate::model::fields::{Fields, flag, real, whole};
+use crate::model::fields::Fields;
 use crate::model::history::{Answered, Spoken, accepted, arguments, spoken};
 use crate::model::language::Draft;
 
@@ -13,7 +13,7 @@ use crate::model::language::Draft;
 pub(super) fn build(draft: &Draft<'_>) -> Json {
     let Draft { request, endpoint, dialect } = draft;
     let options = &request.options;
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(real);
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(Json::from);
     let tools = request.tools.iter().map(|tool| {
         let function = Fields::default().with("name", Json::str(tool.name.as_str()));
         let function =
@@ -23,17 +23,17 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
     let own = Fields::default()
         .maybe("temperature", sampled(options.temperature))
         .maybe("top_p", sampled(options.top_p))
-        .maybe("num_predict", options.max_tokens.map(whole))
+        .maybe("num_predict", options.max_tokens.map(Json::from))
         .list("stop", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("seed", options.seed.map(whole))
+        .maybe("seed", options.seed.map(Json::from))
         // Without it the server cuts long prompts silently to a small default.
-        .maybe("num_ctx", endpoint.context_tokens.map(whole));
+        .maybe("num_ctx", endpoint.context_tokens.map(Json::from));
     let format = draft.schema(StructuredBy::JsonSchema).cloned();
     let format = format.or_else(|| draft.schema(StructuredBy::JsonObject).map(|_| Json::str("json")));
     Fields::default()
         .with("model", Json::str(endpoint.id.as_str()))
         .with("messages", messages(draft))
-        .with("stream", flag(endpoint.stream))
+        .with("stream", endpoint.stream)
         .list("tools", tools.collect())
         .maybe("format", format)
         .maybe("think", options.reasoning.as_deref().filter(|_| dialect.effort_word).map(think))
@@ -44,9 +44,9 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
 /// On, off, or one of the words that some models know.
 fn think(asked: &str) -> Json {
     match asked {
-        "none" | "off" | "disabled" | "false" | "0" => flag(false),
+        "none" | "off" | "disabled" | "false" | "0" => false.into(),
         "low" | "medium" | "high" => Json::str(asked),
-        _ => flag(true),
+        _ => true.into(),
     }
 }
 

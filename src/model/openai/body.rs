@@ -7,7 +7,7 @@ use ptc_core::value::Json;
 
 use super::messages::messages;
 use crate::event::StructuredBy;
-use crate::model::fields::{Fields, flag, real, whole};
+use crate::model::fields::Fields;
 use crate::model::history::accepted;
 use crate::model::language::{Draft, RESPOND, RESPOND_ABOUT};
 use crate::model::schema::{is_strict, written};
@@ -16,19 +16,19 @@ use crate::model::schema::{is_strict, written};
 pub(super) fn build(draft: &Draft<'_>) -> Json {
     let Draft { request, endpoint, dialect } = draft;
     let options = &request.options;
-    let usage = Fields::default().with("include_usage", flag(true));
-    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(real);
+    let usage = Fields::default().with("include_usage", true);
+    let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(Json::from);
     let (tools, choice) = tools(draft);
     Fields::default()
         .with("model", Json::str(endpoint.id.as_str()))
         .with("messages", messages(request, &endpoint.provider))
-        .with("stream", flag(endpoint.stream))
+        .with("stream", endpoint.stream)
         .maybe("stream_options", (endpoint.stream && dialect.stream_usage).then(|| usage.into()))
         .maybe("temperature", sampled(options.temperature))
-        .maybe(dialect.tokens.name(), options.max_tokens.map(whole))
+        .maybe(dialect.tokens.name(), options.max_tokens.map(Json::from))
         .maybe("top_p", sampled(options.top_p))
         .list("stop", options.stop.iter().map(|text| Json::str(text.as_str())).collect())
-        .maybe("seed", options.seed.map(whole))
+        .maybe("seed", options.seed.map(Json::from))
         .text("reasoning_effort", options.reasoning.as_deref().filter(|_| dialect.effort_word))
         .list("tools", tools)
         .maybe("tool_choice", choice)
@@ -66,7 +66,7 @@ fn format(draft: &Draft<'_>) -> Option<Json> {
     let typed = |name: &str| Fields::default().with("type", Json::str(name));
     if let Some(schema) = draft.schema(StructuredBy::JsonSchema) {
         let schema = written(schema, draft.dialect.form);
-        let strict = is_strict(&schema).then(|| flag(true));
+        let strict = is_strict(&schema).then(|| true.into());
         let inner = Fields::default()
             .with("name", Json::str(accepted(&draft.request.agent, "answer")))
             .with("schema", schema)

@@ -15,6 +15,7 @@ use crate::event::ErrorRecord;
 use crate::port::Stop;
 use crate::tui::backend::{Run, SessionKey};
 use crate::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixRun, MatrixTold, MatrixWish};
+use crate::workbench::format::distinct;
 use crate::workbench::matrix::{MatrixEntry, MatrixError, MatrixFile, MatrixSpec, MatrixState};
 use crate::workbench::{Desk, RunSpec};
 
@@ -110,15 +111,8 @@ fn line(entry: MatrixEntry) -> MatrixLine {
             return MatrixLine { id: entry.id, damage: Some(error.to_string()), ..MatrixLine::default() };
         }
     };
-    let each = |read: fn(&crate::workbench::matrix::Cell) -> &str| {
-        let mut words: Vec<&str> = Vec::new();
-        for word in state.plan.cells.iter().map(read) {
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        words.join(", ")
-    };
+    let each =
+        |read: fn(&crate::workbench::matrix::Cell) -> &str| distinct(state.plan.cells.iter().map(read)).join(", ");
     MatrixLine {
         id: entry.id,
         created_ms: entry.created_ms,

@@ -1,23 +1,10 @@
-//! How many colours a terminal shows, and themes brought down to that.
+//! Themes brought down to the colours that a terminal shows.
 //!
-//! In: the environment. Out: a level, and themes that use no colour beyond it. It never asks the terminal.
+//! In: a level. Out: themes that use no colour beyond it.
 
 use ratatui::style::{Color, Modifier};
 
-use super::{Look, Theme};
-
-/// How many colours there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// None: `NO_COLOR` or `--no-color`.
-    None,
-    /// The sixteen named ones.
-    Sixteen,
-    /// A table of 256.
-    Table,
-    /// All of them.
-    True,
-}
+use super::{Level, Look, Theme};
 
 /// The sixteen named colours: names in files, colours, and what they usually are.
 pub(super) const NAMED: [(&str, Color, [u8; 3]); 16] = [
@@ -41,23 +28,6 @@ pub(super) const NAMED: [(&str, Color, [u8; 3]); 16] = [
 
 /// Steps of the colour cube in the table of 256.
 const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-
-impl Level {
-    /// The level that the variables of a process tell. `NO_COLOR` counts when it is not empty.
-    pub fn of(env: &dyn Fn(&str) -> Option<String>) -> Self {
-        let value = |name| env(name).unwrap_or_default();
-        if !value("NO_COLOR").is_empty() {
-            return Self::None;
-        }
-        let term = value("TERM");
-        match value("COLORTERM").as_str() {
-            "truecolor" | "24bit" => Self::True,
-            _ if term.ends_with("-direct") => Self::True,
-            _ if term.contains("256color") => Self::Table,
-            _ => Self::Sixteen,
-        }
-    }
-}
 
 impl Theme {
     /// The theme with no more colours than the level has. Backgrounds need a table of colours: sixteen of them are not enough

@@ -10,9 +10,9 @@ mod level;
 
 use ratatui::style::{Color, Modifier, Style};
 
+pub use crate::config::ColourLevel as Level;
 pub use built_in::BUILT_IN;
 pub use file::{all, named, read};
-pub use level::Level;
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -174,13 +174,6 @@ impl Transcript {
         self.laid_out
     }
 
-    /// Does a turn that is running show a clock?
-    pub fn is_moving(&self) -> bool {
-        let moves =
-            |turn| self.turn_index(turn).and_then(|index| self.cells.get(index)).is_some_and(|cell| !cell.finished());
-        self.moving.iter().any(moves)
-    }
-
     /// The card of a turn.
     pub fn turn_card(&self, turn: &Address) -> Option<&card::TurnCard> {
         match &self.cells.get(self.turn_index(turn)?)?.card {

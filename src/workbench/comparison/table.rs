@@ -4,7 +4,7 @@ use ptc_core::text::{SafeText, width};
 
 use super::{Frame, Line, Tone};
 use crate::session::diff::{Column, Comparison, Place, Share, SideTurn};
-use crate::workbench::format::{cost, count, duration, inflected, size};
+use crate::workbench::format::{cost, count, distinct, duration, inflected, size};
 
 /// Columns of the labels in front.
 pub(super) const LABEL: usize = 12;
@@ -232,9 +232,7 @@ fn measures() -> Vec<Row> {
 
 /// What the runs of a column are, each once.
 pub(super) fn each(column: &Column, read: fn(&crate::session::diff::SideRun) -> String) -> String {
-    let mut all: Vec<String> = column.side.runs.iter().map(read).collect();
-    all.dedup();
-    all.join(", ")
+    distinct(column.side.runs.iter().map(read)).join(", ")
 }
 
 /// The turns side by side, a row for those that belong together.

@@ -32,7 +32,7 @@ fn coercions_follow_the_table_of_their_policy() {
         let coerced = coerce(&ty(of), json(value).to_value(), policy);
         assert_eq!(Json::from(&coerced.value).to_text(), json(result).to_text(), "coerce.txt:{line}");
         assert_eq!(severities(&coerced.issues), *issues, "coerce.txt:{line}");
-        assert_eq!(coerced.is_valid(), !issues.contains("error"), "coerce.txt:{line}");
+        assert_eq!(!coerced.issues.iter().any(Issue::is_error), !issues.contains("error"), "coerce.txt:{line}");
     }
 }
 

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::{json, ty};
 use crate::signature::json_schema::{Schema, answer, strict_answer, unwrap};
 use crate::signature::{
-    Field, Policy, Signature, Type, check, coerce, from_json_schema, normalize_keys, parse, sample, sample_inputs,
+    Field, Issue, Policy, Signature, Type, check, coerce, from_json_schema, normalize_keys, parse, sample,
+    sample_inputs,
 };
 use crate::text::Span;
 use crate::value::Json;
@@ -106,7 +107,7 @@ proptest! {
         let value = sample(&of, seed, "").to_value();
         for policy in [Policy::Inputs, Policy::AnswerStrict, Policy::AnswerStandard, Policy::AnswerLenient] {
             let coerced = coerce(&of, value.clone(), policy);
-            prop_assert!(coerced.is_valid(), "{}: {:?}", of.render(), coerced.issues);
+            prop_assert!(!coerced.issues.iter().any(Issue::is_error), "{}: {:?}", of.render(), coerced.issues);
             let normal = normalize_keys(&of, coerced.value);
             prop_assert_eq!(check(&of, &normal), []);
         }

@@ -44,6 +44,50 @@ impl Json {
     }
 }
 
+impl From<bool> for Json {
+    fn from(value: bool) -> Self {
+        Node::Bool(value).into()
+    }
+}
+
+impl From<i64> for Json {
+    fn from(number: i64) -> Self {
+        Node::Int(number).into()
+    }
+}
+
+impl From<u64> for Json {
+    /// Every number as it is.
+    fn from(number: u64) -> Self {
+        i64::try_from(number).map_or_else(|_| Node::Big(Box::new(number.into())), Node::Int).into()
+    }
+}
+
+impl From<i32> for Json {
+    fn from(number: i32) -> Self {
+        i64::from(number).into()
+    }
+}
+
+impl From<u32> for Json {
+    fn from(number: u32) -> Self {
+        u64::from(number).into()
+    }
+}
+
+impl From<usize> for Json {
+    fn from(number: usize) -> Self {
+        (number as u64).into()
+    }
+}
+
+impl From<f64> for Json {
+    /// Infinity and what is no number become strings, as in the view of a value.
+    fn from(number: f64) -> Self {
+        float(number).into()
+    }
+}
+
 impl From<&Value> for Json {
     /// The JSON view of a value (boundary conversion): keywords become strings, sets arrays, times ISO strings,
     /// special floats the strings "Infinity", "-Infinity" and "NaN". Keys that are not names become readable text;
@@ -151,6 +195,15 @@ mod tests {
             r#"{"user-id":2,"b":1,"a":[{"y":1,"x":2},{"x":2,"y":1}],"c":4}"#
         );
         assert_eq!(ordered(&value, "[1]"), r#"{"user-id":2,"a":[{"x":2,"y":1},{"x":2,"y":1}],"b":1,"c":4}"#);
+    }
+
+    #[test]
+    fn numbers_lose_nothing() {
+        let json =
+            [u64::MAX.into(), Json::from(i64::MAX as u64), i64::MIN.into(), 7_u32.into(), 0.5.into(), f64::NAN.into()];
+        let text = r#"[18446744073709551615,9223372036854775807,-9223372036854775808,7,0.5,"NaN"]"#;
+        assert_eq!(Json::list(json.clone()).to_text(), text);
+        assert_eq!(parse(text).unwrap(), Json::list(json));
     }
 
     #[test]

@@ -1,0 +1,64 @@
+//! The numbers of the events of a session: each follows the one before it.
+//!
+//! In: the numbers that stand in a file, and its lines that are no events. Out: what is not in its place. Whoever reads a file uses this, so that
+//! all agree on what is missing in it.
+
+/// Where the numbering of events stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Numbers {
+    /// Number of the last event read.
+    last: u64,
+    /// Lines after it that are no events, and may have been.
+    unread: u64,
+}
+
+/// An event that does not follow the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misplaced {
+    /// So many numbers are missing after the last one, more than there are unreadable lines between them.
+    Gap { last: u64, missing: u64, unread: u64 },
+    /// The number is not above the last one.
+    Back { last: u64 },
+}
+
+impl Numbers {
+    /// A line that is no event. It may have been one.
+    pub(super) fn skip(&mut self) {
+        self.unread += 1;
+    }
+
+    /// The event of this number; what is wrong with its place.
+    pub(super) fn take(&mut self, seq: u64) -> Option<Misplaced> {
+        let Self { last, unread } = std::mem::replace(self, Self { last: seq, unread: 0 });
+        match seq.checked_sub(last.saturating_add(1)) {
+            None => Some(Misplaced::Back { last }),
+            Some(missing) => (missing > unread).then_some(Misplaced::Gap { last, missing, unread }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_may_be_missing_as_lines_are_unreadable() {
+        let after = |unread: usize, seq: u64| {
+            let mut numbers = Numbers::default();
+            assert_eq!(numbers.take(1), None);
+            (0..unread).for_each(|_| numbers.skip());
+            numbers.take(seq)
+        };
+        assert_eq!([after(0, 2), after(2, 2), after(2, 3), after(2, 4)], [None; 4]);
+        assert_eq!(after(0, 3), Some(Misplaced::Gap { last: 1, missing: 1, unread: 0 }));
+        assert_eq!(after(2, 5), Some(Misplaced::Gap { last: 1, missing: 3, unread: 2 }));
+        assert_eq!([after(0, 1), after(3, 0)], [Some(Misplaced::Back { last: 1 }); 2]);
+    }
+
+    #[test]
+    fn no_number_is_too_large() {
+        let mut numbers = Numbers::default();
+        assert!(matches!(numbers.take(u64::MAX), Some(Misplaced::Gap { .. })));
+        assert_eq!(numbers.take(u64::MAX), Some(Misplaced::Back { last: u64::MAX }));
+    }
+}
