@@ -13,7 +13,7 @@ use super::inline::{Source, with_agent};
 use super::{Agent, Mode, SystemPrompt, Tool};
 use crate::config::OPTIONS;
 use crate::config::document::{Entry, Key, Names, Problem, Problems, read_table, set};
-use crate::event::Options;
+use crate::event::{JsonText, Options};
 
 /// Names of the ways to check inputs.
 pub(crate) const VALIDATION: [&str; 4] = ["enabled", "warn_only", "strict", "disabled"];
@@ -254,9 +254,7 @@ fn write_system_prompt(agent: &Agent) -> Option<Json> {
 }
 
 fn write_options(options: &Options) -> Option<Json> {
-    // Options hold numbers and texts only: writing and reading them back as JSON cannot fail.
-    let text = serde_json::to_string(options).ok()?;
-    filled(json::parse(&text).ok()?)
+    filled(JsonText::of_data(options).json())
 }
 
 /// Tools are kept as written, agents in files of their own added: the kinds and their keys are checked by the modes that run tools.

@@ -106,7 +106,10 @@ fn added(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Tool> {
             Some("grep") => names.extend(["grep".to_owned(), "grep-n".to_owned()]),
             Some(name) if Builtin::named(name).is_some() => names.push(name.to_owned()),
             _ => {
-                let near = crate::config::document::advice(item.as_str().unwrap_or_default(), &Builtin::NAMES);
+                let near = crate::config::document::advice(
+                    item.as_str().unwrap_or_default(),
+                    &Builtin::ALL.map(Builtin::name),
+                );
                 findings.push(note("builtin_tools", format!("there is no builtin tool {}{near}", item.to_text())));
             }
         }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ptc_core::signature::{self, Type};
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use ptc_core::value::json;
 
@@ -107,7 +107,7 @@ pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageErro
             return Ok((name.to_owned(), json::parse(&text).unwrap_or_else(|_| Json::str(text))));
         }
         let names = || params.iter().map(|field| field.name.as_str());
-        let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let near = did_you_mean(name, names());
         let known = names().collect::<Vec<_>>().join(", ");
         return Err(UsageError(format!("--set {name}: no such parameter{near} (parameters: {known})")));
     };

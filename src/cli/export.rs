@@ -43,7 +43,7 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
         Err(error) => {
             if let ExportError::Secrets(found) = &error {
                 for finding in found {
-                    tell(&line(finding));
+                    tell(&safe_line(&finding.to_string()));
                 }
             }
             return Err(UsageError(error.to_string()));
@@ -51,7 +51,7 @@ pub(super) fn export(flags: &ExportFlags, workbench: &Workbench, drawing: Drawin
     };
     if !prepared.findings.is_empty() {
         for finding in &prepared.findings {
-            tell(&line(finding));
+            tell(&safe_line(&finding.to_string()));
         }
         tell("warning: the export holds what looks like a secret");
     }
@@ -99,12 +99,6 @@ pub fn pieces(content: &Content) -> Vec<Piece> {
     pieces
 }
 
-fn line(removal: &Removal) -> String {
-    let times = if removal.count == 1 { String::new() } else { format!(" ×{}", removal.count) };
-    let Removal { address, field, rule, excerpt, .. } = removal;
-    safe_line(&format!("{address}  {field}  {rule}{times}  {excerpt}"))
-}
-
 fn removed(removals: &[Removal]) -> String {
     match removals.iter().map(|removal| removal.count as u64).sum() {
         0 => "nothing removed".to_owned(),
@@ -117,12 +111,12 @@ fn preview(prepared: &Prepared, as_json: bool) {
         return out(&json::printable(&report(prepared, [])));
     }
     for removal in &prepared.removals {
-        out(&line(removal));
+        out(&safe_line(&removal.to_string()));
     }
     out(&removed(&prepared.removals));
     if !prepared.findings.is_empty() {
         for finding in &prepared.findings {
-            out(&format!("looks like a secret: {}", line(finding)));
+            out(&format!("looks like a secret: {}", safe_line(&finding.to_string())));
         }
         out("`--redact secrets` takes these out");
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 
 use super::UsageError;
 use super::arguments::AgentFlags;
@@ -70,7 +70,7 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
 pub(super) fn mode(name: &str) -> Result<Mode, UsageError> {
     Mode::from_name(name).ok_or_else(|| {
         let names = Mode::ALL.map(Mode::name);
-        let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let near = did_you_mean(name, names);
         UsageError(format!("unknown mode {name:?}{near} (modes: {})", names.join(", ")))
     })
 }

@@ -11,6 +11,7 @@ mod folders;
 mod model;
 mod options;
 mod provider;
+mod secret;
 mod server;
 
 use std::fmt;
@@ -26,6 +27,8 @@ pub use folders::Folders;
 pub use model::ModelEntry;
 pub use options::{OPTIONS, options_over};
 pub use provider::{KeySource, Protocol, Provider, Timeouts};
+pub(crate) use secret::is_plain_secret;
+pub use secret::speaks_of_a_secret;
 pub use server::ServerEntry;
 
 use document::{Entry, FileError, Key, Problem, Problems, read_table, set};

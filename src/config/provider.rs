@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ptc_core::limits::{CONCURRENT_REQUESTS, CONNECT_TIME, FIRST_BYTE_TIME, Limit, SILENCE_TIME};
 
 use super::document::{Entry, Key, Names, Problem, Problems, read_table, set};
+use super::is_plain_secret;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,8 +23,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    const NAMES: [(&'static str, Self); 4] =
-        [("openai", Self::OpenAi), ("anthropic", Self::Anthropic), ("gemini", Self::Gemini), ("ollama", Self::Ollama)];
+    const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
     /// The name in files.
     pub fn name(self) -> &'static str {
@@ -205,7 +205,8 @@ fn literal(entry: &Entry<'_>) -> Problem {
 }
 
 fn kind(entry: &Entry<'_>) -> Result<Protocol, Problem> {
-    entry.named(&Names { what: "protocol", rows: &Protocol::NAMES })
+    let rows = Protocol::ALL.map(|kind| (kind.name(), kind));
+    entry.named(&Names { what: "protocol", rows: &rows })
 }
 
 fn url(entry: &Entry<'_>) -> Result<String, Problem> {
@@ -227,11 +228,11 @@ fn version(entry: &Entry<'_>) -> Result<String, Problem> {
 }
 
 fn headers(entry: &Entry<'_>) -> Result<Vec<(String, String)>, Problem> {
-    const SECRET: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
-    let secret = |entry: &&Entry<'_>| SECRET.contains(&entry.key.to_lowercase().as_str());
+    let secret = |entry: &&Entry<'_>| is_plain_secret(entry.key, entry.json.as_str().unwrap_or_default());
     if let Some(entry) = entry.entries()?.iter().find(secret) {
         let message = format!(
-            "`{}` carries a key, and keys do not stand in this file; use `api_key_env` or `api_key_file`",
+            "`{}` carries a key, and keys do not stand in this file; use `api_key_env` or `api_key_file`, or write `${{NAME}}` for \
+             a variable of the environment",
             entry.path
         );
         return Err(Problem { key: entry.path.clone(), span: entry.key_span, message });

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue, underscored};
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
 use tokio::sync::mpsc;
@@ -258,7 +258,7 @@ impl Cycle<'_> {
 
 fn unknown(cycle: &Cycle<'_>, name: &str) -> ErrorRecord {
     let names = || cycle.plan.tools.iter().map(|tool| tool.name.as_str());
-    let near = nearest(name, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    let near = did_you_mean(name, names());
     let all = names().collect::<Vec<_>>().join(", ");
     let known = if all.is_empty() { "there are no tools".to_owned() } else { format!("tools: {all}") };
     ErrorRecord::new(Reason::UnknownTool, format!("unknown tool `{name}`{near} ({known})"))

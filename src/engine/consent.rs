@@ -28,7 +28,7 @@ impl Cycle<'_> {
         }
         let asked = at.question(0);
         let text = question(tool, &definition, args);
-        let options: Vec<String> = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let options: Vec<String> = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let (kind, shown) = (QuestionAsked::CONSENT.to_owned(), options.clone());
         let told = QuestionAsked { kind, text: text.clone(), options };
         self.emit(&asked, told).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 
 use super::edit::{Edits, Unedited};
 use crate::event::Address;
@@ -42,7 +42,7 @@ impl Models for ModelList {
             return Err(ModelError::new(ErrorClass::Registry, message));
         }
         let names = || self.0.iter().map(|(name, _)| name.as_str());
-        let near = nearest(alias, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let near = did_you_mean(alias, names());
         let all = names().collect::<Vec<_>>().join(", ");
         Err(ModelError::new(ErrorClass::NotFound, format!("there is no model `{alias}`{near} (models: {all})")))
     }

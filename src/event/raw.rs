@@ -14,6 +14,11 @@ impl JsonText {
         Self(json.to_text().into())
     }
 
+    /// What serde writes of data; null where it cannot.
+    pub fn of_data(data: &impl Serialize) -> Self {
+        serde_json::to_string(data).map(|text| Self(text.into())).unwrap_or_default()
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -62,6 +67,13 @@ pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_serde_writes_is_data_too() {
+        let data = std::collections::BTreeMap::from([("a", vec![Some(u64::MAX), None])]);
+        assert_eq!(JsonText::of_data(&data).json().to_text(), r#"{"a":[18446744073709551615,null]}"#);
+        assert_eq!(JsonText::of_data(&std::collections::BTreeMap::from([(vec![1], 1)])).as_str(), "null");
+    }
 
     #[test]
     fn order_and_digits_survive() {

@@ -10,9 +10,10 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::language::{self, Root};
 use super::retry::RetryPolicy;
-use super::secret::{Scrub, Secret, speaks_of_a_secret};
+use super::secret::{Scrub, Secret};
+use super::variables::{self, filled};
 use super::{ErrorClass, ModelError, proxy};
-use crate::config::{KeySource, Protocol, Timeouts};
+use crate::config::{KeySource, Protocol, Timeouts, speaks_of_a_secret};
 use crate::event::{ModelRecord, Price, StructuredBy};
 
 /// A model at a provider.
@@ -28,7 +29,8 @@ pub struct Endpoint {
     pub base_url: String,
     /// Where the key is; `None` = no key is sent.
     pub key: Option<KeySource>,
-    /// Further headers. Values whose name speaks of a key, token, secret, cookie or authorization are treated as secrets.
+    /// Further headers; `${NAME}` in a value is a variable of the environment. That, and values whose name speaks of a key, token, secret,
+    /// cookie or authorization, are treated as secrets.
     pub headers: Vec<(String, String)>,
     /// The protocol spoken there.
     pub protocol: Protocol,
@@ -181,9 +183,10 @@ impl Endpoint {
                     let message = format!("provider {}: header {name:?} {what}", self.provider);
                     ModelError::new(ErrorClass::Configuration, message).hint("correct it under [providers]")
                 };
+                let (text, secrets) = filled(text).map_err(|problem| wrong(&format!("cannot be sent: {problem}")))?;
                 let key = HeaderName::try_from(name).map_err(|_| wrong("is no header name"))?;
-                let mut value = HeaderValue::try_from(text).map_err(|_| wrong("holds a value that cannot be sent"))?;
-                value.set_sensitive(speaks_of_a_secret(name));
+                let mut value = HeaderValue::try_from(&text).map_err(|_| wrong("holds a value that cannot be sent"))?;
+                value.set_sensitive(speaks_of_a_secret(name) || !secrets.is_empty());
                 Ok((key, value))
             })
             .collect()
@@ -191,11 +194,7 @@ impl Endpoint {
 
     /// What must not leave the port: the key, the secret headers, the passwords of proxies. In `url`, the values of its query.
     pub(super) fn scrub(&self, key: Option<&Secret>, url: &Url) -> Scrub {
-        let headers = self.headers.iter().filter(|(name, _)| speaks_of_a_secret(name));
-        let headers = headers.flat_map(|(_, value)| {
-            // A scheme such as `Bearer` before the secret is no part of it.
-            [value.as_str(), value.rsplit(' ').next().unwrap_or_default()].map(Secret::new)
-        });
+        let headers = self.headers.iter().flat_map(|(name, text)| variables::secrets(name, text));
         let query = url.query_pairs().filter(|(name, _)| speaks_of_a_secret(name)).map(|(_, value)| Secret::new(value));
         Scrub::new(key.cloned().into_iter().chain(headers).chain(query).chain(proxy::secrets()))
     }
@@ -283,6 +282,21 @@ mod tests {
         endpoint.headers = vec![("bad name".into(), "header-secret".into())];
         let error = endpoint.header_map().unwrap_err();
         assert!(error.message.contains("bad name") && !error.message.contains("header-secret"));
+    }
+
+    #[test]
+    fn a_header_names_the_variable_that_holds_its_secret() {
+        let mut endpoint = endpoint("http://127.0.0.1/v1");
+        let path = std::env::var("PATH").unwrap();
+        endpoint.headers = vec![("x-team".into(), "${PATH}".into()), ("cookie".into(), "id=${PATH}".into())];
+        let sent = endpoint.header_map().unwrap();
+        assert_eq!(sent["cookie"].to_str().unwrap(), format!("id={}", path.trim()));
+        assert!(sent.values().all(HeaderValue::is_sensitive));
+        let url = endpoint.url(&[]).unwrap();
+        assert_eq!(endpoint.scrub(None, &url).text(&format!("it is {path}")), "it is [secret]");
+        endpoint.headers = vec![("cookie".into(), "${NO_SUCH_VARIABLE_HERE}".into())];
+        let error = endpoint.header_map().unwrap_err();
+        assert!(error.message.contains("NO_SUCH_VARIABLE_HERE is not set; set it with"), "{}", error.message);
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod secret;
 mod stream;
 mod surrogate;
 mod tape;
+pub mod variables;
 mod written;
 
 use futures::future::BoxFuture;
@@ -60,11 +61,11 @@ pub use probe::{is_loopback, listens};
 pub use request::{Content, Finish, Message, Reply, Request, Want};
 pub use retry::{BASE_DELAY_MS, Backoff, MAX_DELAY_MS, RETRY_AFTER_MAX_MS, Retry, RetryPolicy};
 pub use sample::{FAULTS, Fault, Sample};
-pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets, speaks_of_a_secret};
+pub use secret::{MASK, SECRET_MIN_BYTES, Scrub, Secret, known_secrets};
 pub use tape::unpack;
 pub use written::{CALL, Written, typed};
 
-pub use crate::config::Timeouts;
+pub use crate::config::{Timeouts, speaks_of_a_secret};
 
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, RetryWait, Sent, Wire};
 

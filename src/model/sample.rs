@@ -9,7 +9,7 @@ mod shape;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 
 use super::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::event::{ModelRecord, NativeCall, PartKind, ReplyEnd, ReplyStatus, RetryWait};
@@ -66,7 +66,7 @@ impl Sample {
                 }
             } else {
                 let names = || FAULTS.iter().map(|(_, name, _)| *name);
-                let near = nearest(word, names()).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+                let near = did_you_mean(word, names());
                 let all = names().collect::<Vec<_>>().join(", ");
                 return Err(format!("unknown fault {word:?}{near} (faults: {all}; also seed=N and every)"));
             }

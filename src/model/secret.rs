@@ -6,8 +6,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{ErrorClass, ModelError, disguise, proxy};
-use crate::config::{KeySource, Provider};
+use super::{ErrorClass, ModelError, disguise, proxy, variables};
+use crate::config::{KeySource, Provider, speaks_of_a_secret};
 
 /// What stands where a secret stood.
 pub const MASK: &str = "[secret]";
@@ -98,17 +98,9 @@ impl KeySource {
 pub fn known_secrets(providers: &[Provider]) -> Scrub {
     let keys = providers.iter().filter_map(|provider| provider.key.as_ref()?.read().ok());
     let headers = providers.iter().flat_map(|provider| &provider.headers);
-    let headers = headers.filter(|(name, _)| speaks_of_a_secret(name)).map(|(_, value)| Secret::new(value.as_str()));
+    let headers = headers.flat_map(|(name, text)| variables::secrets(name, text));
     let keys: Vec<Secret> = keys.chain(headers).chain(Secret::of_environment()).collect();
     Scrub::new(keys)
-}
-
-/// Does the name of a header, a parameter or a variable say that its value is a secret?
-pub fn speaks_of_a_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["authorization", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"]
-        .iter()
-        .any(|word| name.contains(word))
 }
 
 /// Removes known secrets from texts.

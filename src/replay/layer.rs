@@ -1,6 +1,6 @@
 //! Layers of the engine, and the rules of a replay: what is done about a difference, and what is left out of the comparison.
 
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 
 use crate::event::{Event, Source};
 
@@ -124,7 +124,7 @@ impl Ignored {
 
 fn unknown(name: &str) -> String {
     let names = || Layer::ALL.map(Layer::name);
-    let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let near = did_you_mean(name, names());
     format!("there is no layer {name:?}{near} (layers: {})", names().join(", "))
 }
 

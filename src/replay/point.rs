@@ -2,7 +2,7 @@
 //!
 //! In: `r0/t2:reply`. Out: the last event that stays, and the turn or call that meets what is edited.
 
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 
 use super::Recording;
 use crate::event::{Address, Envelope, Event};
@@ -128,7 +128,7 @@ impl Point {
 fn staged(name: &str) -> Result<Stage, String> {
     Stage::ALL.into_iter().find(|stage| stage.name() == name).ok_or_else(|| {
         let names = Stage::ALL.map(Stage::name);
-        let near = nearest(name, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let near = did_you_mean(name, names);
         format!("there is no stage {name:?}{near} (stages: {})", names.join(", "))
     })
 }
@@ -162,8 +162,7 @@ fn missing(recording: &Recording, address: &Address) -> String {
     };
     let mut all: Vec<Address> = turns().chain(calls()).collect();
     all.sort();
-    let near = nearest(address.as_str(), all.iter().map(Address::as_str));
-    let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let near = did_you_mean(address.as_str(), all.iter().map(Address::as_str));
     let within = |known: &&Address| known.run_part() == address.run_part();
     let mut shown: Vec<&Address> = all.iter().filter(within).collect();
     if shown.is_empty() {

@@ -21,18 +21,22 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// All names.
-    pub const NAMES: [&'static str; 4] = ["grep", "grep-n", "ask_user", LLM_QUERY];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Grep, Self::GrepLines, Self::AskUser, Self::LlmQuery];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Grep => "grep",
+            Self::GrepLines => "grep-n",
+            Self::AskUser => "ask_user",
+            Self::LlmQuery => LLM_QUERY,
+        }
+    }
 
     /// The tool of a name.
     pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "grep" => Some(Self::Grep),
-            "grep-n" => Some(Self::GrepLines),
-            "ask_user" => Some(Self::AskUser),
-            LLM_QUERY => Some(Self::LlmQuery),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
     /// How it is called, and what it does.

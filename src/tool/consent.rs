@@ -7,7 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use sha2::{Digest as _, Sha256};
+use crate::event::hex_sha;
 
 /// What was decided about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,15 +23,14 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// All of them with their names, in the order in which they are offered.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("once", Self::Once), ("run", Self::Run), ("always", Self::Always), ("deny", Self::Deny)];
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::Once, Self::Run, Self::Always, Self::Deny];
 
     /// The decision of an answer: its name, or the name's first letter.
     pub fn read(answer: &str) -> Option<Self> {
         let answer = answer.trim().to_ascii_lowercase();
         let is_meant = |name: &str| name == answer || (answer.len() == 1 && name.starts_with(&answer));
-        Self::ALL.iter().find(|(name, _)| is_meant(name)).map(|(_, decision)| *decision)
+        Self::ALL.into_iter().find(|decision| is_meant(decision.name()))
     }
 
     /// What it means, for whoever decides.
@@ -103,7 +102,7 @@ impl Grants {
     /// May this definition always be called?
     pub fn holds(&self, definition: &str) -> bool {
         let text = self.file.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
-        let wanted = digest(definition);
+        let wanted = hex_sha(definition.as_bytes());
         text.lines().any(|line| line.split_whitespace().next() == Some(wanted.as_str()))
     }
 
@@ -116,13 +115,8 @@ impl Grants {
         // The words behind the hash are for a person who looks into the file.
         let words = definition.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut file = OpenOptions::new().create(true).append(true).open(file)?;
-        file.write_all(format!("{} {words}\n", digest(definition)).as_bytes())
+        file.write_all(format!("{} {words}\n", hex_sha(definition.as_bytes())).as_bytes())
     }
-}
-
-/// SHA-256 of a definition, hexadecimal.
-pub fn digest(definition: &str) -> String {
-    Sha256::digest(definition.as_bytes()).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 #[cfg(test)]
@@ -131,10 +125,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_name_or_its_first_letter() {
-        for (name, decision) in Decision::ALL {
+        for decision in Decision::ALL {
+            let name = decision.name();
             assert_eq!(Decision::read(&name[..1]), Some(decision));
             assert_eq!(Decision::read(&format!(" {} ", name.to_uppercase())), Some(decision));
-            assert_eq!(decision.name(), name);
         }
         for answer in ["", "yes", "on", "allow"] {
             assert_eq!(Decision::read(answer), None, "{answer}");

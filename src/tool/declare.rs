@@ -4,7 +4,7 @@
 
 mod outside;
 
-use ptc_core::limits::TOOL_TIMEOUT;
+use ptc_core::limits::{Limit, TOOL_TIMEOUT};
 use ptc_core::signature;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
@@ -12,8 +12,63 @@ use ptc_core::value::{Json, json};
 use super::{Builtin, Expose, Kind, Returns, Shaping, Table, Tool, answered_by};
 use crate::config::document::{advice, out_of_range};
 
+/// A kind of tools.
+struct KindRow {
+    name: &'static str,
+    /// Its keys beside the common ones.
+    keys: &'static [&'static str],
+    /// Reads what it needs from the table of the tool of this name.
+    read: fn(&str, &Json) -> Result<Kind, Wrong>,
+}
+
 /// The kinds of tools.
-pub const KINDS: &[&str] = &["table", "snippet", "agent", "llm", "builtin", "closure", "command", "http", "mcp"];
+const KINDS: &[KindRow] = &[
+    KindRow {
+        name: "table",
+        keys: &["rows", "default", "delay_ms"],
+        read: |name, table| Table::read(name, table).map(Kind::Table),
+    },
+    KindRow {
+        name: "snippet",
+        keys: &["code"],
+        read: |name, table| {
+            needed(name, table, ("snippet", "code"), "a PTC-Lisp program over `data/`").map(Kind::Snippet)
+        },
+    },
+    KindRow { name: "agent", keys: &["file", "agent", "returns"], read: agent },
+    KindRow {
+        name: "llm",
+        keys: &[
+            "prompt",
+            "model",
+            "mode",
+            "field_descriptions",
+            "tools",
+            "max_turns",
+            "response_template",
+            "json_signature",
+            "validator",
+        ],
+        read: llm,
+    },
+    KindRow { name: "builtin", keys: &["name"], read: builtin },
+    KindRow { name: "closure", keys: &[], read: |_, _| Ok(Kind::Closure(None)) },
+    KindRow {
+        name: "command",
+        keys: &["command", "folder", "env", "output_max_bytes"],
+        read: |name, table| outside::command(name, table).map(Kind::Command),
+    },
+    KindRow {
+        name: "http",
+        keys: &["method", "url", "headers", "body", "response_path", "output_max_bytes"],
+        read: |name, table| outside::http(name, table).map(Kind::Http),
+    },
+    KindRow {
+        name: "mcp",
+        keys: &["server", "tool", "command", "folder", "env", "url", "headers"],
+        read: |name, table| outside::mcp(name, table).map(Kind::Mcp),
+    },
+];
 
 /// Providers accept no longer names.
 const NAME_MAX_CHARS: usize = 64;
@@ -30,8 +85,9 @@ impl Tool {
     pub fn declared(name: &str, table: &Json) -> Result<Self, Vec<Wrong>> {
         let mut wrong: Vec<Wrong> = Vec::new();
         let text = |key: &str| table.get(key).and_then(Json::as_str).map(str::to_owned);
+        let kinds: Vec<&str> = KINDS.iter().map(|row| row.name).collect();
         let Some(kind) = text("kind") else {
-            return Err(vec![("kind".to_owned(), format!("the tool `{name}` needs a `kind`{}", advice("", KINDS)))]);
+            return Err(vec![("kind".to_owned(), format!("the tool `{name}` needs a `kind`{}", advice("", &kinds)))]);
         };
         if !is_name(name) {
             let message = format!(
@@ -46,27 +102,8 @@ impl Tool {
                 Err(error) => wrong.push(("signature".to_owned(), format!("tool `{name}`: {error}"))),
             }
         }
-        let own: &[&str] = match kind.as_str() {
-            "table" => &["rows", "default", "delay_ms"],
-            "snippet" => &["code"],
-            "agent" => &["file", "agent", "returns"],
-            "llm" => &[
-                "prompt",
-                "model",
-                "mode",
-                "field_descriptions",
-                "tools",
-                "max_turns",
-                "response_template",
-                "json_signature",
-                "validator",
-            ],
-            "builtin" => &["name"],
-            "command" => &["command", "folder", "env", "output_max_bytes"],
-            "http" => &["method", "url", "headers", "body", "response_path", "output_max_bytes"],
-            "mcp" => &["server", "tool", "command", "folder", "env", "url", "headers"],
-            _ => &[],
-        };
+        let row = KINDS.iter().find(|row| row.name == kind);
+        let own = row.map_or(&[][..], |row| row.keys);
         for member in table.members().unwrap_or_default() {
             let key = member.key.as_str();
             if !COMMON.contains(&key) && !own.contains(&key) {
@@ -74,38 +111,20 @@ impl Tool {
                 wrong.push((key.to_owned(), format!("unknown key `{key}` in [tools.{name}]{}", advice(key, &known))));
             }
         }
-        let made = made(name, &kind, table).map_err(|problem| wrong.push(problem)).ok();
-        let expose = match text("expose").as_deref() {
-            None => None,
-            Some("native") => Some(Expose::Native),
-            Some("ptc_lisp") => Some(Expose::PtcLisp),
-            Some("both") => Some(Expose::Both),
-            Some(other) => {
-                let near = advice(other, &["native", "ptc_lisp", "both"]);
-                wrong.push(("expose".to_owned(), format!("unknown `expose` of the tool `{name}`: `{other}`{near}")));
-                None
-            }
-        };
-        let returns = match text("returns").as_deref() {
-            None | Some("answer") => Returns::Answer,
-            Some("delegate") => Returns::Delegate,
-            Some(other) => {
-                let near = advice(other, &["answer", "delegate"]);
-                wrong.push(("returns".to_owned(), format!("unknown `returns` of the tool `{name}`: `{other}`{near}")));
-                Returns::Answer
-            }
-        };
-        let timeout_ms = match table.get("timeout_ms").map(|json| &json.node) {
-            None => TOOL_TIMEOUT.default.unwrap_or(TOOL_TIMEOUT.max),
-            Some(Node::Int(int)) if (TOOL_TIMEOUT.min..=TOOL_TIMEOUT.max).contains(&int.unsigned_abs()) && *int > 0 => {
-                int.unsigned_abs()
-            }
-            Some(_) => {
-                let found = table.get("timeout_ms").map(Json::to_text).unwrap_or_default();
-                wrong.push(("timeout_ms".to_owned(), out_of_range("timeout_ms", &TOOL_TIMEOUT, found)));
-                TOOL_TIMEOUT.max
-            }
-        };
+        let made = row.map_or_else(
+            || {
+                Err((
+                    "kind".to_owned(),
+                    format!("the tool `{name}` has an unknown kind `{kind}`{}", advice(&kind, &kinds)),
+                ))
+            },
+            |row| (row.read)(name, table),
+        );
+        let mut note = |problem: Wrong| wrong.push(problem);
+        let made = made.map_err(&mut note).ok();
+        let expose = named(name, table, "expose", &EXPOSES).map_err(&mut note).unwrap_or_default();
+        let returns = named(name, table, "returns", &RETURNS).map_err(&mut note).unwrap_or_default();
+        let timeout_ms = limited(table, "timeout_ms", &TOOL_TIMEOUT).map_err(&mut note).unwrap_or(TOOL_TIMEOUT.max);
         match made {
             Some(kind) if wrong.is_empty() => Ok(Self {
                 name: name.to_owned(),
@@ -115,7 +134,7 @@ impl Tool {
                 cache: table.get("cache").is_some_and(|flag| flag.node == Node::Bool(true)),
                 expose,
                 timeout_ms,
-                returns,
+                returns: returns.unwrap_or(Returns::Answer),
                 kind,
             }),
             _ => Err(wrong),
@@ -129,55 +148,67 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '?' | '!'))
 }
 
-fn made(name: &str, kind: &str, table: &Json) -> Result<Kind, Wrong> {
-    let needs = |key: &str, what: &str| {
-        table
-            .get(key)
-            .and_then(Json::as_str)
-            .map(str::to_owned)
-            .ok_or_else(|| (key.to_owned(), format!("the tool `{name}` of kind `{kind}` needs `{key}`: {what}")))
+const EXPOSES: [(&str, Expose); 3] =
+    [("native", Expose::Native), ("ptc_lisp", Expose::PtcLisp), ("both", Expose::Both)];
+const RETURNS: [(&str, Returns); 2] = [("answer", Returns::Answer), ("delegate", Returns::Delegate)];
+
+/// What the word under a key stands for; `None` without the key.
+fn named<T: Copy>(tool: &str, table: &Json, key: &str, known: &[(&str, T)]) -> Result<Option<T>, Wrong> {
+    let Some(word) = table.get(key).and_then(Json::as_str) else { return Ok(None) };
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, thing)| Some(*thing));
+    found.ok_or_else(|| {
+        let near = advice(word, &known.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        (key.to_owned(), format!("unknown `{key}` of the tool `{tool}`: `{word}`{near}"))
+    })
+}
+
+/// A number within a limit; without the key what the limit is by default.
+fn limited(table: &Json, key: &str, limit: &Limit) -> Result<u64, Wrong> {
+    let Some(json) = table.get(key) else { return Ok(limit.default.unwrap_or(limit.max)) };
+    let number = match json.node {
+        Node::Int(int) => u64::try_from(int).ok().filter(|number| (limit.min..=limit.max).contains(number)),
+        _ => None,
     };
-    match kind {
-        "table" => Table::read(name, table).map(Kind::Table),
-        "snippet" => needs("code", "a PTC-Lisp program over `data/`").map(Kind::Snippet),
-        "agent" => match table.get("agent") {
-            Some(agent) if agent.members().is_some() => Ok(Kind::Agent(agent.clone())),
-            // A definition that is too deep for TOML travels as JSON text.
-            Some(Json { node: Node::Str(text), .. })
-                if json::parse(text).is_ok_and(|json| json.members().is_some()) =>
-            {
-                Ok(Kind::Agent(json::parse(text).unwrap_or_default()))
-            }
-            None if table.get("file").and_then(Json::as_str) == Some(SELF) => Ok(Kind::Itself),
-            _ => Err((
-                "file".to_owned(),
-                format!(
-                    "the tool `{name}` of kind `agent` needs `file` (in an agent file), `file = \"{SELF}\"` or a table `agent`"
-                ),
-            )),
-        },
-        "llm" => {
-            needs("prompt", "the template of the question")?;
-            let text = |key: &str| table.get(key).and_then(Json::as_str);
-            let of_tool = |message: String| format!("the tool `{name}`: {message}");
-            Shaping::read(text("response_template"), text("validator"))
-                .map_err(|(key, message)| (key.to_owned(), of_tool(message)))?;
-            answered_by(None, text("json_signature"))
-                .map_err(|message| ("json_signature".to_owned(), of_tool(message)))?;
-            Ok(Kind::Llm(table.clone()))
+    number.ok_or_else(|| (key.to_owned(), out_of_range(key, limit, json.to_text())))
+}
+
+/// The text under a key that a kind cannot do without.
+fn needed(name: &str, table: &Json, (kind, key): (&str, &str), what: &str) -> Result<String, Wrong> {
+    let text = table.get(key).and_then(Json::as_str).map(str::to_owned);
+    text.ok_or_else(|| (key.to_owned(), format!("the tool `{name}` of kind `{kind}` needs `{key}`: {what}")))
+}
+
+fn agent(name: &str, table: &Json) -> Result<Kind, Wrong> {
+    match table.get("agent") {
+        Some(agent) if agent.members().is_some() => Ok(Kind::Agent(agent.clone())),
+        // A definition that is too deep for TOML travels as JSON text.
+        Some(Json { node: Node::Str(text), .. }) if json::parse(text).is_ok_and(|json| json.members().is_some()) => {
+            Ok(Kind::Agent(json::parse(text).unwrap_or_default()))
         }
-        "builtin" => {
-            let known = table.get("name").and_then(Json::as_str).unwrap_or(name);
-            Builtin::named(known).map(Kind::Builtin).ok_or_else(|| {
-                ("name".to_owned(), format!("there is no builtin tool `{known}`{}", advice(known, &Builtin::NAMES)))
-            })
-        }
-        "closure" => Ok(Kind::Closure(None)),
-        "command" => outside::command(name, table).map(Kind::Command),
-        "http" => outside::http(name, table).map(Kind::Http),
-        "mcp" => outside::mcp(name, table).map(Kind::Mcp),
-        other => {
-            Err(("kind".to_owned(), format!("the tool `{name}` has an unknown kind `{other}`{}", advice(other, KINDS))))
-        }
+        None if table.get("file").and_then(Json::as_str) == Some(SELF) => Ok(Kind::Itself),
+        _ => Err((
+            "file".to_owned(),
+            format!(
+                "the tool `{name}` of kind `agent` needs `file` (in an agent file), `file = \"{SELF}\"` or a table `agent`"
+            ),
+        )),
     }
+}
+
+fn llm(name: &str, table: &Json) -> Result<Kind, Wrong> {
+    needed(name, table, ("llm", "prompt"), "the template of the question")?;
+    let text = |key: &str| table.get(key).and_then(Json::as_str);
+    let of_tool = |message: String| format!("the tool `{name}`: {message}");
+    Shaping::read(text("response_template"), text("validator"))
+        .map_err(|(key, message)| (key.to_owned(), of_tool(message)))?;
+    answered_by(None, text("json_signature")).map_err(|message| ("json_signature".to_owned(), of_tool(message)))?;
+    Ok(Kind::Llm(table.clone()))
+}
+
+fn builtin(name: &str, table: &Json) -> Result<Kind, Wrong> {
+    let known = table.get("name").and_then(Json::as_str).unwrap_or(name);
+    Builtin::named(known).map(Kind::Builtin).ok_or_else(|| {
+        let near = advice(known, &Builtin::ALL.map(Builtin::name));
+        ("name".to_owned(), format!("there is no builtin tool `{known}`{near}"))
+    })
 }

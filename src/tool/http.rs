@@ -9,7 +9,7 @@ use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
 
 use super::text::{scrubbed, value_of};
-use super::{Failure, Invocation, variables};
+use super::{Failure, Invocation};
 use crate::model::{Incoming, Outgoing, Scrub, exchange};
 use crate::program::path;
 

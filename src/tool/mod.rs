@@ -18,7 +18,6 @@ mod shaping;
 mod snippet;
 mod table;
 mod text;
-mod variables;
 
 use std::sync::Arc;
 
@@ -32,8 +31,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use builtin::{Builtin, LLM_QUERY};
 pub use command::Command;
-pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling, digest};
-pub use declare::{KINDS, SELF, Wrong};
+pub use consent::{ALLOW_FLAG, Decision, Grants, NOBODY, Policy, Ruling};
+pub use declare::{SELF, Wrong};
 pub use http::Http;
 pub use live::LiveTools;
 pub use mcp::{Connection, Listing, Mcp, ServerState, Servers, log_file};

@@ -9,7 +9,7 @@ use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Plan};
 use crate::config::ModelChoice;
 use crate::engine;
-use crate::event::{Message, Options, ToolSchema};
+use crate::event::{JsonText, Message, Options, ToolSchema};
 use crate::model::Request;
 
 /// What would be sent.
@@ -79,5 +79,5 @@ fn tool(tool: &ToolSchema) -> Json {
 }
 
 fn options(options: &Options) -> Json {
-    serde_json::to_string(options).ok().and_then(|text| ptc_core::value::json::parse(&text).ok()).unwrap_or_default()
+    JsonText::of_data(options).json()
 }

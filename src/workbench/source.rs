@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 
 use super::Pipeline;
 use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, Bundled};
@@ -41,7 +41,7 @@ impl Source {
 
 fn unknown(name: &str) -> String {
     let names = || BUNDLED.iter().chain(BUNDLED_PIPELINES).map(|bundled| bundled.name);
-    let near = nearest(name, names()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let near = did_you_mean(name, names());
     let known = names().collect::<Vec<_>>().join(", ");
     format!("{name}: no such agent file{near} (examples: {known})")
 }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use ptc_core::reasons::Reason;
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 use ptc_core::value::Json;
 use tokio_util::sync::CancellationToken;
 
@@ -14,11 +14,11 @@ use super::files::write_whole_in_folder;
 use super::format::distinct;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Diagnostic, Place, Plan, Tool as Declared};
-use crate::event::{Address, ConsentRecord};
+use crate::event::{Address, ConsentRecord, hex_sha};
 use crate::model::known_secrets;
 use crate::port::{Human, Question};
 use crate::tool::{
-    Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, digest, log_file,
+    Connection, Decision, Grants, Kind, Listing, Mcp, Outside, Policy, Ruling, ServerState, Tool, log_file,
 };
 
 /// Lines of a server's log that are shown.
@@ -38,7 +38,7 @@ pub(super) struct Looks<'a> {
 impl Looks<'_> {
     async fn asked(&self, definition: &str) -> Decision {
         let text = format!("The tools of this server are not known yet. May it be used?\n{definition}");
-        let options = Decision::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let options = Decision::ALL.iter().map(|decision| decision.name().to_owned()).collect();
         let number = u32::try_from(self.consents.len()).unwrap_or(u32::MAX);
         let question = Question { address: self.run.question(number), text, options, gate: None };
         let answer = self.person.ask(&question, self.cancel).await.unwrap_or_default();
@@ -105,7 +105,7 @@ impl Workbench {
         });
         let Some((tool, server)) = unknown.first() else { return Ok(agent) };
         let names = || self.config.servers.iter().map(|entry| entry.name.as_str());
-        let near = nearest(server, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let near = did_you_mean(server, names());
         let message = format!(
             "the tool `{tool}` names the server `{server}`, and the configuration has no section [mcp.{server}]{near}"
         );
@@ -215,7 +215,7 @@ impl Workbench {
     }
 
     fn listing_file(&self, server: &str, connection: &Connection) -> PathBuf {
-        let name = digest(&connection.definition(server));
+        let name = hex_sha(connection.definition(server).as_bytes());
         self.folders.tools_dir.join("servers").join(format!("{}.json", &name[..16]))
     }
 

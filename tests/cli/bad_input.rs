@@ -39,7 +39,7 @@ fn an_agent_file_that_cannot_be_read() {
     let program = Program::new();
     program.file("latin.toml", b"name = \"caf\xe9\"\n");
     let told = |name: &str| program.run(["run", name]).exits(2).told();
-    assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean sentiment? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
+    assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean `sentiment`? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
     assert_snapshot!(told("."), @"error: .: cannot be read: Is a directory (os error 21)");
     assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: stream did not contain valid UTF-8");
     assert_snapshot!(refused(""), @r"
@@ -79,11 +79,11 @@ fn a_context_that_is_not_json() {
 fn a_model_that_does_not_exist() {
     assert_snapshot!(refused_with(&["--model", "sonet"]), @"error: no model `sonet`; did you mean `sonnet`? (`ptc-workbench models` lists what can be used)");
     assert_snapshot!(refused_with(&["--model", "opnai:gpt"]), @"error: unknown provider `opnai`; did you mean `openai`?");
-    assert_snapshot!(refused_with(&["--model", "sample:mising_field"]), @"error: unknown fault \"mising_field\"; did you mean missing_field? (faults: bad_json, missing_field, wrong_type, prose, two_blocks, endless_loop, cut_reply, slow, provider_error; also seed=N and every)");
+    assert_snapshot!(refused_with(&["--model", "sample:mising_field"]), @"error: unknown fault \"mising_field\"; did you mean `missing_field`? (faults: bad_json, missing_field, wrong_type, prose, two_blocks, endless_loop, cut_reply, slow, provider_error; also seed=N and every)");
     assert_snapshot!(refused_with(&["--model", ""]), @r"error: no model is named. Name one with `model` in the agent file, `default_model` in the configuration, or --model.");
     assert_snapshot!(refused_with(&["--model", "recorded"]), @"error: write the recording's session, as in `recorded:last`");
     assert_snapshot!(refused_with(&["--model", "recorded:last"]), @"error: there is no last session: sessions holds none (`ptc-workbench run sentiment` makes one)");
-    assert_snapshot!(refused_with(&["--mode", "jsn"]), @r#"error: unknown mode "jsn"; did you mean json? (modes: ptc_lisp, json, text, json_loop)"#);
+    assert_snapshot!(refused_with(&["--mode", "jsn"]), @r#"error: unknown mode "jsn"; did you mean `json`? (modes: ptc_lisp, json, text, json_loop)"#);
 }
 
 #[test]

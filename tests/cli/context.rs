@@ -54,7 +54,7 @@ fn a_value_takes_the_type_of_its_parameter() {
     let errors = [
         ("n=seven", "error: --set n: line 1, column 1: "),
         ("n=  1 2", "error: --set n: line 1, column 5: "),
-        ("txt=a", "error: --set txt: no such parameter; did you mean text? (parameters: text, n, flag, tags)"),
+        ("txt=a", "error: --set txt: no such parameter; did you mean `text`? (parameters: text, n, flag, tags)"),
         ("text", "error: --set text: write it as NAME=VALUE or NAME=@FILE"),
         ("text=@none.txt", "error: none.txt: cannot be read: No such file or directory"),
         ("text=@.", "error: .: cannot be read: Is a directory"),

@@ -195,7 +195,7 @@ fn what_cannot_be_tested_is_told() {
     let program = Program::new();
     program.run(["test"]).exits(2);
     program.run(["test", "booking"]).exits(2).tells("there is no case to run");
-    program.run(["test", "sentiment", "--mode", "jsn"]).exits(2).tells("did you mean json?");
+    program.run(["test", "sentiment", "--mode", "jsn"]).exits(2).tells("did you mean `json`?");
     program.run(["test", "reviews", "--mode", "json"]).exits(2).tells("json mode has no tools");
     program.run(["test", "sentiment", "--trials", "0"]).exits(2);
     program.file("bad.toml", "prompt = \"x\"\n[[cases]]\nname = \"a\"\nexpect = \"(= 1\"\n");

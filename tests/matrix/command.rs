@@ -144,7 +144,7 @@ fn slips_are_told_before_anything_runs() {
         (&["compare", "sentiment", "--models", "sampel"], "no model `sampel`; did you mean `sample`?"),
         (&["compare", "sentiment", "--models", "demo,demo"], "`demo` is named twice"),
         (&["compare", "sentiment", "--models", "openai:m"], "OPENAI_API_KEY is not set"),
-        (&["compare", "sentiment", "--modes", "jsn"], "did you mean json?"),
+        (&["compare", "sentiment", "--modes", "jsn"], "did you mean `json`?"),
         (&["compare", "sentiment", "--modes", "json,text,json"], "the mode `json` is named twice"),
         (
             &["compare", "sentiment", "--save-baseline", "none/base.json"],

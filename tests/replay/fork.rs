@@ -320,10 +320,13 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
     let (program, _) = two_turns();
     let before = program.session_files();
     let cases: &[(&[&str], &str)] = &[
-        (&["--at", "r0/t7"], "there is no turn, call or question r0/t7; did you mean r0/t1? (there are r0/t1, r0/t2)"),
+        (
+            &["--at", "r0/t7"],
+            "there is no turn, call or question r0/t7; did you mean `r0/t1`? (there are r0/t1, r0/t2)",
+        ),
         (&["--at", "r0/t1/c0"], "there is no turn, call or question r0/t1/c0"),
         (&["--at", "here"], "there are r0/t1, r0/t2"),
-        (&["--at", "r0/t1:reqest"], "there is no stage \"reqest\"; did you mean request?"),
+        (&["--at", "r0/t1:reqest"], "there is no stage \"reqest\"; did you mean `request`?"),
         (&["--at", "r0/t1:call"], "no tool was called at r0/t1"),
         (&["--at", "r0/t1:answer"], "nobody was asked anything at r0/t1"),
         (&["--at", "r0/t2:after"], "r0 ended with r0/t2: nothing follows it"),
@@ -337,7 +340,7 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
         (&["--at", "r0/t2", "--option", "model=sample"], "--model names another model"),
         (&["--at", "r0/t2", "--option", "context={}"], "--set and --context"),
         (&["--at", "r0/t2", "--option", "memory={}"], "--memory changes definitions"),
-        (&["--at", "r0/t2", "--set", "txt=x"], "did you mean text?"),
+        (&["--at", "r0/t2", "--set", "txt=x"], "did you mean `text`?"),
         (&["--at", "r0/t2", "--context", "{}"], "text"),
         (&["--at", "r0/t2", "--memory", "x=1"], "no definitions to edit"),
         (&["--at", "r0/t2", "--model", "samle"], "samle"),

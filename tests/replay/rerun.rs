@@ -38,7 +38,7 @@ fn from_the_start_with_another_model_mode_or_agent() {
     assert_eq!(std::fs::read(original).unwrap(), before);
     let parent = &header(&newest_file(&program))["parent"];
     assert_eq!((parent["kind"].as_str(), parent["session"].as_str()), (Some("rerun"), Some(first.as_str())));
-    program.run(["rerun", &first, "--mode", "jsn"]).exits(2).tells("did you mean json?");
+    program.run(["rerun", &first, "--mode", "jsn"]).exits(2).tells("did you mean `json`?");
     program.run(["rerun", &first, "--from", "r3"]).exits(2).tells("there is no run r3 (runs: r0)");
 }
 

@@ -1,6 +1,6 @@
 //! The language of searches: what is read, and what is said about what cannot be.
 
-use ptc_workbench::session::index::{FILTERS, Field, Query, Reading};
+use ptc_workbench::session::index::{FILTERS, Field, FilterRow, Query, Reading};
 
 /// 2026-11-21T19:52:07Z
 const NOW: i64 = 1_795_290_727_000;
@@ -49,7 +49,7 @@ fn filters_and_places_are_told_from_words() {
     assert_eq!((query.terms.len(), query.filters.len()), (1, 6));
     assert_eq!(query.fields, [Field::Reply, Field::Program]);
     assert_eq!(parse(r#"agent:"my agent""#).filters.len(), 1);
-    for (name, example) in FILTERS {
+    for FilterRow { name, example, .. } in FILTERS {
         let first = example.split([' ', ',']).next().unwrap().trim_end_matches(':');
         let shown = example.split(", ").next().unwrap().split(": ").next().unwrap();
         assert!(first.starts_with(name), "{example}");

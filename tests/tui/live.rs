@@ -256,7 +256,8 @@ fn a_model_that_does_not_exist_is_found_while_typing() {
     let dir = tempfile::tempdir().unwrap();
     let (live, texts) = live(dir.path());
     assert_eq!(live.diagnose(&texts), []);
-    for (model, said) in [("sonet", "did you mean `sonnet`?"), ("sample:mising_field", "did you mean missing_field?")] {
+    for (model, said) in [("sonet", "did you mean `sonnet`?"), ("sample:mising_field", "did you mean `missing_field`?")]
+    {
         let options = texts.options.replace("model = \"demo\"", &format!("model = \"{model}\""));
         let found = live.diagnose(&DraftTexts { options, ..texts.clone() });
         assert!(found.len() == 1 && found[0].is_error() && found[0].message.contains(said), "{found:?}");

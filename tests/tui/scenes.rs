@@ -66,5 +66,5 @@ fn every_screen_and_state_at_every_size_and_without_colours() {
 fn a_scene_that_does_not_exist_names_the_nearest() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let error = runtime.block_on(scene(&Config::built_in().unwrap(), "matrx", PLAYED_AT)).unwrap_err();
-    assert!(error.contains("did you mean matrix?") && error.contains("workbench"), "{error}");
+    assert!(error.contains("did you mean `matrix`?") && error.contains("workbench"), "{error}");
 }

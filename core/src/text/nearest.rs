@@ -28,6 +28,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// The end of a message about an unknown name: `; did you mean …?` with the nearest known one, or nothing.
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
 /// The characters of a name that count for nearness; `None` when it is too long.
 fn fold(name: &str) -> Option<Vec<char>> {
     let folded: Vec<char> =

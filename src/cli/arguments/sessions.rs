@@ -23,7 +23,7 @@ pub struct SearchFlags {
 
 /// The table of filters, for the help.
 fn filters() -> String {
-    let rows = crate::session::index::FILTERS.iter().map(|(name, example)| format!("  {name:<8}{example}"));
+    let rows = crate::session::index::FILTERS.iter().map(|known| format!("  {:<8}{}", known.name, known.example));
     let fields = crate::session::index::Field::ALL.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ");
     format!(
         "Filters (a - before one turns it around):\n{}\n\nPlaces for `in:`: {fields}",

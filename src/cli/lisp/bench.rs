@@ -8,8 +8,9 @@ use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Error, Input, Stack};
 use ptc_core::value::{Json, Value};
 
-use super::{BenchFlags, compile_timeout_ms, data, now_ms, program, snippet};
+use super::{BenchFlags, compile_timeout_ms, data, program, snippet};
 use crate::cli::{UsageError, exit, json, out, tell};
+use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run_on};
 
 /// How long to run without measuring, and with.
@@ -68,7 +69,7 @@ fn measure(source: &str, context: &Value, stack: &Stack) -> Result<Vec<Duration>
         tools: &NoTools,
         timeout_ms: u64::MAX,
         compile_timeout_ms: compile_timeout_ms(),
-        now_ms: now_ms(),
+        now_ms: SystemClock.now(),
         stop: &stop,
     };
     let once = || {

@@ -2,7 +2,8 @@
 
 use ptc_core::lisp::builtins::{self, Builtin, Clojure};
 use ptc_core::lisp::namespaces;
-use ptc_core::text::{nearest, width};
+use ptc_core::text::stars::fits;
+use ptc_core::text::{did_you_mean, width};
 
 use crate::cli::{exit, out, safe_line, tell};
 
@@ -31,8 +32,7 @@ pub(super) fn doc(word: &str) -> u8 {
     let fitting = fitting(word);
     if fitting.is_empty() {
         let plain = word.rsplit_once('/').map_or(word, |(_, plain)| plain);
-        let near = nearest(plain, builtins::rows().map(|row| row.name));
-        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let near = did_you_mean(plain, builtins::rows().map(|row| row.name));
         tell(&format!("nothing is called `{}`{near}", safe_line(word)));
         return exit::FAILED;
     }
@@ -50,23 +50,13 @@ fn fitting(word: &str) -> Vec<&'static Builtin> {
         return members.into_iter().filter_map(namespaces::resolve).collect();
     }
     if word.contains('*') {
-        return builtins::rows().filter(|row| matches(word, row.name)).collect();
+        return builtins::rows().filter(|row| fits(word, row.name)).collect();
     }
     let word = word.to_lowercase();
     let (named, described): (Vec<_>, Vec<_>) = builtins::rows()
         .filter(|row| row.name.to_lowercase().contains(&word) || row.about.to_lowercase().contains(&word))
         .partition(|row| row.name.to_lowercase().contains(&word));
     named.into_iter().chain(described).collect()
-}
-
-/// Does the name fit a pattern in which `*` stands for any text?
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| matches(rest, &name[at..]))
-        }),
-    }
 }
 
 fn line(row: &Builtin) -> String {

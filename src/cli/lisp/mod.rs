@@ -10,7 +10,6 @@ mod snippet;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use ptc_core::limits::COMPILE_TIMEOUT;
@@ -20,6 +19,7 @@ use ptc_core::value::{Json, Value};
 
 use super::context::read;
 use super::{Arguments, UsageError};
+use crate::port::SystemClock;
 use crate::program::Setting;
 use face::Face;
 
@@ -130,12 +130,6 @@ fn compile_timeout_ms() -> u64 {
     COMPILE_TIMEOUT.usual().into()
 }
 
-/// Milliseconds since 1970.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
 /// Runs the case on a thread of its own.
 fn perform(case: &Case, timeout_ms: u64) -> Outcome {
     let tools = |_: &CallAddress, tool: &str, args: &Value| case.answer(tool, args);
@@ -143,7 +137,7 @@ fn perform(case: &Case, timeout_ms: u64) -> Outcome {
         tools: &tools,
         timeout_ms,
         compile_timeout_ms: compile_timeout_ms(),
-        now_ms: now_ms(),
+        now_ms: SystemClock.now(),
         stop: &AtomicBool::new(false),
     };
     crate::program::run(&case.input(), &setting)

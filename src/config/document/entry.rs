@@ -3,7 +3,7 @@
 //! Tables are read by a list of their keys ([`Key`]): a name that is not in the list is a problem that names the nearest one.
 
 use ptc_core::limits::Limit;
-use ptc_core::text::{Span, nearest};
+use ptc_core::text::{Span, did_you_mean};
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
@@ -195,14 +195,12 @@ pub(crate) fn out_of_range(name: &str, limit: &Limit, found: impl std::fmt::Disp
 
 /// `; did you mean …?`, or the known names when they are few.
 pub(crate) fn advice(name: &str, known: &[&str]) -> String {
-    match nearest(name, known.iter().copied()) {
-        Some(near) => format!("; did you mean `{near}`?"),
-        None if known.len() <= FEW => {
-            let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-            format!("; known: {}", known.join(", "))
-        }
-        None => String::new(),
+    let near = did_you_mean(name, known.iter().copied());
+    if !near.is_empty() || known.len() > FEW {
+        return near;
     }
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    format!("; known: {}", known.join(", "))
 }
 
 /// The name that a message advises, as [`advice`] and the messages of signatures and templates write it.

@@ -33,6 +33,14 @@ pub struct Removal {
     pub excerpt: String,
 }
 
+impl std::fmt::Display for Removal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { address, field, rule, count, excerpt } = self;
+        let times = if *count == 1 { String::new() } else { format!(" ×{count}") };
+        write!(f, "{address}  {field}  {rule}{times}  {excerpt}")
+    }
+}
+
 /// Events without what the rules name.
 #[derive(Debug, Clone, Default)]
 pub struct Redacted {

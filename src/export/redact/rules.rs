@@ -205,7 +205,6 @@ impl Rules {
 
 fn unknown(word: &str) -> String {
     let names: Vec<&str> = REDACTIONS.iter().map(|redaction| redaction.name).collect();
-    let near = ptc_core::text::nearest(word, names.iter().copied());
-    let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let near = ptc_core::text::did_you_mean(word, names.iter().copied());
     format!("there is no redaction {word:?}: write {}, field:NAME or regex:EXPRESSION{near}", names.join(", "))
 }

@@ -218,16 +218,14 @@ fn request(request: &RequestMade) -> Json {
             ("parameters", Some(tool.parameters.json())),
         ])
     };
-    let options = serde_json::to_string(&request.options).ok();
-    let options = options.and_then(|text| ptc_core::value::json::parse(&text).ok());
     let names = request.tool_names.iter().map(|name| Json::str(name.as_str()));
     object([
         ("want", Some(Json::str(request.want.as_str()))),
         ("schema", request.schema.as_ref().map(JsonText::json)),
         ("tools", Some(Json::list(request.tools.iter().map(tool)))),
         ("tool_names", Some(Json::list(names))),
-        ("options", options),
-        ("cache", Some(ptc_core::value::json::Node::Bool(request.cache).into())),
+        ("options", Some(JsonText::of_data(&request.options).json())),
+        ("cache", Some(request.cache.into())),
     ])
 }
 

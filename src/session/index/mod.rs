@@ -12,6 +12,6 @@ mod segment;
 
 pub use catalogue::{Catalogue, Found, INDEX_FOLDER};
 pub use digest::{Facts, Field};
-pub use filter::{Filter, Flag, Number, Words};
+pub use filter::{Filter, Flag, Number, Sign, Words};
 pub use find::Match;
-pub use query::{FILTERS, Query, QueryError, Reading, Term};
+pub use query::{FILTERS, FilterRow, Query, QueryError, Reading, Term};

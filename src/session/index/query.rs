@@ -6,7 +6,7 @@
 use regex::{Regex, RegexBuilder};
 
 use super::digest::Field;
-use super::filter::{Filter, Flag, Number, Words};
+use super::filter::{Filter, Flag, Number, Sign, Words};
 use crate::agent::Mode;
 use crate::session::RunState;
 use ptc_core::text::nearest;
@@ -66,28 +66,74 @@ impl std::fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// Every filter: its name and what stands behind it. Help and error messages are made from this table.
-pub const FILTERS: &[(&str, &str)] = &[
-    ("mode", "mode:json,text"),
-    ("model", "model:demo, model:gpt* (a * stands for anything)"),
-    ("agent", "agent:sentiment"),
-    ("status", "status:ok, status:error, status:open"),
-    ("reason", "reason:schema_validation: a reason that a run, turn, program or tool failed with"),
-    ("tool", "tool:search: a tool that was called"),
-    ("tag", "tag:slow: a tag of the session, or of a run or turn in it"),
-    ("id", "id:2026-11-21*"),
-    ("in", "in:reply,program: where words are looked for"),
-    ("is", "is:marked, is:damaged, is:example"),
-    ("cost", "cost>0.1"),
-    ("tokens", "tokens>=2000"),
-    ("turns", "turns>3"),
-    ("since", "since:2026-11-01, since:7d, since:12h, since:today"),
-    ("until", "until:2026-11-30"),
-    ("date", "date:2026-11-21"),
+/// A filter of the language.
+pub struct FilterRow {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub example: &'static str,
+    takes: Takes,
+}
+
+/// What a filter is made of.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// Words, any of which fits.
+    Words(fn(Words) -> Filter),
+    /// Names of modes, likewise.
+    Modes,
+    /// A comparison with a number.
+    Number(fn(Number) -> Filter),
+    /// A date: when it begins, and what comes behind it, in Unix ms.
+    Date(fn(i64, i64) -> Filter),
+    /// How far a session is.
+    States,
+    /// What a session is.
+    Flag,
+    /// Where words are looked for.
+    Places,
+}
+
+const fn row(name: &'static str, example: &'static str, takes: Takes) -> FilterRow {
+    FilterRow { name, example, takes }
+}
+
+/// Every filter. Help and error messages are made from this table.
+pub const FILTERS: &[FilterRow] = &[
+    row("mode", "mode:json,text", Takes::Modes),
+    row("model", "model:demo, model:gpt* (a * stands for anything)", Takes::Words(Filter::Model)),
+    row("agent", "agent:sentiment", Takes::Words(Filter::Agent)),
+    row("status", "status:ok, status:error, status:open", Takes::States),
+    row(
+        "reason",
+        "reason:schema_validation: a reason that a run, turn, program or tool failed with",
+        Takes::Words(Filter::Reason),
+    ),
+    row("tool", "tool:search: a tool that was called", Takes::Words(Filter::Tool)),
+    row("tag", "tag:slow: a tag of the session, or of a run or turn in it", Takes::Words(Filter::Tag)),
+    row("id", "id:2026-11-21*", Takes::Words(Filter::Id)),
+    row("in", "in:reply,program: where words are looked for", Takes::Places),
+    row("is", "is:marked, is:damaged, is:example", Takes::Flag),
+    row("cost", "cost>0.1", Takes::Number(Filter::Cost)),
+    row("tokens", "tokens>=2000", Takes::Number(Filter::Tokens)),
+    row("turns", "turns>3", Takes::Number(Filter::Turns)),
+    row(
+        "since",
+        "since:2026-11-01, since:7d, since:12h, since:today",
+        Takes::Date(|from, _| Filter::Made(from, i64::MAX)),
+    ),
+    row("until", "until:2026-11-30", Takes::Date(|_, behind| Filter::Made(i64::MIN, behind))),
+    row("date", "date:2026-11-21", Takes::Date(Filter::Made)),
 ];
 
+fn names() -> impl Iterator<Item = &'static str> {
+    FILTERS.iter().map(|known| known.name)
+}
+
 /// The filters that compare a number.
-const NUMBERS: &[&str] = &["cost", "tokens", "turns"];
+fn names_of_numbers() -> impl Iterator<Item = &'static str> {
+    FILTERS.iter().filter(|known| matches!(known.takes, Takes::Number(_))).map(|known| known.name)
+}
 
 impl Query {
     /// Reads a query. `now_ms` is the time that `7d` and `today` count from, in Unix ms; days are those of UTC.
@@ -97,7 +143,11 @@ impl Query {
         for item in &items {
             query.take(item, reading, now_ms)?;
         }
-        if let Some(places) = items.iter().find(|item| item.head.0 == "in").filter(|_| query.terms.is_empty()) {
+        if let Some(places) = items
+            .iter()
+            .find(|item| item.head.is_some_and(|(known, _)| matches!(known.takes, Takes::Places)))
+            .filter(|_| query.terms.is_empty())
+        {
             let message = "`in` says where words are looked for, and there is no word: in:reply lamp".to_owned();
             return Err(QueryError { span: places.span, message, near: None });
         }
@@ -109,7 +159,7 @@ impl Query {
     }
 
     fn take(&mut self, item: &Item<'_>, reading: Reading, now_ms: i64) -> Result<(), QueryError> {
-        let Some((key, op, value)) = item.filter() else {
+        let Some((known, sign)) = item.head else {
             let pattern = match (item.kind, reading) {
                 (Kind::Pattern, _) | (Kind::Bare, Reading::Patterns) => item.text.to_owned(),
                 _ => regex::escape(item.text),
@@ -117,91 +167,33 @@ impl Query {
             self.terms.push(Term { pattern: compile(&pattern, item)?, absent: item.negated });
             return Ok(());
         };
-        let wrong = |message: String, near: Option<&str>| QueryError {
-            span: item.span,
-            message,
-            near: near.map(ToOwned::to_owned),
-        };
-        let filter = match key {
-            "mode" | "model" | "agent" | "reason" | "tool" | "tag" | "id" => {
-                need_colon(op, key, item)?;
-                if key == "mode" {
-                    let known = |name: &&str| name.contains('*') || Mode::from_name(&name.to_lowercase()).is_some();
-                    if let Some(name) = value.split(',').find(|name| !known(name)) {
-                        let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
-                        let message = format!("`{name}` is no mode: {}", names.join(", "));
-                        return Err(wrong(message, nearest(name, names)));
-                    }
-                }
-                let words = Words::of(value);
-                match key {
-                    "mode" => Filter::Mode(words),
-                    "model" => Filter::Model(words),
-                    "agent" => Filter::Agent(words),
-                    "reason" => Filter::Reason(words),
-                    "tool" => Filter::Tool(words),
-                    "tag" => Filter::Tag(words),
-                    _ => Filter::Id(words),
-                }
+        if sign != Sign::Colon && !matches!(known.takes, Takes::Number(_)) {
+            return Err(item.wrong(format!("`{}` takes a colon: {}", known.name, known.example)));
+        }
+        let value = item.text;
+        let filter = match known.takes {
+            Takes::Words(make) => make(Words::of(value)),
+            Takes::Modes => modes(item)?,
+            Takes::Number(make) => {
+                let number = value.parse().map_err(|_| item.wrong(format!("`{value}` is no number")))?;
+                make(Number { sign, value: number })
             }
-            "status" => {
-                need_colon(op, key, item)?;
-                let state = |word: &str| match word {
-                    "ok" | "returned" => Ok(RunState::Returned),
-                    "error" | "failed" => Ok(RunState::Failed),
-                    "open" => Ok(RunState::Open),
-                    other => {
-                        let near = nearest(other, ["ok", "error", "open", "returned", "failed"]);
-                        Err(wrong(format!("`{other}` is no status: ok, error, open"), near))
-                    }
-                };
-                Filter::Status(value.split(',').map(state).collect::<Result<_, _>>()?)
-            }
-            "is" => {
-                need_colon(op, key, item)?;
-                Filter::Is(Flag::of(value).ok_or_else(|| {
-                    wrong(
-                        format!("`{value}` is nothing a session is: {}", Flag::NAMES.join(", ")),
-                        nearest(value, Flag::NAMES.iter().copied()),
-                    )
-                })?)
-            }
-            "in" => {
-                need_colon(op, key, item)?;
-                if item.negated {
-                    return Err(wrong("`in` names the places to look at and cannot be turned around".to_owned(), None));
-                }
-                for name in value.split(',') {
-                    let field = Field::ALL.iter().find(|field| field.name() == name).copied();
-                    self.fields.push(field.ok_or_else(|| {
-                        let names: Vec<&str> = Field::ALL.iter().map(|field| field.name()).collect();
-                        wrong(
-                            format!("`{name}` is no place: {}", names.join(", ")),
-                            nearest(name, names.iter().copied()),
-                        )
-                    })?);
-                }
-                return Ok(());
-            }
-            key if NUMBERS.contains(&key) => {
-                let number: f64 = value.parse().map_err(|_| wrong(format!("`{value}` is no number"), None))?;
-                let number = Number::new(op, number);
-                match key {
-                    "cost" => Filter::Cost(number),
-                    "tokens" => Filter::Tokens(number),
-                    _ => Filter::Turns(number),
-                }
-            }
-            _ => {
-                need_colon(op, key, item)?;
-                let (from, to) = super::filter::day(value, now_ms).ok_or_else(|| {
-                    wrong(format!("`{value}` is no date: write 2026-11-21, 2026-11-21T18:00, 7d, 12h or today"), None)
+            Takes::Date(make) => {
+                let (from, behind) = super::filter::day(value, now_ms).ok_or_else(|| {
+                    item.wrong(format!("`{value}` is no date: write 2026-11-21, 2026-11-21T18:00, 7d, 12h or today"))
                 })?;
-                match key {
-                    "since" => Filter::Made(from, i64::MAX),
-                    "until" => Filter::Made(i64::MIN, to),
-                    _ => Filter::Made(from, to),
-                }
+                make(from, behind)
+            }
+            Takes::States => Filter::Status(value.split(',').map(|word| state(word, item)).collect::<Result<_, _>>()?),
+            Takes::Flag => {
+                let named = Flag::ALL.into_iter().find(|(name, _)| *name == value);
+                let names = Flag::ALL.map(|(name, _)| name);
+                let unknown = || item.unknown(value, "nothing a session is", &names);
+                Filter::Is(named.ok_or_else(unknown)?.1)
+            }
+            Takes::Places => {
+                self.fields.extend(places(item)?);
+                return Ok(());
             }
         };
         self.filters.push(if item.negated { Filter::Not(Box::new(filter)) } else { filter });
@@ -224,12 +216,36 @@ fn compile(pattern: &str, item: &Item<'_>) -> Result<Regex, QueryError> {
     )
 }
 
-fn need_colon(op: &str, key: &str, item: &Item<'_>) -> Result<(), QueryError> {
-    let example = FILTERS.iter().find(|(name, _)| *name == key).map_or("", |(_, example)| *example);
-    match op {
-        ":" => Ok(()),
-        _ => Err(QueryError { span: item.span, message: format!("`{key}` takes a colon: {example}"), near: None }),
+fn modes(item: &Item<'_>) -> Result<Filter, QueryError> {
+    let known = |name: &&str| name.contains('*') || Mode::from_name(&name.to_lowercase()).is_some();
+    match item.text.split(',').find(|name| !known(name)) {
+        Some(name) => Err(item.unknown(name, "no mode", &Mode::ALL.map(Mode::name))),
+        None => Ok(Filter::Mode(Words::of(item.text))),
     }
+}
+
+fn state(word: &str, item: &Item<'_>) -> Result<RunState, QueryError> {
+    match word {
+        "ok" | "returned" => Ok(RunState::Returned),
+        "error" | "failed" => Ok(RunState::Failed),
+        "open" => Ok(RunState::Open),
+        other => {
+            let near = nearest(other, ["ok", "error", "open", "returned", "failed"]).map(ToOwned::to_owned);
+            Err(QueryError { near, ..item.wrong(format!("`{other}` is no status: ok, error, open")) })
+        }
+    }
+}
+
+fn places(item: &Item<'_>) -> Result<Vec<Field>, QueryError> {
+    if item.negated {
+        return Err(item.wrong("`in` names the places to look at and cannot be turned around".to_owned()));
+    }
+    let names: Vec<&str> = Field::ALL.iter().map(|field| field.name()).collect();
+    let place = |name: &str| {
+        let field = Field::ALL.iter().find(|field| field.name() == name).copied();
+        field.ok_or_else(|| item.unknown(name, "no place", &names))
+    };
+    item.text.split(',').map(place).collect()
 }
 
 /// How a piece of a query is written.
@@ -238,24 +254,31 @@ enum Kind {
     Bare,
     Quoted,
     Pattern,
-    Filter,
 }
 
+/// A filter and what stands between it and its value.
+type Head = (&'static FilterRow, Sign);
+
 /// A piece of a query.
-#[derive(Debug)]
 struct Item<'q> {
     kind: Kind,
     negated: bool,
     /// Without sign, quotes and slashes; of a filter only the value.
     text: &'q str,
-    /// Key and comparison of a filter.
-    head: (&'q str, &'q str),
+    /// The beginning of a filter.
+    head: Option<Head>,
     span: (usize, usize),
 }
 
-impl<'q> Item<'q> {
-    fn filter(&self) -> Option<(&'q str, &'q str, &'q str)> {
-        (self.kind == Kind::Filter).then_some((self.head.0, self.head.1, self.text))
+impl Item<'_> {
+    fn wrong(&self, message: String) -> QueryError {
+        QueryError { span: self.span, message, near: None }
+    }
+
+    /// The name is `what`: none of these.
+    fn unknown(&self, name: &str, what: &str, known: &[&str]) -> QueryError {
+        let near = nearest(name, known.iter().copied()).map(ToOwned::to_owned);
+        QueryError { near, ..self.wrong(format!("`{name}` is {what}: {}", known.join(", "))) }
     }
 }
 
@@ -267,44 +290,41 @@ fn items(text: &str) -> Result<Vec<Item<'_>>, QueryError> {
         let negated = rest.len() > 1 && rest.starts_with('-') && !rest[1..].starts_with(char::is_whitespace);
         let from = start + usize::from(negated);
         let head = head(&text[from..], from)?;
-        let value_at = from + head.map_or(0, |(key, op)| key.len() + op.len());
+        let value_at = from + head.map_or(0, |(_, columns)| columns);
         let (kind, inner, end) = value_of(text, value_at, head.is_some())?;
-        if head.is_some() && inner.is_empty() {
-            let key = head.map_or("", |(key, _)| key);
-            return Err(QueryError { span: (start, end), message: format!("`{key}` has no value"), near: None });
+        let head = head.map(|(head, _)| head);
+        if let Some((known, _)) = head.filter(|_| inner.is_empty()) {
+            let message = format!("`{}` has no value", known.name);
+            return Err(QueryError { span: (start, end), message, near: None });
         }
-        let kind = if head.is_some() { Kind::Filter } else { kind };
-        items.push(Item { kind, negated, text: inner, head: head.unwrap_or_default(), span: (start, end) });
+        items.push(Item { kind, negated, text: inner, head, span: (start, end) });
         at = end;
     }
     Ok(items)
 }
 
-/// Key and comparison of a filter at the beginning of a text.
-fn head(text: &str, start: usize) -> Result<Option<(&str, &str)>, QueryError> {
+/// The beginning of a filter at the beginning of a text, and its bytes.
+fn head(text: &str, start: usize) -> Result<Option<(Head, usize)>, QueryError> {
     let key_end = text.find(|c: char| !(c.is_ascii_alphabetic() || c == '_')).unwrap_or(text.len());
     let (key, rest) = text.split_at(key_end);
-    let op = [">=", "<=", ":", ">", "<", "="].into_iter().find(|op| rest.starts_with(op));
-    let Some(op) = op.filter(|_| !key.is_empty()) else { return Ok(None) };
-    if FILTERS.iter().any(|(name, _)| *name == key) {
-        return Ok(Some((key, &rest[..op.len()])));
+    let sign = Sign::ALL.into_iter().find(|(written, _)| rest.starts_with(written)).filter(|_| !key.is_empty());
+    let Some((written, sign)) = sign else { return Ok(None) };
+    let end = key.len() + written.len();
+    if let Some(known) = FILTERS.iter().find(|known| known.name == key) {
+        return Ok(Some(((known, sign), end)));
     }
     // Links and code hold colons and signs too: only what looks like a filter is taken for a mistyped one.
-    let value = rest[op.len()..].split(char::is_whitespace).next().unwrap_or_default();
-    let names = || FILTERS.iter().map(|(name, _)| *name);
-    let near = match op {
-        ":" if !value.is_empty() && !value.starts_with([':', '/']) => nearest(key, names()),
-        ">" | "<" | ">=" | "<=" if value.parse::<f64>().is_ok() => nearest(key, NUMBERS.iter().copied()),
-        _ => None,
+    let value = text[end..].split(char::is_whitespace).next().unwrap_or_default();
+    let known: Vec<&str> = match sign {
+        Sign::Colon if !value.is_empty() && !value.starts_with([':', '/']) => names().collect(),
+        Sign::Colon | Sign::Equal => return Ok(None),
+        _ if value.parse::<f64>().is_ok() => names_of_numbers().collect(),
+        _ => return Ok(None),
     };
-    if let Some(near) = near {
-        let known = if op == ":" { names().collect() } else { NUMBERS.to_vec() };
-        let span = (start, start + key.len() + op.len());
-        let message =
-            format!("`{key}{op}` is no filter ({}); to look for the text, put it in quotes", known.join(", "));
-        return Err(QueryError { span, message, near: Some(near.to_owned()) });
-    }
-    Ok(None)
+    let Some(near) = nearest(key, known.iter().copied()) else { return Ok(None) };
+    let message =
+        format!("`{key}{written}` is no filter ({}); to look for the text, put it in quotes", known.join(", "));
+    Err(QueryError { span: (start, start + end), message, near: Some(near.to_owned()) })
 }
 
 /// Is this a pattern with flags behind it, as other programs write it (`/lamp/i`)?

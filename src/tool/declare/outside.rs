@@ -4,12 +4,11 @@
 
 use ptc_core::limits::TOOL_OUTPUT;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
-use super::Wrong;
-use crate::config::document::{advice, out_of_range};
+use super::{Wrong, limited};
+use crate::config::document::advice;
+use crate::config::is_plain_secret;
 use crate::tool::mcp::{Connection, Mcp};
-use crate::tool::variables::is_plain_key;
 use crate::tool::{Command, Http, Program};
 
 /// The methods of requests.
@@ -48,7 +47,7 @@ impl Table<'_> {
             |member: &ptc_core::value::json::Member| Some((member.key.clone(), member.value.as_str()?.to_owned()));
         let headers: Option<Vec<_>> = json.members().and_then(|members| members.iter().map(pair).collect());
         let headers = headers.ok_or_else(|| self.wrong("headers", "must be a table of texts"))?;
-        match headers.iter().find(|header| is_plain_key(header)) {
+        match headers.iter().find(|(name, value)| is_plain_secret(name, value)) {
             Some((header, _)) => {
                 let message = format!(
                     "holds a key in plain letters ({header}); write `${{NAME}}` for a variable of the environment"
@@ -60,16 +59,7 @@ impl Table<'_> {
     }
 
     fn output_max_bytes(&self) -> Result<u64, Wrong> {
-        match self.json.get("output_max_bytes").map(|json| &json.node) {
-            None => Ok(TOOL_OUTPUT.default.unwrap_or(TOOL_OUTPUT.max)),
-            Some(Node::Int(int)) if *int > 0 && (TOOL_OUTPUT.min..=TOOL_OUTPUT.max).contains(&int.unsigned_abs()) => {
-                Ok(int.unsigned_abs())
-            }
-            Some(_) => {
-                let found = self.json.get("output_max_bytes").map(Json::to_text).unwrap_or_default();
-                Err(("output_max_bytes".to_owned(), out_of_range("output_max_bytes", &TOOL_OUTPUT, found)))
-            }
-        }
+        limited(self.json, "output_max_bytes", &TOOL_OUTPUT)
     }
 
     /// The program of `command`, `folder` and `env`; `None` without a `command`.

@@ -15,8 +15,8 @@ use tokio::process::Child;
 use super::Connection;
 use super::log::Log;
 use crate::model::speaker;
+use crate::model::variables;
 use crate::tool::process::Group;
-use crate::tool::variables;
 
 /// A server that listens.
 pub(super) struct Open {

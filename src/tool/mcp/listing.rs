@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::is_same_name;
 use super::reduce::{field_name, reduced};
+use crate::event::JsonText;
 use crate::model::Scrub;
 
 /// Bytes of a description that are kept.
@@ -90,8 +91,7 @@ pub(super) fn arguments(tool: &Tool, args: &Value) -> JsonObject {
 }
 
 fn schema(object: &JsonObject) -> Json {
-    let text = serde_json::to_string(object).unwrap_or_default();
-    json::parse(&text).unwrap_or_default()
+    JsonText::of_data(object).json()
 }
 
 fn type_of(schema: &Json, place: &str, lost: &mut Vec<String>) -> Type {

@@ -16,7 +16,7 @@ use super::log::Log;
 use super::session::Session;
 use super::{Connection, Listing, Mcp};
 use crate::model::Scrub;
-use crate::tool::{Failure, Invocation, variables};
+use crate::tool::{Failure, Invocation};
 
 /// How often a server is begun in one run.
 const STARTS: u32 = 3;

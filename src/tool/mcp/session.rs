@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt as _;
-use ptc_core::text::nearest;
+use ptc_core::text::did_you_mean;
 use ptc_core::value::Value;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, PaginatedRequestParams,
@@ -110,8 +110,7 @@ impl Session {
         let exact = tools.iter().find(|tool| tool.name == name);
         let Some(tool) = exact.or_else(|| tools.iter().find(|tool| is_same_name(&tool.name, name))) else {
             let known = names(&tools);
-            let near = nearest(name, known.iter().map(String::as_str));
-            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let near = did_you_mean(name, known.iter().map(String::as_str));
             return Err(format!("the server {} has no tool `{name}`{near} (tools: {})", self.server, known.join(", ")));
         };
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(listing::arguments(tool, args));

@@ -262,12 +262,7 @@ fn changed(target: &str, text: &str) -> Result<Changed, ErrorRecord> {
 
 /// Removals as lines to read, within bounds.
 fn lines(removals: &[Removal]) -> Vec<String> {
-    let line = |removal: &Removal| {
-        let Removal { address, field, rule, count, excerpt } = removal;
-        let times = if *count == 1 { String::new() } else { format!(" ×{count}") };
-        format!("{address}  {field}  {rule}{times}  {excerpt}")
-    };
-    let mut lines: Vec<String> = removals.iter().take(SHOWN).map(line).collect();
+    let mut lines: Vec<String> = removals.iter().take(SHOWN).map(ToString::to_string).collect();
     if removals.len() > SHOWN {
         lines.push(format!("… and {} more", removals.len() - SHOWN));
     }

@@ -69,8 +69,7 @@ enum Step {
 pub async fn scene(config: &Config, name: &str, size: (u16, u16)) -> Result<Model, String> {
     let scene = SCENES.iter().find(|scene| scene.name == name).ok_or_else(|| {
         let names: Vec<&str> = SCENES.iter().map(|scene| scene.name).collect();
-        let near = ptc_core::text::nearest(name, names.iter().copied());
-        let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let near = ptc_core::text::did_you_mean(name, names.iter().copied());
         format!("there is no screen {name:?}{near}; known: {}", names.join(", "))
     })?;
     player::play(config, scene, size).await.map_err(|error| format!("{name}: {error}"))

@@ -115,8 +115,7 @@ impl Bench {
                 self.history.drain(..old);
             }
             Err(error) => {
-                lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason.name(), error.message())));
-                lines.extend(error.hint.map(|hint| Line::new(Mark::Dim, format!("  {hint}"))));
+                lines.extend(Line::error(error.reason.name(), &error.message(), error.hint.as_deref()));
             }
         }
         Said { lines }

@@ -23,8 +23,7 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
             _ => None,
         });
         let note = if answer.is_some() { "answered" } else { "waits for an answer" };
-        let asked = serde_json::to_string(asked).ok().and_then(|text| ptc_core::value::json::parse(&text).ok());
-        let members = [("asked", asked.unwrap_or_default()), ("answer", answer.unwrap_or_default())];
+        let members = [("asked", JsonText::of_data(asked).json()), ("answer", answer.unwrap_or_default())];
         parts.push(Part::new("question", Body::Tree(Json::object(members), Vec::new())).noted(note));
     }
     parts

@@ -102,8 +102,7 @@ fn report(extract: &Extract, reply: &str) -> Vec<Line> {
         ));
     }
     if let Some(error) = &extract.error {
-        lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason, error.message)));
-        lines.extend(error.hint.iter().map(|hint| Line::new(Mark::Dim, format!("  {hint}"))));
+        lines.extend(Line::error(&error.reason, &error.message, error.hint.as_deref()));
     }
     if let Some(excerpt) = extract.error_at.and_then(|at| Excerpt::of(reply, (at, at))) {
         let Excerpt { place, before, marked, after } = excerpt;

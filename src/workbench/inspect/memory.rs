@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Body, Line, Mark, Part, Turn};
-use crate::event::Event;
+use crate::event::{Event, JsonText};
 use crate::workbench::format::size;
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
@@ -81,7 +81,5 @@ fn plan(turn: &Turn<'_>) -> Option<Part> {
         Event::PlanState(plan) => Some(plan),
         _ => None,
     })?;
-    let text = serde_json::to_string(plan).ok()?;
-    let json = ptc_core::value::json::parse(&text).ok()?;
-    Some(Part::new("checklist", Body::Tree(json, Vec::new())).noted("after the turn"))
+    Some(Part::new("checklist", Body::Tree(JsonText::of_data(plan).json(), Vec::new())).noted("after the turn"))
 }

@@ -223,6 +223,12 @@ impl Line {
         Self { mark, text: text.into() }
     }
 
+    /// What went wrong, and what to do about it.
+    fn error(reason: &str, message: &str, hint: Option<&str>) -> Vec<Self> {
+        let said = Self::new(Mark::Bad, format!("✗ {reason}  {message}"));
+        std::iter::once(said).chain(hint.map(|hint| Self::new(Mark::Dim, format!("  {hint}")))).collect()
+    }
+
     /// The lines of two texts: what is gone, what is new, what stays. Large texts are not compared line by line.
     pub fn difference(old: &str, new: &str) -> Vec<Self> {
         const MOST_BYTES: usize = 1 << 20;

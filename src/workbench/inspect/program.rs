@@ -47,8 +47,7 @@ fn ending(end: &ProgramEnd) -> Part {
     }
     let mut lines = Vec::new();
     if let Some(error) = &end.error {
-        lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason, error.message)));
-        lines.extend(error.hint.iter().map(|hint| Line::new(Mark::Dim, format!("  {hint}"))));
+        lines.extend(Line::error(&error.reason, &error.message, error.hint.as_deref()));
     }
     if let Some(value) = &end.value {
         lines.extend(value.text().lines().map(|line| Line::new(Mark::Plain, line)));

@@ -105,8 +105,7 @@ fn ending(end: &ReplyEnd) -> Vec<Line> {
         }
     }
     if let Some(error) = &end.error {
-        lines.push(Line::new(Mark::Bad, format!("✗ {}  {}", error.reason, error.message)));
-        lines.extend(error.hint.iter().map(|hint| Line::new(Mark::Dim, format!("  {hint}"))));
+        lines.extend(Line::error(&error.reason, &error.message, error.hint.as_deref()));
         let details =
             error.details.as_ref().map(crate::event::JsonText::json).filter(|json: &Json| *json != Json::default());
         lines.extend(details.iter().flat_map(|json| {

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 
 use super::sent::{Section, Sent, sent};
 use super::{Body, Change, Line, Mark, Part, Turn};
-use crate::event::{CompactionDone, Event, Role};
+use crate::event::{CompactionDone, Event, JsonText, Role};
 use crate::workbench::format::{count, plural, size};
 
 pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
@@ -96,13 +96,10 @@ fn beside(now: &Sent, before: Option<&Sent>) -> Vec<Part> {
         push(format!("tool · {}", tool.name), tool.parameters.json(), known.map(|known| known.parameters.json()));
     }
     if let Some(schema) = &now.made.schema {
-        let old = before.and_then(|before| before.made.schema.as_ref()).map(crate::event::JsonText::json);
+        let old = before.and_then(|before| before.made.schema.as_ref()).map(JsonText::json);
         push("schema".to_owned(), schema.json(), old);
     }
-    let options = |made: &crate::event::RequestMade| {
-        let text = serde_json::to_string(&made.options).unwrap_or_default();
-        ptc_core::value::json::parse(&text).unwrap_or_default()
-    };
+    let options = |made: &crate::event::RequestMade| JsonText::of_data(&made.options).json();
     push("options".to_owned(), options(&now.made), before.map(|before| options(&before.made)));
     parts
 }

@@ -61,7 +61,7 @@ pub(super) fn converse(mut session: Session, stop: &Arc<AtomicBool>) -> Result<u
 
 /// The file, with its folder made.
 fn history_file() -> Option<PathBuf> {
-    let folder = Folders::new(None).logs_dir.parent()?.to_owned();
+    let folder = Folders::new(None).state_dir;
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder.join("repl-history"))
 }

@@ -16,8 +16,9 @@ use ptc_core::value::Value;
 use super::complete::Known;
 use crate::cli::lisp::face::Face;
 use crate::cli::lisp::run::report;
-use crate::cli::lisp::{compile_timeout_ms, doc, now_ms, program};
+use crate::cli::lisp::{compile_timeout_ms, doc, program};
 use crate::cli::{exit, out, safe, tell, tell_error};
+use crate::port::SystemClock;
 use crate::program::{NoTools, Setting, run};
 
 /// What an input is called in messages.
@@ -183,7 +184,7 @@ impl Session {
             tools: &NoTools,
             timeout_ms: self.timeout_ms,
             compile_timeout_ms: compile_timeout_ms(),
-            now_ms: now_ms(),
+            now_ms: SystemClock.now(),
             stop: &self.stop,
         };
         let outcome = run(&input, &setting);

@@ -2,7 +2,8 @@
 //!
 //! In: a text as it stands in a file. Out: the text to send and the secrets in it. A value never stands in a file or a message.
 
-use crate::model::{Secret, speaks_of_a_secret};
+use super::Secret;
+use crate::config::speaks_of_a_secret;
 
 /// The text with its variables filled in. Errors name the variable and say what to do.
 pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
@@ -22,10 +23,10 @@ pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
 }
 
 /// Names and values.
-pub(super) type Headers = Vec<(String, String)>;
+pub type Headers = Vec<(String, String)>;
 
 /// The headers with their variables filled in, and the secrets in them.
-pub(super) fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secret>), String> {
+pub fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secret>), String> {
     let (mut headers, mut secrets) = (Vec::new(), Vec::new());
     for (name, text) in written {
         let (value, found) = filled(text).map_err(|problem| format!("header {name}: {problem}"))?;
@@ -35,9 +36,14 @@ pub(super) fn headers(written: &[(String, String)]) -> Result<(Headers, Vec<Secr
     Ok((headers, secrets))
 }
 
-/// Does a header hold a key in plain letters?
-pub(super) fn is_plain_key((name, value): &(String, String)) -> bool {
-    speaks_of_a_secret(name) && !value.contains("${")
+/// What is secret of a header: the variables in it; where its name says so all of it, and what follows a scheme such as `Bearer`. What cannot
+/// be filled in is not sent, and holds nothing.
+pub(super) fn secrets(name: &str, text: &str) -> Vec<Secret> {
+    let (value, mut secrets) = filled(text).unwrap_or_default();
+    if speaks_of_a_secret(name) {
+        secrets.extend([value.as_str(), value.rsplit(' ').next().unwrap_or_default()].map(Secret::new));
+    }
+    secrets
 }
 
 #[cfg(test)]
