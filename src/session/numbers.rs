@@ -12,13 +12,15 @@ pub(super) struct Numbers {
     unread: u64,
 }
 
-/// An event that does not follow the one before it.
+/// Where an event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Misplaced {
+pub(super) enum Place {
+    /// Behind the last one: the numbers that are missing may be those of unreadable lines between them.
+    Next { missing: u64 },
     /// So many numbers are missing after the last one, more than there are unreadable lines between them.
     Gap { last: u64, missing: u64, unread: u64 },
     /// The number is not above the last one.
-    Back { last: u64 },
+    Back { last: u64, unread: u64 },
 }
 
 impl Numbers {
@@ -27,12 +29,27 @@ impl Numbers {
         self.unread += 1;
     }
 
-    /// The event of this number; what is wrong with its place.
-    pub(super) fn take(&mut self, seq: u64) -> Option<Misplaced> {
+    /// Lines behind the last event that are no events.
+    pub(super) fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Takes the event of this number.
+    pub(super) fn take(&mut self, seq: u64) -> Place {
         let Self { last, unread } = std::mem::replace(self, Self { last: seq, unread: 0 });
         match seq.checked_sub(last.saturating_add(1)) {
-            None => Some(Misplaced::Back { last }),
-            Some(missing) => (missing > unread).then_some(Misplaced::Gap { last, missing, unread }),
+            None => Place::Back { last, unread },
+            Some(missing) if missing <= unread => Place::Next { missing },
+            Some(missing) => Place::Gap { last, missing, unread },
+        }
+    }
+}
+
+impl Place {
+    /// How many events are missing before this one, as far as that is known.
+    pub(super) fn missing(self) -> u64 {
+        match self {
+            Self::Next { missing } | Self::Gap { missing, .. } | Self::Back { unread: missing, .. } => missing,
         }
     }
 }
@@ -45,20 +62,21 @@ mod tests {
     fn as_many_may_be_missing_as_lines_are_unreadable() {
         let after = |unread: usize, seq: u64| {
             let mut numbers = Numbers::default();
-            assert_eq!(numbers.take(1), None);
+            assert_eq!(numbers.take(1), Place::Next { missing: 0 });
             (0..unread).for_each(|_| numbers.skip());
             numbers.take(seq)
         };
-        assert_eq!([after(0, 2), after(2, 2), after(2, 3), after(2, 4)], [None; 4]);
-        assert_eq!(after(0, 3), Some(Misplaced::Gap { last: 1, missing: 1, unread: 0 }));
-        assert_eq!(after(2, 5), Some(Misplaced::Gap { last: 1, missing: 3, unread: 2 }));
-        assert_eq!([after(0, 1), after(3, 0)], [Some(Misplaced::Back { last: 1 }); 2]);
+        assert_eq!([after(0, 2), after(2, 2)], [Place::Next { missing: 0 }; 2]);
+        assert_eq!([after(2, 3), after(2, 4)], [1, 2].map(|missing| Place::Next { missing }));
+        assert_eq!(after(0, 3), Place::Gap { last: 1, missing: 1, unread: 0 });
+        assert_eq!(after(2, 5), Place::Gap { last: 1, missing: 3, unread: 2 });
+        assert_eq!(after(3, 0), Place::Back { last: 1, unread: 3 });
     }
 
     #[test]
     fn no_number_is_too_large() {
         let mut numbers = Numbers::default();
-        assert!(matches!(numbers.take(u64::MAX), Some(Misplaced::Gap { .. })));
-        assert_eq!(numbers.take(u64::MAX), Some(Misplaced::Back { last: u64::MAX }));
+        assert!(matches!(numbers.take(u64::MAX), Place::Gap { .. }));
+        assert_eq!(numbers.take(u64::MAX), Place::Back { last: u64::MAX, unread: 0 });
     }
 }

@@ -10,7 +10,7 @@ use ptc_core::value::{Json, Value};
 
 use super::text::{scrubbed, value_of};
 use super::{Failure, Invocation};
-use crate::model::{Incoming, Outgoing, Scrub, exchange};
+use crate::model::{Incoming, Outgoing, Scrub, exchange, variables};
 use crate::program::path;
 
 /// Bytes of an error's body that a message shows.

@@ -317,8 +317,9 @@ fn head(text: &str, start: usize) -> Result<Option<(Head, usize)>, QueryError> {
     let value = text[end..].split(char::is_whitespace).next().unwrap_or_default();
     let known: Vec<&str> = match sign {
         Sign::Colon if !value.is_empty() && !value.starts_with([':', '/']) => names().collect(),
-        Sign::Colon | Sign::Equal => return Ok(None),
-        _ if value.parse::<f64>().is_ok() => names_of_numbers().collect(),
+        Sign::Above | Sign::AtLeast | Sign::Below | Sign::AtMost if value.parse::<f64>().is_ok() => {
+            names_of_numbers().collect()
+        }
         _ => return Ok(None),
     };
     let Some(near) = nearest(key, known.iter().copied()) else { return Ok(None) };

@@ -4,7 +4,7 @@
 //! names to the server's.
 
 use ptc_core::signature::{Field, Signature, Type, json_schema, parse};
-use ptc_core::value::{Json, Value, json};
+use ptc_core::value::{Json, Value};
 use rmcp::model::{JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +124,8 @@ fn named(ty: Type) -> Type {
 
 #[cfg(test)]
 mod tests {
+    use ptc_core::value::json;
+
     use super::*;
 
     fn tool(input: &str, output: Option<&str>) -> Tool {

@@ -15,7 +15,7 @@ use super::kept::Kept;
 use super::log::Log;
 use super::session::Session;
 use super::{Connection, Listing, Mcp};
-use crate::model::Scrub;
+use crate::model::{Scrub, variables};
 use crate::tool::{Failure, Invocation};
 
 /// How often a server is begun in one run.
