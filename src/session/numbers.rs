@@ -37,11 +37,11 @@ impl Numbers {
     /// Takes the event of this number.
     pub(super) fn take(&mut self, seq: u64) -> Place {
         let Self { last, unread } = std::mem::replace(self, Self { last: seq, unread: 0 });
-        match seq.checked_sub(last.saturating_add(1)) {
-            None => Place::Back { last, unread },
-            Some(missing) if missing <= unread => Place::Next { missing },
-            Some(missing) => Place::Gap { last, missing, unread },
+        if seq <= last {
+            return Place::Back { last, unread };
         }
+        let missing = seq - last - 1;
+        if missing <= unread { Place::Next { missing } } else { Place::Gap { last, missing, unread } }
     }
 }
 

@@ -19,7 +19,7 @@ fn settings_are_read_and_written_the_same_way() {
 #[test]
 fn an_unknown_fault_names_the_nearest() {
     let error = Sample::parse("mising_field").unwrap_err();
-    assert!(error.starts_with("unknown fault \"mising_field\"; did you mean missing_field?"), "{error}");
+    assert!(error.starts_with("unknown fault \"mising_field\"; did you mean `missing_field`?"), "{error}");
     assert_eq!(
         Sample::parse("prose,two_blocks").unwrap_err(),
         "two_blocks: one fault at a time; another one is named before it"
