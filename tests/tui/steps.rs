@@ -79,6 +79,7 @@ fn a_pipeline_is_opened_like_an_agent_and_gives_way_to_one() {
     let dir = tempfile::tempdir().unwrap();
     let live = backend(dir.path(), quote());
     let mut model = super::story::fresh((80, 24));
+    super::story::ran(&mut model, super::story::two_turns(), Some(Ended::Run));
     for (name, is_pipeline) in [("quote", true), ("sentiment", false)] {
         let source = Source::Named(name.to_owned());
         let taken = live.take(&source).unwrap();
@@ -87,7 +88,9 @@ fn a_pipeline_is_opened_like_an_agent_and_gives_way_to_one() {
         assert_eq!(model.workbench.focus == Pane::Steps, is_pipeline);
         assert!(!model.workbench.unsaved());
         if is_pipeline {
-            assert!(text(&mut model).contains("✓ the pipeline quote is open"));
+            let shown = text(&mut model);
+            assert!(shown.contains("✓ the pipeline quote is open"));
+            assert!(!shown.contains("✓ 1 read_request"), "the run before was another agent's: {shown}");
             assert_eq!(press(&mut model, "f5"), [Effect::StartPipeline(Box::new(quote()))]);
             ptc_workbench::tui::update(&mut model, Msg::Started(Err(Vec::new())));
         }
