@@ -97,6 +97,7 @@ pub(super) fn read(file: &str) -> Result<String, UsageError> {
 pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
     let (name, text) = pair
         .split_once('=')
+        .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| UsageError(format!("--set {pair}: write it as NAME=VALUE or NAME=@FILE")))?;
     let text = text_of(text)?;
     let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok());

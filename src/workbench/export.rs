@@ -110,5 +110,8 @@ pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), Ex
     if same(&session.path) {
         return Err(fail("this is the session itself; choose another file".to_owned()));
     }
+    if Session::header_of(path).is_ok() {
+        return Err(fail("a session is there, and would be lost; choose another file".to_owned()));
+    }
     write_whole(path, text.as_bytes()).map_err(|error| fail(format!("cannot be written: {error}")))
 }
