@@ -10,7 +10,7 @@ pub(super) fn filled(text: &str) -> Result<(String, Vec<Secret>), String> {
     let (mut out, mut secrets, mut rest) = (String::new(), Vec::new(), text);
     while let Some((before, behind)) = rest.split_once("${") {
         out.push_str(before);
-        let Some((name, after)) = behind.split_once('}') else { return Err(format!("`${{` has no `}}` in {text:?}")) };
+        let Some((name, after)) = behind.split_once('}') else { return Err("`${` has no `}`".to_owned()) };
         let value = std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let value =
             value.ok_or_else(|| format!("the environment variable {name} is not set; set it with: export {name}=…"))?;
