@@ -41,7 +41,7 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
     }
     tell(&told(&report.found, report.searched, limit));
     if let Some(word) = taken_for_text(&text).filter(|_| report.found.is_empty()) {
-        let filters = FILTERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let filters = FILTERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
         tell(&format!("notice: `{}` was looked for as text; filters are {filters}", safe_line(word)));
     }
     Ok(exit::OK)
@@ -52,7 +52,7 @@ fn taken_for_text(text: &str) -> Option<&str> {
     text.split_whitespace().find(|word| {
         let (key, value) = word.trim_start_matches('-').split_once(':').unwrap_or_default();
         let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase());
-        is_key && !value.starts_with([':', '/']) && FILTERS.iter().all(|(name, _)| *name != key)
+        is_key && !value.starts_with([':', '/']) && FILTERS.iter().all(|known| known.name != key)
     })
 }
 
