@@ -23,6 +23,8 @@ pub struct Step {
     pub waits_for: Option<Address>,
     /// Memory: names with their values as PTC-Lisp text; empty in modes without programs.
     pub memory: Vec<(String, String)>,
+    /// The journal of finished tasks that the run leaves, an object by id; `None` where none is kept, and while the run has not ended.
+    pub journal: Option<Json>,
     /// What finished items of the plan were noted with, by id.
     pub summaries: Vec<(String, String)>,
     /// Tool calls of the whole run; those of parallel branches in the order of the branches.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::{Json, Map, Value};
 use tokio::time::Instant;
 
 use super::budget::Spent;
@@ -23,6 +23,11 @@ use crate::event::{
 use crate::model::{self, Reply};
 use crate::port::SinkError;
 use crate::prompt::{self, ptc_lisp::Kept};
+
+/// A journal as JSON.
+fn written(journal: &Map) -> JsonText {
+    JsonText::of(&Json::from(&Value::from(journal.clone())))
+}
 
 fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
@@ -168,7 +173,7 @@ impl<'a> Cycle<'a> {
             depth: input.depth,
             deadline: input.deadline_ms,
             continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
-            journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
+            journal: input.journal.as_ref().map(written),
             pipeline: input.pipeline.clone(),
             consents: input.consents.clone(),
         };
@@ -378,6 +383,7 @@ impl<'a> Cycle<'a> {
             summary: answered.and_then(|answered| answered.summary.clone()),
             refs: answered.and_then(|answered| answered.refs.as_ref()).map(JsonText::of),
             from_turn: answered.and_then(|answered| answered.from_turn),
+            journal: self.kept.journal.as_ref().map(written),
             usage,
         };
         match self.emit(&self.run.clone(), end).await {
