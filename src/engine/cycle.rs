@@ -84,6 +84,8 @@ pub(super) struct Cycle<'a> {
     pub(super) opening: Vec<MessagePart>,
     /// Definitions and finished tasks as they are now.
     pub(super) kept: Kept,
+    /// It began with a journal, so that it leaves one even when that is empty.
+    had_journal: bool,
 }
 
 impl<'a> Cycle<'a> {
@@ -118,6 +120,7 @@ impl<'a> Cycle<'a> {
             conversation: Conversation::default(),
             opening: Vec::new(),
             kept: Kept::default(),
+            had_journal: input.journal.is_some(),
         }
     }
 
@@ -383,7 +386,7 @@ impl<'a> Cycle<'a> {
             summary: answered.and_then(|answered| answered.summary.clone()),
             refs: answered.and_then(|answered| answered.refs.as_ref()).map(JsonText::of),
             from_turn: answered.and_then(|answered| answered.from_turn),
-            journal: self.kept.journal.as_ref().map(written),
+            journal: self.kept.journal.as_ref().filter(|left| self.had_journal || !left.is_empty()).map(written),
             usage,
         };
         match self.emit(&self.run.clone(), end).await {
