@@ -12,6 +12,14 @@ use crate::event::{Address, Tokens};
 use crate::model::{Reply, Request};
 
 impl Cycle<'_> {
+    /// How many turns were used, in words.
+    pub(super) fn turns_were_used(&self) -> String {
+        match self.totals.turns {
+            1 => "1 turn was used".to_owned(),
+            turns => format!("{turns} turns were used"),
+        }
+    }
+
     /// Tokens spent so far, estimated where the provider counts none.
     pub(super) fn spent(&self) -> u64 {
         let below = self.below().and_then(|below| below.totals.tokens);

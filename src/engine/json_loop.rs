@@ -148,14 +148,15 @@ async fn go_on(
     cycle.say(at, Role::User, source, parts).await?;
     cycle.end_turn(at, reply.usage, None).await?;
     cycle.check_budget(None)?;
-    let turns = cycle.totals.turns;
-    if turns < cycle.plan.agent.max_turns {
+    if cycle.totals.turns < cycle.plan.agent.max_turns {
         return Ok(None);
     }
-    Err(Halt::fail(
-        Reason::MaxTurnsExceeded,
-        format!("{turns} turns were used without a final answer; max_turns is {turns}"),
-    ))
+    Err(Halt::fail(Reason::MaxTurnsExceeded, used_up(cycle)))
+}
+
+/// That no turn is left, in words.
+fn used_up(cycle: &Cycle<'_>) -> String {
+    format!("{} without a final answer; max_turns is {}", cycle.turns_were_used(), cycle.totals.turns)
 }
 
 /// A turn that did not give what was wanted: said and told, unless it was the last.
@@ -229,6 +230,13 @@ async fn broke_protocol(
 ) -> Result<Option<Answered>, Halt> {
     course.failures += 1;
     if course.failures < cycle.plan.settings.protocol_failures {
+        let is_protocol = record.reason == Reason::ProtocolError.name();
+        if is_protocol && left(cycle) == 0 {
+            cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+            cycle.check_budget(None)?;
+            let message = format!("{}; the last reply: {}", used_up(cycle), record.message);
+            return Err(Halt::fail(Reason::MaxTurnsExceeded, message));
+        }
         let said = texts::said_wrongly(at, &reply.text);
         let feedback = texts::broken(cycle.plan, &record.message, &reply.text, left(cycle));
         return go_back(cycle, at, reply, record, said, feedback).await;

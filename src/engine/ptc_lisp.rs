@@ -357,9 +357,8 @@ async fn exhausted(
         return Ok(answer);
     }
     let reason = if cycle.plan.settings.retry_turns == 0 { Reason::MaxTurnsExceeded } else { Reason::BudgetExhausted };
-    let turns = cycle.totals.turns;
     let last = failure.map(|record| format!("; the last error was {}: {}", record.reason, record.message));
-    Err(Halt::fail(reason, format!("{turns} turns were used without an answer{}", last.unwrap_or_default())))
+    Err(Halt::fail(reason, format!("{} without an answer{}", cycle.turns_were_used(), last.unwrap_or_default())))
 }
 
 /// A value that `fallback` may give: neither nil nor a var.

@@ -66,6 +66,10 @@ async fn said(
         }
         // One call, whatever max_turns says.
         Variant::Plain if cut => Err((truncated(&reply.text), None)),
+        Variant::Plain if reply.text.trim().is_empty() && !reply.calls.is_empty() => {
+            let message = "the reply holds only tool calls, and this agent has no tools";
+            Err((ErrorRecord::new(Reason::EmptyResponse, message), None))
+        }
         Variant::Plain => complete(cycle, text(), &mut 0).await,
         Variant::ToolsText if cut => Err((truncated(&reply.text), Some(texts::cut_short()))),
         Variant::ToolsText | Variant::ToolsJson if reply.text.trim().is_empty() && !cut => {
@@ -104,8 +108,8 @@ async fn called(
     cycle.end_turn(at, reply.usage, None).await?;
     cycle.check_budget(None)?;
     if is_last {
-        let turns = cycle.totals.turns;
-        let message = format!("{turns} turns were used and the model still called tools; max_turns is {turns}");
+        let (used, turns) = (cycle.turns_were_used(), cycle.totals.turns);
+        let message = format!("{used} and the model still called tools; max_turns is {turns}");
         return Err(Halt::fail(Reason::MaxTurnsExceeded, message));
     }
     Ok(())

@@ -111,6 +111,17 @@ impl Message {
 
     /// Its parts as one text: calls as name and arguments, results as their JSON.
     pub fn joined(&self) -> String {
+        self.written().concat()
+    }
+
+    /// The same for a person: text, calls and results each on lines of their own.
+    pub fn lines(&self) -> String {
+        let written = self.written();
+        let parts: Vec<&str> = written.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
+        parts.join("\n")
+    }
+
+    fn written(&self) -> Vec<String> {
         self.parts
             .iter()
             .map(|part| match part {

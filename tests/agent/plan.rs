@@ -8,8 +8,10 @@ use ptc_workbench::agent::{Agent, Mode, Plan};
 
 use super::lines;
 
+/// The plan of an agent in json mode, unless the text says another.
 fn plan(toml: &str) -> Result<Plan, Vec<ptc_workbench::agent::Diagnostic>> {
-    Plan::new(&Agent::from_toml(toml, "a.toml").unwrap())
+    let mode = if toml.contains("mode =") { "" } else { "mode = 'json'\n" };
+    Plan::new(&Agent::from_toml(&format!("{mode}{toml}"), "a.toml").unwrap())
 }
 
 fn findings(toml: &str) -> Vec<String> {

@@ -460,10 +460,21 @@ async fn turns_tokens_and_time_are_limited() {
 }
 
 #[tokio::test]
-async fn the_last_turn_fails_with_the_reason_of_its_error() {
-    assert_eq!(ran("max_turns = 1", ["nope"]).await.0.outcome(), "protocol_error");
-    let (ran, _) = ran("max_turns = 1", ["nope"]).await;
-    assert_eq!(ran.step.turns[0].feedback, None, "no feedback after the final turn");
+async fn a_run_that_is_out_of_turns_says_so_and_names_the_last_error() {
+    let (ran, _) = ran("max_turns = 2", ["nope"]).await;
+    assert_eq!(ran.outcome(), "max_turns_exceeded");
+    assert_eq!(ran.turns(), ["protocol_error"; 2]);
+    assert_eq!(
+        ran.step.fail.as_ref().unwrap().message,
+        "2 turns were used without a final answer; max_turns is 2; the last reply: the reply holds no JSON object"
+    );
+    assert_eq!(ran.step.turns[1].feedback, None, "no feedback after the final turn");
+}
+
+#[tokio::test]
+async fn one_turn_is_told_as_one() {
+    let (ran, _) = ran(&format!("max_turns = 1\n{TOOLS}"), [call("look_up", "{}")]).await;
+    assert_eq!(ran.step.fail.unwrap().message, "1 turn was used without a final answer; max_turns is 1");
 }
 
 #[tokio::test]

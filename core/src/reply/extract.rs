@@ -108,7 +108,28 @@ impl Search<'_> {
         } else {
             self.parts(&rest);
         }
+        if let ([only], true) = (rest.as_slice(), self.is_empty_handed()) {
+            self.misplaced(Rule::Whole, *only);
+        }
         reasoning
+    }
+
+    /// Was nothing found that could be said something about?
+    fn is_empty_handed(&self) -> bool {
+        self.best.is_none() && self.refused.is_none() && self.error.is_none()
+    }
+
+    /// Offers `span` when all of it is a single value where brackets are wanted: JSON, though of the wrong outer shape. Was it?
+    fn misplaced(&mut self, rule: Rule, span: Span) -> bool {
+        if self.want.admits_scalar() || self.edge(span.end) == Edge::Cut {
+            return false;
+        }
+        let Ok(read) = self.read(span.start, span.end, Recovery::Strict, Edge::Closed) else { return false };
+        let is_single = read.end == span.end && !matches!(read.json.node, Node::List(_) | Node::Object(_));
+        if is_single {
+            self.offer(rule, span.start, read);
+        }
+        is_single
     }
 
     fn finish(mut self, reasoning: Vec<Span>) -> (Extracted, usize) {
@@ -151,7 +172,7 @@ impl Search<'_> {
             && reasoning::trim(self.reply, span) == *only
         {
             let content = reasoning::trim(self.reply, content);
-            if !self.whole(rule, content) {
+            if !self.whole(rule, content) && !self.misplaced(rule, content) {
                 let stop = self.strict_error(content);
                 self.fault(rule, content, stop);
             }
@@ -250,6 +271,9 @@ impl Search<'_> {
             return;
         }
         if self.want.admits_scalar() && self.scalar(rule, content, region.edge) {
+            return;
+        }
+        if region.edge == Edge::Closed && self.misplaced(rule, content) {
             return;
         }
         if rule == Rule::JsonFence {
