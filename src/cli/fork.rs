@@ -28,8 +28,13 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };
     let running = workbench.fork(&session, spec).await?;
-    tell(&format!("fork of {} at {}", session.header.id, super::safe_line(&flags.at)));
-    told(running, &desk, flags.json, plain).await
+    tell(&super::safe_line(&format!("fork of {} at {}{}", session.header.id, flags.at, with(flags.model.as_deref()))));
+    told(running, &desk, flags.json, plain, workbench).await
+}
+
+/// The model that is named, in words: what is told next begins with the recorded one.
+pub(super) fn with(model: Option<&str>) -> String {
+    model.map(|model| format!(" with the model {model}")).unwrap_or_default()
 }
 
 /// What the flags change.
@@ -97,7 +102,8 @@ fn agent(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<
 
 /// `NAME=VALUE`
 fn named<'p>(pair: &'p str, flag: &str) -> Result<(&'p str, &'p str), UsageError> {
-    pair.split_once('=').ok_or_else(|| UsageError(format!("{flag} {pair}: write it as NAME=VALUE")))
+    let named = pair.split_once('=').filter(|(name, _)| !name.trim().is_empty());
+    named.ok_or_else(|| UsageError(format!("{flag} {pair}: write it as NAME=VALUE")))
 }
 
 /// `TEXT|@FILE`

@@ -161,7 +161,12 @@ impl Workbench {
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let carry = carry_of(&recording, &earlier)
             .await
-            .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;
+            .ok_or_else(|| {
+                let name = self.name_of(&session.path);
+                unusable(format!(
+                    "{earlier} does not come out as recorded; `ptc-workbench replay {name}` tells where, and with --accept makes a session that does"
+                ))
+            })?;
         let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&person))?;
         let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
