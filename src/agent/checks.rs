@@ -68,7 +68,8 @@ pub(super) fn tools_refused(agent: &Agent) -> Option<Diagnostic> {
         return None;
     }
     let mut names: Vec<String> = agent.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
-    let mut keys = Vec::from_iter((!names.is_empty()).then_some(("tools", "{}")));
+    let declared = (!names.is_empty()).then_some(("tools", "{}"));
+    let mut keys: Vec<(&str, &str)> = declared.into_iter().collect();
     for (key, without) in [("builtin_tools", "[]"), ("llm_query", "false")] {
         if agent.asks(key) {
             names.push(format!("`{key}`"));

@@ -84,7 +84,8 @@ impl Context {
         let params = signature.params.as_deref().map(|params| open_params(own, params));
         let carried = Self::chained(step, &Signature { params, output: None })?;
         let given = carried.json.members().unwrap_or_default();
-        let others = own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
+        let others =
+            own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
         let all = given.iter().chain(others).map(|member| (member.key.clone(), member.value.clone()));
         Ok(Self { json: Json::object(all.collect::<Vec<_>>()), descriptions: carried.descriptions })
     }

@@ -10,8 +10,8 @@ use ptc_core::value::json::Node;
 use super::settings::wrong;
 use super::{Agent, Diagnostic};
 use crate::config::document::advice;
-use crate::program::path::{self, Step};
 use crate::program::expression;
+use crate::program::path::{self, Step};
 
 /// A reference to a part of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,9 @@ impl RefSource {
     /// Why it can never give anything.
     fn unreadable(&self) -> Option<String> {
         match self {
-            Self::Path(path) => path::steps(path).err().map(|error| format!("the path {path:?} cannot be read: {error}")),
+            Self::Path(path) => {
+                path::steps(path).err().map(|error| format!("the path {path:?} cannot be read: {error}"))
+            }
             Self::Expression(text) => expression::check(text).err().map(|error| {
                 let place = error.span.map(|span| format!("{}: ", span.line_col(text))).unwrap_or_default();
                 format!("the expression cannot be used: {place}{}", error.problem)
@@ -99,7 +101,9 @@ fn outside(ty: &Type, steps: &[Step<'_>]) -> Option<String> {
             }
         }
         (Step::Index(_) | Step::Every, Type::List(item)) => outside(item, rest),
-        (Step::Key(name), Type::List(_)) => Some(format!("a list stands before `{name}`; write [0] or [*] between them")),
+        (Step::Key(name), Type::List(_)) => {
+            Some(format!("a list stands before `{name}`; write [0] or [*] between them"))
+        }
         (Step::Index(_) | Step::Every, _) => Some("there is no list for its [ ]".to_owned()),
         (Step::Key(name), other) => Some(format!("nothing is inside {}, where `{name}` is looked for", other.render())),
     }
@@ -117,17 +121,25 @@ mod tests {
         let agent = Agent::from_toml(&toml, "a.toml").unwrap();
         let all = Plan::new(&agent).map_or_else(|findings| findings, |plan| plan.warnings);
         let all = all.iter().filter(|finding| finding.key.starts_with("refs"));
-        all.map(|found| format!("{} {} {}", if found.is_error() { "error" } else { "warning" }, found.key, found.message))
-            .collect()
+        all.map(|found| {
+            format!("{} {} {}", if found.is_error() { "error" } else { "warning" }, found.key, found.message)
+        })
+        .collect()
     }
 
     #[test]
     fn a_ref_that_can_never_be_read_is_an_error() {
         let cases = [
             ("x = \"a[[\"", "error refs.x the path \"a[[\" cannot be read: `[` at character 2 is not closed"),
-            ("x = { path = \"items[]\", optional = true }", "error refs.x the path \"items[]\" cannot be read: nothing stands in [ ] at character 6"),
+            (
+                "x = { path = \"items[]\", optional = true }",
+                "error refs.x the path \"items[]\" cannot be read: nothing stands in [ ] at character 6",
+            ),
             ("x = { expr = \"(+ 1\" }", "error refs.x the expression cannot be used: line 1, column"),
-            ("x = { expr = \"(cuont result)\", optional = true }", "error refs.x the expression cannot be used: line 1, column 2"),
+            (
+                "x = { expr = \"(cuont result)\", optional = true }",
+                "error refs.x the expression cannot be used: line 1, column 2",
+            ),
         ];
         for (refs, expected) in cases {
             let said = found(refs);
@@ -139,10 +151,16 @@ mod tests {
     fn a_path_that_leads_out_of_the_declared_answer_is_a_warning() {
         let cases = [
             ("x = \"nope\"", "warning refs.x the path \"nope\" leads to nothing: the answer declares no `nope` there"),
-            ("x = \"item[0].id\"", "warning refs.x the path \"item[0].id\" leads to nothing: the answer declares no `item` there; did you mean `items`?"),
+            (
+                "x = \"item[0].id\"",
+                "warning refs.x the path \"item[0].id\" leads to nothing: the answer declares no `item` there; did you mean `items`?",
+            ),
             ("x = \"items.id\"", "warning refs.x the path \"items.id\" leads to nothing: a list stands before `id`"),
             ("x = \"a[0]\"", "warning refs.x the path \"a[0]\" leads to nothing: there is no list for its [ ]"),
-            ("x = \"a.b\"", "warning refs.x the path \"a.b\" leads to nothing: nothing is inside :int, where `b` is looked for"),
+            (
+                "x = \"a.b\"",
+                "warning refs.x the path \"a.b\" leads to nothing: nothing is inside :int, where `b` is looked for",
+            ),
         ];
         for (refs, expected) in cases {
             let said = found(refs);

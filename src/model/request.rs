@@ -233,9 +233,8 @@ mod tests {
 
     #[test]
     fn a_person_reads_each_call_on_a_line_of_its_own() {
-        let call = |name: &str| {
-            Content::Call(NativeCall { id: "tc_1".into(), name: name.into(), args: "{\"a\":1}".into() })
-        };
+        let call =
+            |name: &str| Content::Call(NativeCall { id: "tc_1".into(), name: name.into(), args: "{\"a\":1}".into() });
         let parts = vec![Content::Text("I look.\n".into()), call("ok"), call("boom")];
         let message = Message { role: Role::Assistant, parts };
         assert_eq!(message.lines(), "I look.\nok {\"a\":1}\nboom {\"a\":1}");

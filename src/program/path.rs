@@ -24,7 +24,8 @@ pub fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
             Some(inner) => {
                 let end = inner.find(']').filter(|end| !inner[..*end].contains('['));
                 let end = end.ok_or_else(|| format!("`[` at character {} is not closed", place(rest)))?;
-                let step = inside(inner[..end].trim()).map_err(|what| format!("{what} at character {}", place(rest)))?;
+                let step =
+                    inside(inner[..end].trim()).map_err(|what| format!("{what} at character {}", place(rest)))?;
                 (step, &inner[end + 1..])
             }
             None => {

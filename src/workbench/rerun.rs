@@ -123,8 +123,7 @@ impl Workbench {
     /// What a recorded root run is made again with.
     fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
-        let old =
-            Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
+        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
         let agent = match spec.agent.clone() {
             // A message of a conversation stays what it was.
             Some(agent) if start.continues.is_some() => {

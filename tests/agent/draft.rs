@@ -25,7 +25,10 @@ fn the_context_is_shown_as_json_and_the_other_keys_as_toml() {
     let agent = Agent { context: json::parse(r#"{"a": 1}"#).unwrap(), prompt: "p".into(), ..Agent::default() };
     let texts = DraftTexts::of(&agent);
     assert_eq!(texts.context, "{\n  \"a\": 1\n}");
-    assert_eq!(texts.options, "name = \"agent\"\nmode = \"ptc_lisp\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n");
+    assert_eq!(
+        texts.options,
+        "name = \"agent\"\nmode = \"ptc_lisp\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n"
+    );
 }
 
 #[test]

@@ -228,7 +228,8 @@ fn an_agent_with_tools_refuses_json_mode_unless_a_section_removes_them() {
 
 #[test]
 fn json_mode_refuses_the_tools_that_options_add() {
-    let text = "prompt = \"x\"\nsignature = \"-> :int\"\nmode = \"text\"\nbuiltin_tools = [\"grep\"]\nllm_query = true\n";
+    let text =
+        "prompt = \"x\"\nsignature = \"-> :int\"\nmode = \"text\"\nbuiltin_tools = [\"grep\"]\nllm_query = true\n";
     let agent = Agent::from_toml(text, "a.toml").unwrap();
     let found = agent.for_mode(Mode::Json).unwrap_err();
     assert_eq!(

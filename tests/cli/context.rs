@@ -131,7 +131,10 @@ fn a_step_whose_failure_is_null_did_not_fail() {
     let step = r#"{"return": {"text": "earlier"}, "fail": null, "usage": {}, "turns": [], "memory": {}, "signature": null, "name": "before"}"#;
     program.file("step.json", step);
     assert_eq!(context(&program, &["--context", "@step.json"]), json!({"text": "earlier"}));
-    program.file("failed.json", step.replace("null, \"usage\"", "{\"reason\": \"failed\", \"message\": \"no\"}, \"usage\""));
+    program.file(
+        "failed.json",
+        step.replace("null, \"usage\"", "{\"reason\": \"failed\", \"message\": \"no\"}, \"usage\""),
+    );
     program.run(["run", "echo.toml", "--context", "@failed.json"]).exits(2).tells("chained_failure");
 }
 
@@ -153,8 +156,11 @@ fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
     program.file("without.toml", sum_up(""));
     program.run(["run", "without.toml"]).exits(2).tells("step summarize: city: expected field");
     // The context in the file of a later step is an example for running it alone.
-    program.file("sum.toml", "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"(city :string) -> :string\"\n\
-                               program = 'data/city'\nmax_turns = 1\ncontext = { city = \"Paris\" }\n");
+    program.file(
+        "sum.toml",
+        "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"(city :string) -> :string\"\n\
+                               program = 'data/city'\nmax_turns = 1\ncontext = { city = \"Paris\" }\n",
+    );
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\n"));
     program.run(["run", "files.toml"]).exits(2).tells("step sum: city: expected field");
     program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\ncontext = {{ city = \"Oslo\" }}\n"));

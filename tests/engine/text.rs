@@ -411,6 +411,13 @@ async fn a_reply_that_only_calls_tools_is_no_answer_where_there_are_none() {
 }
 
 #[tokio::test]
+async fn one_turn_is_told_as_one() {
+    let (ran, _) = ran(&format!("max_turns = 1\n{TOOLS}"), "{}", vec![Reply::calling([("add", r#"{"a":6}"#)])]).await;
+    let message = ran.step.fail.unwrap().message;
+    assert_eq!(message, "1 turn was used and the model still called tools; max_turns is 1");
+}
+
+#[tokio::test]
 async fn a_tool_may_answer_nothing() {
     let toml = "[tools.find]\nkind = \"snippet\"\ncode = \"nil\"\n";
     let (ran, requests) = ran(toml, "{}", vec![Reply::calling([("find", "{}")]), "done".into()]).await;

@@ -238,7 +238,11 @@ async fn a_control_object_is_asked_for_as_an_object_where_the_protocol_can() {
             let asked = ask(kit, &server, &model, &control()).await;
             let expected = if setting == StructuredOutput::Fixed(Prompt) { Prompt } else { expected };
             assert_eq!(way(kit, &server.received().last().unwrap().json()), expected, "{kit:?} {setting:?}");
-            assert_eq!((asked.reply().structured_by, asked.notices().len()), (Some(expected), 0), "{kit:?} {setting:?}");
+            assert_eq!(
+                (asked.reply().structured_by, asked.notices().len()),
+                (Some(expected), 0),
+                "{kit:?} {setting:?}"
+            );
         }
         let with_tools = Request { tools: vec![super::tool("get_weather")], ..control() };
         ask(kit, &server, &kit.model(&server), &with_tools).await;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::event::{
-    AgentRecord, AnswerGiven, CallStatus, CompactionDone, ErrorRecord, Extract, JsonText, Kept, MemoryChange,
-    Message, ModelRecord, PlanState, ProgramEnd, QuestionAsked, Role, ToolCall, ToolEnd, Totals, TurnStart, UsageRecord,
+    AgentRecord, AnswerGiven, CallStatus, CompactionDone, ErrorRecord, Extract, JsonText, Kept, MemoryChange, Message,
+    ModelRecord, PlanState, ProgramEnd, QuestionAsked, Role, ToolCall, ToolEnd, Totals, TurnStart, UsageRecord,
 };
 
 fn printed(events: impl IntoIterator<Item = (&'static str, Event)>) -> String {

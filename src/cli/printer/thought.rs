@@ -2,9 +2,9 @@
 //!
 //! In: pieces of a reply. Out: the pieces of its thought; at the end its answer, or the reply itself when it is no such object.
 
+use ptc_core::reply::Want;
 use ptc_core::reply::control::glimpse;
 use ptc_core::reply::stream::{JsonPush, ReplyPush};
-use ptc_core::reply::Want;
 use ptc_core::value::Json;
 
 /// A reply that arrives.
