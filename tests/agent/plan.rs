@@ -73,7 +73,7 @@ fn json_mode_says_what_it_refuses_and_what_to_do() {
                  model there; rename the field",
             ],
         ),
-        ("prompt = 'x'\nsignature = ':int'\nrefs = { label = 'a' }\ncost_limit = 1.5\n[[cases]]\nname = 'c'", &[]),
+        ("prompt = 'x'\nsignature = '{a :int}'\nrefs = { label = 'a' }\ncost_limit = 1.5\n[[cases]]\nname = 'c'", &[]),
         ("prompt = ' '\nsignature = ':int'", &["error prompt: the prompt is empty; write what the model is to do"]),
         ("mode = 'text'\nprompt = 'x'", &[]),
     ];

@@ -396,7 +396,8 @@ async fn missing_refs_are_asked_for_in_json_with_the_format_where_the_answer_is_
         let feedback = requests.lock().unwrap()[1].messages.last().unwrap().joined();
         assert!(feedback.contains(r#"{"a":{"z":1,"c":"xxx"#), "JSON in the order of the reply: {feedback}");
         assert!(feedback.contains("cut after 500 characters"), "{feedback}");
-        assert!(feedback.ends_with("Reply again, only with JSON in this format:\n{\"a\":{}}\n"), "{feedback}");
+        let (_, closing) = feedback.split_once("Reply again, only with JSON in this format:\n").unwrap();
+        assert!(closing.starts_with("{\"a\":{"), "{feedback}");
         let message = ran.step.fail.unwrap().message;
         assert!(message.starts_with("the answer lacks: b, sum (its expression failed: "), "{message}");
     }
