@@ -11,7 +11,7 @@ use ptc_core::value::{Json, json};
 
 use super::answer::{self, joined};
 use super::call::canonical;
-use super::cycle::Cycle;
+use super::cycle::{Cycle, used_up};
 use super::edit::next_turn;
 use super::json::{complete, issue_record, told, truncated, withheld};
 use super::text::made;
@@ -154,15 +154,14 @@ async fn go_on(
     cycle.say(at, Role::User, source, parts).await?;
     cycle.end_turn(at, reply.usage, None).await?;
     cycle.check_budget(None)?;
-    if cycle.totals.turns < cycle.plan.agent.max_turns {
+    let turns = cycle.totals.turns;
+    if turns < cycle.plan.agent.max_turns {
         return Ok(None);
     }
-    Err(Halt::fail(Reason::MaxTurnsExceeded, used_up(cycle)))
-}
-
-/// That no turn is left, in words.
-fn used_up(cycle: &Cycle<'_>) -> String {
-    format!("{} without a final answer; max_turns is {}", cycle.turns_were_used(), cycle.totals.turns)
+    Err(Halt::fail(
+        Reason::MaxTurnsExceeded,
+        format!("{} without a final answer; max_turns is {turns}", used_up(turns)),
+    ))
 }
 
 /// A turn that did not give what was wanted: said and told, unless it was the last.
@@ -240,7 +239,9 @@ async fn broke_protocol(
         if is_protocol && left(cycle) == 0 {
             cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
             cycle.check_budget(None)?;
-            let message = format!("{}; the last reply: {}", used_up(cycle), record.message);
+            let turns = cycle.totals.turns;
+            let used = format!("{} without a final answer; max_turns is {turns}", used_up(turns));
+            let message = format!("{used}; the last reply: {}", record.message);
             return Err(Halt::fail(Reason::MaxTurnsExceeded, message));
         }
         let said = texts::said_wrongly(at, &reply.text);
