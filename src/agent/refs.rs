@@ -92,13 +92,11 @@ fn outside(ty: &Type, steps: &[Step<'_>]) -> Option<String> {
         (_, Type::Record { fields, .. }) if fields.is_empty() => None,
         (Step::Key(name), Type::Record { fields, .. }) => {
             let same = |field: &&ptc_core::signature::Field| underscored(&field.name) == underscored(name);
-            match fields.iter().find(same) {
-                Some(field) => outside(&field.ty, rest),
-                None => {
-                    let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-                    Some(format!("the answer declares no `{name}` there{}", advice(name, &known)))
-                }
+            if let Some(field) = fields.iter().find(same) {
+                return outside(&field.ty, rest);
             }
+            let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            Some(format!("the answer declares no `{name}` there{}", advice(name, &known)))
         }
         (Step::Index(_) | Step::Every, Type::List(item)) => outside(item, rest),
         (Step::Key(name), Type::List(_)) => {

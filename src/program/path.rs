@@ -20,21 +20,17 @@ pub fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
     let mut steps = Vec::new();
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     while !rest.is_empty() {
-        let (step, behind) = match rest.strip_prefix('[') {
-            Some(inner) => {
-                let end = inner.find(']').filter(|end| !inner[..*end].contains('['));
-                let end = end.ok_or_else(|| format!("`[` at character {} is not closed", place(rest)))?;
-                let step =
-                    inside(inner[..end].trim()).map_err(|what| format!("{what} at character {}", place(rest)))?;
-                (step, &inner[end + 1..])
+        let (step, behind) = if let Some(inner) = rest.strip_prefix('[') {
+            let end = inner.find(']').filter(|end| !inner[..*end].contains('['));
+            let end = end.ok_or_else(|| format!("`[` at character {} is not closed", place(rest)))?;
+            let step = inside(inner[..end].trim()).map_err(|what| format!("{what} at character {}", place(rest)))?;
+            (step, &inner[end + 1..])
+        } else {
+            let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
+            if end == 0 {
+                return Err(format!("a name is missing at character {}", place(rest)));
             }
-            None => {
-                let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
-                if end == 0 {
-                    return Err(format!("a name is missing at character {}", place(rest)));
-                }
-                (Step::Key(&rest[..end]), &rest[end..])
-            }
+            (Step::Key(&rest[..end]), &rest[end..])
         };
         steps.push(step);
         rest = match behind.strip_prefix('.') {
