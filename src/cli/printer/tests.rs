@@ -272,8 +272,8 @@ fn a_turn_says_why_it_failed_once() {
         ("r0/t3", back().into()),
         ("r0/t3", TurnEnd { success: true, ..TurnEnd::default() }.into()),
         ("r0/t4", TurnStart::default().into()),
+        // The run ends here, and says why.
         ("r0/t4", failed("missing_refs").into()),
-        ("r0", RunEnd { fail: Some(error("missing_refs", "the answer lacks: x")), ..RunEnd::default() }.into()),
     ]);
     let expected = "\
 turn 1
@@ -285,7 +285,6 @@ turn 2
 turn 3
   feedback sent to the model
 turn 4
-✗ missing_refs after 0 turns, 0.0 s: the answer lacks: x
 ";
     assert_eq!(said, expected);
 }
