@@ -123,7 +123,7 @@ impl StepFold {
         self.started_ms = at_ms;
         self.price = start.model.price;
         self.step.name.clone_from(&start.agent.name);
-        if let Ok(agent) = Agent::from_toml(&start.agent.toml, "the recorded agent") {
+        if let Ok(agent) = Agent::recorded(&start.agent.toml) {
             self.describe(&agent);
         }
         // A run that went on after waiting starts over in the same file.
@@ -161,6 +161,7 @@ impl StepFold {
         self.step.summary.clone_from(&end.summary);
         self.step.refs = end.refs.as_ref().map(crate::event::JsonText::json);
         self.step.from_turn = end.from_turn;
+        self.step.journal = end.journal.as_ref().map(crate::event::JsonText::json);
         self.step.waits_for = None;
         let is_mission = |message: &&SentMessage| message.source == Source::Prompt && message.role == Role::User;
         self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);

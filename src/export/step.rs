@@ -3,12 +3,12 @@
 use ptc_core::value::Json;
 use ptc_core::value::json;
 
-use crate::agent::{CallEntry, Step, Turn, Usage};
+use crate::agent::{CallEntry, Step, Turn};
 use crate::event::{
     Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
 };
 
-/// A Step as JSON: `{return|fail, memory, usage, turns, signature, name, session, …}`
+/// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`
 pub fn step(step: &Step) -> Json {
     // Agents call agents no deeper than `max_depth` allows.
     let children = step.children.iter().map(self::step);
@@ -23,10 +23,11 @@ pub fn step(step: &Step) -> Json {
         ("summary", text(step.summary.as_deref())),
         ("refs", step.refs.clone().unwrap_or_default()),
         ("memory", Json::object(memory)),
+        ("journal", step.journal.clone().unwrap_or_default()),
         ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
         ("from_turn", step.from_turn.map_or_else(Json::default, Json::from)),
         ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),
-        ("usage", usage(&step.usage)),
+        ("usage", usage(step)),
         ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
         ("calls", Json::list(step.calls.iter().map(call))),
         ("children", Json::list(children)),
@@ -57,12 +58,14 @@ fn error(error: &ErrorRecord) -> Json {
     ])
 }
 
-fn usage(usage: &Usage) -> Json {
+fn usage(step: &Step) -> Json {
+    let usage = &step.usage;
     let tokens = usage.tokens.unwrap_or_default();
     let counted = |count: u64| usage.tokens.map(|_| count.into());
     known([
         ("duration_ms", Some(usage.duration_ms.into())),
         ("turns", Some(usage.turns.into())),
+        ("fallback_used", step.from_turn.map(|_| true.into())),
         ("llm_requests", Some(usage.llm_requests.into())),
         ("input_tokens", counted(tokens.input)),
         ("output_tokens", counted(tokens.output)),
