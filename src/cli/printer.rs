@@ -9,8 +9,8 @@ use ptc_core::text::SafeText;
 
 use crate::agent::Step;
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
-    TurnEnd, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, RunText,
+    Source, TurnEnd, elapsed_ms,
 };
 
 use crate::workbench::Definitions;
@@ -51,8 +51,8 @@ pub(super) struct Printer<W: Write> {
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
     gaps: Gaps,
-    /// The reply text of each turn that has not ended, and its attempt.
-    replies: HashMap<Address, (u32, String)>,
+    /// The reply of each turn that has not ended.
+    replies: RunText,
     /// The program of each turn that has not ended.
     programs: HashMap<Address, String>,
     definitions: Definitions,
@@ -86,7 +86,7 @@ impl<W: Write> Printer<W> {
             marks,
             started_ms: HashMap::new(),
             gaps: Gaps::default(),
-            replies: HashMap::new(),
+            replies: RunText::new(),
             programs: HashMap::new(),
             definitions: Definitions::default(),
             calling: false,
@@ -136,6 +136,9 @@ impl<W: Write> Printer<W> {
         }
         self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
         let at = &envelope.address;
+        if let Event::ReplyPart(_) | Event::ReplyEnd(_) = &envelope.event {
+            self.replies.entry(at.clone()).or_default().apply(&envelope.event);
+        }
         match &envelope.event {
             Event::RunStart(start) => {
                 self.definitions.apply(envelope);
@@ -223,13 +226,6 @@ impl<W: Write> Printer<W> {
         if self.in_reply != now {
             self.end_reply();
             self.in_reply = now;
-        }
-        if part.kind == PartKind::Text {
-            let (attempt, text) = self.replies.entry(at.clone()).or_default();
-            if *attempt != part.attempt {
-                (*attempt, *text) = (part.attempt, String::new());
-            }
-            text.push_str(&part.text);
         }
         self.calling |= part.kind == PartKind::Call;
         let bar = match part.kind {
