@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use ptc_core::value::Json;
 
+use super::prepare::refuse_closures;
 use super::replies::{self, PROGRAM, Told};
 use super::resume::unusable;
-use super::run::{chance, refuse_closures};
+use super::run::chance;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context};
 use crate::config::document;

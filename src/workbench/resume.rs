@@ -4,20 +4,20 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::below::LiveModels;
 use super::desk::Prepared;
 use super::feed::{Feed, Onward, Tee};
-use super::run::{chance, refuse_closures};
+use super::prepare::refuse_closures;
+use super::run::chance;
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope};
-use crate::model::{Model, Pinned};
+use crate::model::Model;
 use crate::port::{Human, Sink, Stop, SystemClock};
 use crate::replay::{
     Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
@@ -26,7 +26,7 @@ use crate::session::{Header, Parent, Recorder, Session, SessionId};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
-    StartError::Model { reason: Reason::SessionUnreadable, message: message.to_string() }
+    StartError::Session(message.to_string())
 }
 
 impl Workbench {
@@ -52,6 +52,7 @@ impl Workbench {
         let start = recording.run_start(&run).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
         let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(unusable)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        refuse_closures(&plan)?;
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
@@ -115,10 +116,7 @@ impl Workbench {
         person: Arc<dyn Human>,
     ) -> Result<Arc<dyn Model>, StartError> {
         let recorded = recording.model_of(run).unwrap_or_default();
-        match agent.program() {
-            Some(program) if named.is_none() => Ok(Arc::new(Pinned::new(program))),
-            _ => self.build_model(self.chosen(named, &recorded)?, person),
-        }
+        self.model_of(self.answering(agent, named, Some(&recorded))?, person)
     }
 
     /// Is there what the last run of a recording needs to go on?
@@ -159,6 +157,7 @@ impl Workbench {
                 .with_option("literal", Node::Bool(true).into());
         self.refuse_keys(&agent, &Context::default())?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        refuse_closures(&plan)?;
         let carry = carry_of(&recording, &earlier)
             .await
             .ok_or_else(|| unusable(format!("{earlier} does not replay as recorded; see `replay {}`", recording.id)))?;

@@ -62,7 +62,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 
 #[expect(clippy::needless_pass_by_value, reason = "errors go through map_err")]
 fn refused(error: StartError) -> ErrorRecord {
-    spoken(Reason::InvalidAgent, error.to_string())
+    spoken(error.reason(), error.to_string())
 }
 
 /// An error whose message says what to do next by itself.
