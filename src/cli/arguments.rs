@@ -5,6 +5,7 @@ mod compare;
 mod doctor;
 mod export;
 mod models;
+mod refused;
 mod replay;
 mod sessions;
 mod test;
@@ -12,8 +13,7 @@ mod tools;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
-use ptc_core::text::nearest;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::lisp::LispCommand;
 use crate::port::Gate;
@@ -23,6 +23,7 @@ pub(super) use compare::{CompareFlags, MatrixFlags};
 pub(super) use doctor::DoctorFlags;
 pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use models::ModelsFlags;
+pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
@@ -64,39 +65,11 @@ impl Arguments {
     /// The arguments of this process. Ends it with a message (exit code 2) when they cannot be read, or with the help.
     pub fn from_process() -> Self {
         Self::try_parse().unwrap_or_else(|error| {
-            let words: Vec<String> = std::env::args().skip(1).collect();
-            match near_command(&words) {
-                Some(near) if error.use_stderr() => {
-                    _ = error.print();
-                    super::tell(&format!("tip: did you mean the command `{near}`?"));
-                    std::process::exit(i32::from(super::exit::USAGE))
-                }
-                _ => error.exit(),
-            }
+            let words: Vec<String> =
+                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+            std::process::exit(i32::from(refused::refused(&error, &words)))
         })
     }
-}
-
-/// Behind an error about a name that nothing has: the command that it may have meant.
-pub fn meant_command(name: &str) -> String {
-    near_command(&[name.to_owned()]).map(|near| format!("; did you mean the command `{near}`?")).unwrap_or_default()
-}
-
-/// The command that the first word may have meant; none when it is one.
-fn near_command(words: &[String]) -> Option<String> {
-    let command = Arguments::command();
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    let takes_value = |word: &str| {
-        let flag = |long: &str| word.strip_prefix("--") == Some(long);
-        command.get_arguments().any(|known| known.get_long().is_some_and(flag) && known.get_action().takes_values())
-    };
-    let before = std::iter::once("").chain(words.iter().map(String::as_str));
-    let mut said = words.iter().zip(before).filter(|(word, before)| !word.starts_with('-') && !takes_value(before));
-    let (first, _) = said.next()?;
-    if names.contains(&first.as_str()) {
-        return None;
-    }
-    nearest(first, names.iter().copied()).map(ToOwned::to_owned)
 }
 
 /// What to do.

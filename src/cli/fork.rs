@@ -97,7 +97,8 @@ fn agent(flags: &ForkFlags, session: &Session, workbench: &Workbench) -> Result<
 
 /// `NAME=VALUE`
 fn named<'p>(pair: &'p str, flag: &str) -> Result<(&'p str, &'p str), UsageError> {
-    pair.split_once('=').ok_or_else(|| UsageError(format!("{flag} {pair}: write it as NAME=VALUE")))
+    let named = pair.split_once('=').filter(|(name, _)| !name.trim().is_empty());
+    named.ok_or_else(|| UsageError(format!("{flag} {pair}: write it as NAME=VALUE")))
 }
 
 /// `TEXT|@FILE`

@@ -5,8 +5,6 @@ mod progress;
 mod sections;
 mod table;
 
-use std::path::{Component, Path, PathBuf};
-
 use super::arguments::{CompareFlags, MatrixFlags};
 use super::json::printable;
 use super::run::stop_on_signal;
@@ -17,7 +15,7 @@ use crate::workbench::Workbench;
 use crate::workbench::files::check_place;
 use crate::workbench::format::plural;
 use crate::workbench::matrix::{
-    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, compare_with,
+    Baseline, Cell, CellReport, Change, ChangeKind, MatrixFile, MatrixSpec, MatrixState, Trial, called, compare_with,
     split_models, totals,
 };
 use progress::Progress;
@@ -28,7 +26,8 @@ const JOBS: usize = 4;
 /// Plans a matrix and runs it.
 pub(super) async fn matrix(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let of_matrix = &flags.matrix;
-    let named = |name: &String| Ok::<_, UsageError>((called(name), agent_source(name)?));
+    let here = std::env::current_dir().unwrap_or_default();
+    let named = |name: &String| Ok::<_, UsageError>((called(name, &here), agent_source(name)?));
     let spec = MatrixSpec {
         agents: flags.names.iter().map(named).collect::<Result<_, _>>()?,
         modes: of_matrix.modes.iter().map(|name| mode(name.trim())).collect::<Result<_, _>>()?,
@@ -69,15 +68,6 @@ pub(super) async fn resume(
         )));
     }
     finish(file, state, baseline.as_ref(), flags, plain, workbench).await
-}
-
-/// What an agent is called in the cells: the path as seen from here, in whatever way it was written.
-fn called(name: &str) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    let path = Path::new(name);
-    let path = path.strip_prefix(&here).unwrap_or(path);
-    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
-    parts.collect::<PathBuf>().display().to_string()
 }
 
 /// The baseline that is asked for. Errors: it cannot be read, or has nothing in common with these cells.

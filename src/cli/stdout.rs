@@ -30,6 +30,11 @@ fn remembered(done: io::Result<()>) -> io::Result<()> {
     })
 }
 
+/// Notes how something went that was written to stdout by others.
+pub(super) fn remember(done: io::Result<()>) {
+    _ = remembered(done);
+}
+
 /// One line (or several). What goes wrong is told by [`refused`].
 pub(super) fn out(text: &str) {
     _ = Stdout.write_all(format!("{text}\n").as_bytes());

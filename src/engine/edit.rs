@@ -79,13 +79,14 @@ impl Edited {
                 ("option", "model") => return Err(wrong("--model names another model".to_owned())),
                 ("option", "context") => return Err(wrong("--set and --context change the context".to_owned())),
                 ("option", "memory") => return Err(wrong("--memory changes definitions".to_owned())),
+                ("option" | "memory", "") => return Err(wrong("its name is missing".to_owned())),
                 ("prompt" | "signature", "") | ("option", _) => {
                     let key = if kind == "option" { name } else { kind };
                     agent = agent.with_key(key, edit.after.json()).map_err(|findings| wrong(said(&findings)))?;
                 }
                 ("context", "") => context = edit.after.json(),
                 ("context", key) => context = with_member(&context, key, edit.after.json()),
-                ("memory", name) if !name.is_empty() => memory.push((name.to_owned(), edit.text())),
+                ("memory", name) => memory.push((name.to_owned(), edit.text())),
                 _ => return Err(wrong("this program does not know this target".to_owned())),
             }
         }

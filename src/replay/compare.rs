@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-use super::difference::{Difference, differences};
+use super::difference::{Change, Difference, differences};
 use super::layer::{Layer, Policy, Rules};
 use super::{Outcome, Recording};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus};
@@ -45,6 +45,8 @@ struct State {
     recorded: HashMap<Address, VecDeque<Event>>,
     /// What ended a replay before its run did.
     ended: Option<Outcome>,
+    /// The first answer that the recording does not have: where all that follows from it came out as recorded, its line is lost.
+    unrecorded: Option<Divergence>,
     found: Found,
     seq: u64,
 }
@@ -65,6 +67,7 @@ pub(super) struct Found {
 /// Compares one run.
 pub(super) struct Comparer<'a> {
     state: Mutex<State>,
+    run: Address,
     is_complete: bool,
     rules: &'a Rules,
     watch: Option<&'a dyn Sink>,
@@ -84,8 +87,9 @@ enum Verdict {
 impl<'a> Comparer<'a> {
     pub(super) fn new(recording: &'a Recording, run: &Address, rules: &'a Rules, watch: Option<&'a dyn Sink>) -> Self {
         let recorded = recording.derived(run).into_iter().map(|(address, events)| (address, events.into())).collect();
-        let state = State { recorded, ended: None, found: Found::default(), seq: 0 };
-        Self { state: Mutex::new(state), is_complete: recording.is_complete(run), rules, watch, recording }
+        let state = State { recorded, ended: None, unrecorded: None, found: Found::default(), seq: 0 };
+        let (run, is_complete) = (run.clone(), recording.is_complete(run));
+        Self { state: Mutex::new(state), run, is_complete, rules, watch, recording }
     }
 
     fn take(&self, address: &Address, event: &Event) -> Result<Envelope, SinkError> {
@@ -104,6 +108,14 @@ impl<'a> Comparer<'a> {
             }
         } else if self.is_missing(address, event) {
             state.found.missing.push(address.clone());
+            state.unrecorded.get_or_insert_with(|| lost(address, event));
+        } else if self.has_lost(address, event) {
+            let divergence = lost(address, event);
+            state.found.differences.push(divergence.clone());
+            if self.rules.policy == Policy::Strict {
+                state.ended = Some(Outcome::Diverged(Box::new(divergence)));
+                return Err(SinkError::Diverged);
+            }
         }
         state.seq += 1;
         let at_ms = self.recording.at(address).last().map_or(0, |last| last.at_ms);
@@ -134,6 +146,18 @@ impl<'a> Comparer<'a> {
         match event {
             Event::ReplyEnd(end) => end.status == ReplyStatus::Error && !holds(event.kind()),
             Event::ToolEnd(_) => !holds(event.kind()),
+            _ => false,
+        }
+    }
+
+    /// Is it the start of something that the recording holds without its start?
+    fn has_lost(&self, address: &Address, event: &Event) -> bool {
+        let known = self.recording.at(address);
+        match event {
+            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(follows_a_start),
+            Event::RunStart(_) => {
+                self.recording.run_start(address).is_none() && self.recording.turn_start(&address.turn(1)).is_some()
+            }
             _ => false,
         }
     }
@@ -175,18 +199,26 @@ impl<'a> Comparer<'a> {
         Some(Divergence { address: address.clone(), layer, kind, difference })
     }
 
+    /// The first place of the run where events are missing from a session that was recovered.
+    fn gap(&self) -> Option<Divergence> {
+        let text = self.recording.gap(&self.run)?.to_owned();
+        let change = Change { path: String::new(), recorded: Some(text), now: None, diff: None };
+        let difference = Difference { changes: vec![change], more: 0 };
+        Some(Divergence { address: self.run.clone(), layer: Layer::Step, kind: "notice".to_owned(), difference })
+    }
+
     /// How the run came out, and what was found.
     pub(super) fn finish(self) -> (Outcome, Found) {
-        let (over, recorded) = {
+        let (over, recorded, unrecorded) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            (state.ended.take(), std::mem::take(&mut state.recorded))
+            (state.ended.take(), std::mem::take(&mut state.recorded), state.unrecorded.take())
         };
         let mut left: Vec<(Address, Event)> = recorded
             .into_iter()
             .flat_map(|(at, events)| events.into_iter().map(move |event| (at.clone(), event)))
             .collect();
         left.sort_by(|one, other| one.0.cmp(&other.0));
-        let mut unmade = Vec::new();
+        let (mut unmade, gap) = (Vec::new(), self.gap());
         if over.is_none() && self.is_complete {
             unmade = left.iter().filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
         }
@@ -195,6 +227,10 @@ impl<'a> Comparer<'a> {
             unmade.truncate(1);
         }
         state.found.differences.extend(unmade);
+        if state.found.differences.is_empty() {
+            let unrecorded = unrecorded.filter(|_| over.is_none() && self.is_complete);
+            state.found.differences.extend(unrecorded.or(gap));
+        }
         let outcome = match (over, state.found.differences.first(), left.first()) {
             (Some(outcome), ..) if state.found.differences.is_empty() => outcome,
             (_, Some(first), _) => Outcome::Diverged(Box::new(first.clone())),
@@ -204,6 +240,23 @@ impl<'a> Comparer<'a> {
         };
         (outcome, state.found)
     }
+}
+
+/// Is it only told in a turn that has begun? Edits are recorded before.
+fn follows_a_start(envelope: &Envelope) -> bool {
+    !matches!(envelope.event, Event::Edit(_) | Event::Notice(_) | Event::Unknown(_))
+}
+
+/// An event that came out and is not in the recording.
+fn lost(address: &Address, event: &Event) -> Divergence {
+    let change = Change {
+        path: String::new(),
+        recorded: Some(format!("what follows from the event {}, and not the event: its line is lost", event.kind())),
+        now: Some(format!("the event {}", event.kind())),
+        diff: None,
+    };
+    let difference = Difference { changes: vec![change], more: 0 };
+    Divergence { address: address.clone(), layer: Layer::of(event), kind: event.kind().to_owned(), difference }
 }
 
 impl Sink for Comparer<'_> {

@@ -53,7 +53,8 @@ impl RecordedPorts {
 
 impl Clock for RecordedPorts {
     fn now_ms(&self, at: &Address) -> i64 {
-        self.recording.now_ms(at).unwrap_or_default()
+        let told = || self.recording.at(at).first().map(|first| first.at_ms);
+        self.recording.now_ms(at).or_else(told).unwrap_or_default()
     }
 
     fn tree_turns(&self, at: &Address, counted: u32) -> u32 {

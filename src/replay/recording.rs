@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, ProgramEnd, QuestionAsked,
-    ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, Notice, ProgramEnd,
+    QuestionAsked, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 
@@ -238,6 +238,14 @@ impl Recording {
             self.events.iter().filter(|(address, _)| inside(address)).flat_map(|(_, events)| events.clone()).collect();
         below.sort_by_key(|envelope| envelope.seq);
         below
+    }
+
+    /// What is said where events of this root run are missing, when the session was recovered from a damaged one.
+    pub(super) fn gap(&self, run: &Address) -> Option<&str> {
+        self.at(run).iter().find_map(|envelope| match &envelope.event {
+            Event::Notice(notice) if notice.level == Notice::LOST => Some(notice.text.as_str()),
+            _ => None,
+        })
     }
 
     /// The last attempt of a reply that broke off: 0 when nothing of a reply is recorded, or the last attempt was ended.

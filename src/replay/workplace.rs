@@ -46,7 +46,8 @@ pub async fn workplace(recording: &Arc<Recording>, turn: &Address) -> Result<Opt
             }
         }
     });
-    let replayed = replay_until(recording, turn, seen);
+    let unheard = Unheard::default();
+    let replayed = replay_until(recording, turn, Some(seen), &unheard);
     tokio::select! {
         result = replayed => result?,
         () = over.notified() => {}
@@ -55,17 +56,22 @@ pub async fn workplace(recording: &Arc<Recording>, turn: &Address) -> Result<Opt
     Ok(found.map(|(turn, job)| Workplace { recording: Arc::clone(recording), turn, job }))
 }
 
-/// Replays the root runs in order, up to the one that holds the turn.
-async fn replay_until(recording: &Arc<Recording>, turn: &Address, seen: Seen) -> Result<(), ReplayError> {
+/// Replays the root runs in order, up to the one that holds the turn. Nothing is compared.
+pub(super) async fn replay_until(
+    recording: &Arc<Recording>,
+    turn: &Address,
+    seen: Option<Seen>,
+    events: &dyn Sink,
+) -> Result<(), ReplayError> {
     let edits = RecordedEdits::of(recording).map_err(|message| ReplayError { message })?;
     let mut carries: HashMap<Address, Carry> = HashMap::new();
     for run in recording.runs() {
         let Some(start) = recording.run_start(&run) else { continue };
         let plan = plan_of(recording, &run)?;
-        let ports = RecordedPorts::new(Arc::clone(recording), run.clone()).watched(Arc::clone(&seen));
+        let ports = RecordedPorts::new(Arc::clone(recording), run.clone());
+        let ports = seen.iter().fold(ports, |ports, seen| ports.watched(Arc::clone(seen)));
         let input = Input { continues: carried(start, &carries), ..input_of(&run, start) };
-        let unheard = Unheard(Mutex::new(0));
-        let (_, carry) = engine::run_carrying(&plan, input, &ports.doors(&edits, &unheard)).await;
+        let (_, carry) = engine::run_carrying(&plan, input, &ports.doors(&edits, events)).await;
         if run == turn.root() {
             break;
         }
@@ -75,7 +81,8 @@ async fn replay_until(recording: &Arc<Recording>, turn: &Address, seen: Seen) ->
 }
 
 /// Nobody compares: the events of the recording are the ones that count.
-struct Unheard(Mutex<u64>);
+#[derive(Default)]
+pub(super) struct Unheard(Mutex<u64>);
 
 impl Sink for Unheard {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {

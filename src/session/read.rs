@@ -160,7 +160,18 @@ impl Session {
             reader.read_until(b'\n', line).map_err(|error| fail(format!("cannot be read: {error}")))
         };
         let mut at = next(&mut line)? as u64;
-        let header = read_header(&line).map_err(fail)?;
+        let header = match read_header(&line) {
+            Ok(header) => header,
+            Err(why) if line.is_empty() => return Err(fail(why)),
+            Err(why) => {
+                while next(&mut line)? > 0 {
+                    if serde_json::from_slice::<Line<'_>>(&line).is_ok() {
+                        return Err(fail(format!("{why}; {}", recovery(path))));
+                    }
+                }
+                return Err(fail(format!("{why}; nothing could be read")));
+            }
+        };
         if header.min_reader > VERSION {
             let message = format!(
                 "it needs a reader of version {}, this program reads up to {VERSION}: use {} or newer",
@@ -373,10 +384,15 @@ impl Session {
         if self.damage.iter().all(|damage| damage.torn) {
             return Some(line);
         }
-        let named = self.path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
-        let name = named.map_or_else(|| shell_word(&self.path.to_string_lossy()), |id| id.to_string());
-        Some(format!("{line}; `ptc-workbench sessions recover {name}` saves what can be read as a new session"))
+        Some(format!("{line}; {}", recovery(&self.path)))
     }
+}
+
+/// The command that saves what can be read of a file.
+fn recovery(path: &Path) -> String {
+    let named = path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
+    let name = named.map_or_else(|| shell_word(&path.to_string_lossy()), |id| id.to_string());
+    format!("`ptc-workbench sessions recover {name}` saves what can be read as a new session")
 }
 
 /// What serde says about a line, without its own count of lines; a place only where it is one of the text.
@@ -393,8 +409,8 @@ fn read_header(line: &[u8]) -> Result<Header, String> {
     if line.is_empty() {
         return Err("the file is empty; there is no session in it".to_owned());
     }
-    let header: Header = serde_json::from_slice(line)
-        .map_err(|error| format!("line 1 is not a session header ({}); nothing could be read", words(&error)))?;
+    let header: Header =
+        serde_json::from_slice(line).map_err(|error| format!("line 1 is not a session header ({})", words(&error)))?;
     if header.format != FORMAT {
         return Err(format!("line 1 names the format {:?}, expected {FORMAT:?}", header.format));
     }

@@ -1,7 +1,7 @@
 //! What can be read of a damaged session, as a new one.
 //!
-//! In: a file. Out: a session in which every readable event stands as it was, numbered anew, and a notice says what is missing or was left out. It
-//! must never change the damaged file.
+//! In: a file. Out: a session in which every readable event stands as it was, numbered anew. A notice stands wherever events are missing, so
+//! that the loss is known wherever these lines are copied to, and one at the end says what was left out. It must never change the damaged file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -54,12 +54,14 @@ fn write(
     beside: &Path,
     header: Header,
 ) -> io::Result<(u64, Vec<String>)> {
-    let mut out = Out { file: BufWriter::new(File::create(beside)?), at: 0, last_turn_end: None };
-    let (mut events, mut lost, mut last_ms) = (0, Vec::new(), header.created_ms);
+    let mut out = Out { file: BufWriter::new(File::create(beside)?), at: 0, last: 0, last_turn_end: None };
+    let (mut events, mut lost) = (0, Vec::new());
     let mut numbers = Numbers::default();
     let (mut line, mut number) = (Vec::new(), 0);
+    let mut found: Option<Header> = None;
+    let mut last = Last { at_ms: header.created_ms, run: Address::run(0) };
     let stem = damaged.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut header = Some(header);
+    let mut begin = Some(header);
     loop {
         line.clear();
         if reader.read_until(b'\n', &mut line)? == 0 {
@@ -67,47 +69,62 @@ fn write(
         }
         number += 1;
         let body = line.strip_suffix(b"\n").unwrap_or(&line);
-        if let Some(new) = header.take() {
-            let old = serde_json::from_slice::<Header>(body).ok().filter(|old| old.min_reader <= VERSION);
-            let session = old.as_ref().map_or(stem.clone(), |old| old.id.to_string());
-            let parent = Parent::whole(session, "recover");
-            out.line(&serde_json::to_string(&Header { parent: Some(parent), ..new })?)?;
-            if old.is_some() {
+        if begin.is_some() && found.is_none() {
+            found = serde_json::from_slice::<Header>(body).ok().filter(|old| old.min_reader <= VERSION);
+            if found.is_some() {
                 continue;
             }
+        }
+        let read = serde_json::from_slice::<Line<'_>>(body);
+        if number == 1 {
             lost.push("line 1: it is not the header of a session".to_owned());
         }
-        match serde_json::from_slice::<Line<'_>>(body) {
+        match read {
             Ok(old) => {
+                if let Some(new) = begin.take() {
+                    let session = found.as_ref().map_or(stem.clone(), |old| old.id.to_string());
+                    let parent = Some(Parent::whole(session, "recover"));
+                    // What was imported cannot be replayed when it has been recovered either.
+                    let imported = found.as_mut().and_then(|old| old.imported.take());
+                    out.line(&serde_json::to_string(&Header { parent, imported, ..new })?)?;
+                }
                 if !numbers.is_new(old.s, body) {
                     lost.push(format!("line {number}: event {} stands there again; it is left out", old.s));
                     continue;
                 }
-                lost.extend(numbers.take(old.s).map(|what| format!("line {number}: {what}")));
-                last_ms = old.t;
+                let (missing, what) = numbers.take(old.s);
+                lost.extend(what.map(|what| format!("line {number}: {what}")));
+                out.gap(missing, &last)?;
+                last = Last { at_ms: old.t, run: Address::from(&*old.r).root() };
                 events += 1;
-                out.event(Line { s: events, ..old })?;
+                out.event(old)?;
             }
-            Err(error) => {
-                numbers.unread += 1;
+            Err(error) if number > 1 => {
+                numbers.unread += u64::from(events > 0);
                 let what =
                     if body.is_empty() { "it is empty".to_owned() } else { format!("it is not an event: {error}") };
                 lost.push(format!("line {number}: {what}"));
             }
+            Err(_) => {}
         }
     }
     if events == 0 {
         return Err(io::Error::other("no line of it is an event; nothing was written"));
     }
+    out.gap(numbers.unread, &last)?;
     let named = lost.iter().take(QUOTED).map(String::as_str).collect::<Vec<_>>().join("; ");
     let more = if lost.len() > QUOTED { format!(" and {} more", lost.len() - QUOTED) } else { String::new() };
     let what = if lost.is_empty() { "nothing is missing".to_owned() } else { format!("damage: {named}{more}") };
     let text = format!("recovered from {}: {events} events; {what}", damaged.display());
-    let notice = Event::Notice(Notice { level: "warning".to_owned(), text });
-    let notice = Envelope { seq: events + 1, at_ms: last_ms, address: Address::run(0), event: notice };
-    out.line(&notice.to_line(None)?)?;
+    out.notice(Notice { level: "warning".to_owned(), text }, &last)?;
     out.file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     Ok((events, lost))
+}
+
+/// The last event that was taken over.
+struct Last {
+    at_ms: i64,
+    run: Address,
 }
 
 /// The numbers that the events had.
@@ -128,27 +145,28 @@ impl Numbers {
         self.taken.insert((seq, hasher.finish()))
     }
 
-    /// What is wrong with the place of the event of this number; `None` when it follows the last one.
-    fn take(&mut self, seq: u64) -> Option<String> {
+    /// How many events are missing before the event of this number, and what is wrong with its place; nothing where it follows the last one.
+    fn take(&mut self, seq: u64) -> (u64, Option<String>) {
         let last = std::mem::replace(&mut self.last, seq);
         let unread = std::mem::take(&mut self.unread);
         if seq <= last {
-            return Some(format!("event {seq} follows event {last}; it is kept where it stands"));
+            return (unread, Some(format!("event {seq} follows event {last}; it is kept where it stands")));
         }
-        match seq - last - 1 {
-            missing if missing <= unread => None,
-            missing => {
-                let lost = if unread > 0 { ", counting the lines that are not readable" } else { "" };
-                let missing = if missing == 1 { "1 is".to_owned() } else { format!("{missing} are") };
-                Some(format!("event {seq} follows event {last}: {missing} missing between them{lost}"))
-            }
+        let missing = seq - last - 1;
+        if missing <= unread {
+            return (missing, None);
         }
+        let lost = if unread > 0 { ", counting the lines that are not readable" } else { "" };
+        let many = if missing == 1 { "1 is".to_owned() } else { format!("{missing} are") };
+        (missing, Some(format!("event {seq} follows event {last}: {many} missing between them{lost}")))
     }
 }
 
 struct Out {
     file: BufWriter<File>,
     at: u64,
+    /// Number of the last event.
+    last: u64,
     last_turn_end: Option<u64>,
 }
 
@@ -166,6 +184,23 @@ impl Out {
         if ends_turn {
             self.last_turn_end = Some(here);
         }
-        self.line(&serde_json::to_string(&Line { b, ..line })?)
+        self.last += 1;
+        self.line(&serde_json::to_string(&Line { s: self.last, b, ..line })?)
+    }
+
+    /// So many events are missing here.
+    fn gap(&mut self, missing: u64, last: &Last) -> io::Result<()> {
+        if missing == 0 {
+            return Ok(());
+        }
+        let many = if missing == 1 { "1 event is".to_owned() } else { format!("{missing} events are") };
+        let text = format!("{many} missing here: damage of the session that this one was recovered from");
+        self.notice(Notice { level: Notice::LOST.to_owned(), text }, last)
+    }
+
+    fn notice(&mut self, notice: Notice, last: &Last) -> io::Result<()> {
+        self.last += 1;
+        let (seq, at_ms, address) = (self.last, last.at_ms, last.run.clone());
+        self.line(&Envelope { seq, at_ms, address, event: Event::Notice(notice) }.to_line(None)?)
     }
 }

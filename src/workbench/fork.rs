@@ -18,7 +18,7 @@ use crate::config::document;
 use crate::engine;
 use crate::event::{Address, Edit, Envelope, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
-use crate::replay::{Answers, Outcome, Point, RecordedEdits, Recording, Stage, replay};
+use crate::replay::{Answers, Outcome, Point, RecordedEdits, Recording, Stage, fails_before_request, replay};
 use crate::session::{Header, Parent, Prefix, Session, SessionId};
 
 /// Something that is changed at the point of a fork.
@@ -156,6 +156,7 @@ impl Workbench {
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
         self.check_edits(&begun, &point)?;
         replays(&begun, session).await?;
+        opens(&begun, &point).await?;
         let parent = Parent {
             session: recording.id.clone(),
             at: Some(point.address.to_string()),
@@ -218,6 +219,15 @@ fn fits(point: &Point, changes: &[Changed]) -> Result<(), StartError> {
         }
     }
     Ok(())
+}
+
+/// Does the edited turn get as far as its request? Else the new session would hold nothing but its failure.
+async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> {
+    if !matches!(point.stage, Stage::Request | Stage::After) {
+        return Ok(());
+    }
+    let failed = fails_before_request(begun, &point.meets).await.map_err(|error| unusable(error.to_string()))?;
+    failed.map_or(Ok(()), |fail| Err(unusable(format!("nothing can begin at {point}: {}", fail.message))))
 }
 
 /// Does what is kept come out as recorded?

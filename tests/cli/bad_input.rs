@@ -131,5 +131,35 @@ fn a_folder_that_cannot_be_written() {
 #[test]
 fn a_misspelt_command() {
     let done = Program::new().run(["runn", "sentiment"]);
-    done.exits(2).tells("tip: did you mean the command `run`?");
+    assert_snapshot!(done.exits(2).told(), @r"
+    error: `runn` is no command
+    tip: did you mean the command `run`?
+    ");
+}
+
+#[test]
+fn a_flag_before_the_command_that_has_it() {
+    let program = Program::new();
+    let told = |arguments: &[&str]| program.run(arguments).exits(2).told();
+    assert_eq!(
+        told(&["--json", "run", "sentiment"]),
+        "error: `--json` belongs to the command: write it behind `ptc-workbench run`"
+    );
+    assert_eq!(
+        told(&["--model=demo", "run", "sentiment"]),
+        "error: `--model` belongs to the command: write it behind `ptc-workbench run`"
+    );
+    assert_eq!(
+        told(&["sessions", "--json", "list"]),
+        "error: `--json` belongs to the command: write it behind `ptc-workbench sessions list`"
+    );
+    assert_eq!(
+        told(&["--json", "sentiment"]),
+        "error: `--json` belongs to a command, and none is written: `ptc-workbench run … --json`, for example"
+    );
+    // A flag that the command does not have, wherever it stands.
+    for arguments in [["--jsom", "run", "sentiment"], ["--check", "run", "sentiment"], ["run", "sentiment", "--check"]]
+    {
+        assert!(told(&arguments).contains("unexpected argument"), "{arguments:?}");
+    }
 }

@@ -235,4 +235,7 @@ fn a_command_that_a_message_tells_to_type_is_one_for_any_name_of_a_file() {
     program.run(["run", "sales"]).exits(0);
     let saved = program.run(["exec", "last", "r0/t1", "--save", "a pinned one.toml"]);
     saved.exits(0).tells("run it with: ptc-workbench run 'a pinned one.toml'");
+    // Nor is it taken for a flag.
+    let saved = program.run(["exec", "last", "r0/t1", "--save=-x.toml"]);
+    saved.exits(0).tells("run it with: ptc-workbench run ./-x.toml");
 }

@@ -35,6 +35,10 @@ fn output_that_is_lost_is_no_success() {
     for arguments in PRINTING {
         on_a_full_disk(&program, arguments).exits(2).tells("error: stdout cannot be written: No space left on device");
     }
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["help", "sessions"]] {
+        on_a_full_disk(&program, arguments).exits(2).tells("error: stdout cannot be written: No space left on device");
+        assert!(!program.run(arguments).exits(0).stdout.is_empty());
+    }
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     program.file("one.jsonl", "{\"program\":\"1\"}\n");
     let input = std::fs::File::open(program.dir().join("one.jsonl")).unwrap();

@@ -78,6 +78,32 @@ fn an_agent_is_the_same_however_its_path_is_written() {
 }
 
 #[test]
+fn a_baseline_of_an_older_program_names_the_agent_as_it_was_typed() {
+    let program = Program::new();
+    agent(&program, "(int? (:n result))");
+    compare(&program, &["--save-baseline", "base.json"]).exits(0);
+    let text = std::fs::read_to_string(program.dir().join("base.json")).unwrap();
+    let whole = program.dir().canonicalize().unwrap().join("a.toml");
+    for typed in ["./a.toml", ".//./a.toml", whole.to_str().unwrap()] {
+        let old = text.replace(r#""agent": "a.toml""#, &format!(r#""agent": "{typed}""#));
+        assert_ne!(old, text);
+        program.file("old.json", old);
+        let same = compare(&program, &["--baseline", "old.json"]);
+        assert!(same.exits(0).stdout.contains("since the baseline: 1 unchanged\n"), "{typed}: {}", same.stdout);
+    }
+    // A matrix that it planned is gone on with.
+    program.file("old.json", text.replace(r#""agent": "a.toml""#, r#""agent": "./a.toml""#));
+    let folder = program.sessions_dir().join("matrix");
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let planned = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, planned.replace(r#""a.toml""#, r#""./a.toml""#)).unwrap();
+    }
+    let shown = program.run(["compare", "--resume", "last", "--baseline", "old.json"]);
+    assert!(shown.exits(0).stdout.contains("since the baseline: 1 unchanged\n"), "{}", shown.stdout);
+}
+
+#[test]
 fn a_baseline_of_something_else_is_an_error() {
     let program = Program::new();
     agent(&program, "(int? (:n result))");

@@ -359,3 +359,52 @@ fn what_does_not_replay_is_accepted_first() {
     program.run(["replay", "old.jsonl", "--accept"]).exits(0);
     program.run(["fork", "last", "--at", "r0/t2"]).exits(0);
 }
+
+#[test]
+fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
+    let program = Program::new();
+    let parent = example(STATEMENT);
+    let refused = |at: &str, definitions: &[&str]| {
+        let flags = definitions.iter().flat_map(|definition| ["--memory", definition]);
+        let done = program.run(["fork", parent.to_str().unwrap(), "--at", at].into_iter().chain(flags));
+        assert_eq!((done.exits(2).stdout.as_str(), program.session_files().len()), ("", 0));
+        done
+    };
+    let divided = "nothing can begin at r0/t2:request: the edit of memory.x: /: division by zero";
+    refused("r0/t2", &["x=(/ 1 0)"]).tells(divided);
+    refused("r0/t2", &["a=1", "x=(/ a 0)", "b=2"]).tells(divided);
+    refused("r0/t1:after", &["x=(foo)"])
+        .tells("nothing can begin at r0/t1:after: the edit of memory.x: nothing is called `foo`");
+    refused("r0/t2", &["=1"]).tells("--memory =1: write it as NAME=VALUE");
+    refused("r0/t2", &["x=1 2"]).tells("the edit of memory.x: write one expression");
+    // What the turns before have defined is known.
+    let known = ["--at", "r0/t3", "--memory", "x=(count entries)", "--model", "sample"];
+    let done = program.run(["fork", parent.to_str().unwrap()].iter().chain(&known));
+    assert!(!done.stderr.contains("nothing can begin"), "{}", done.stderr);
+    assert_eq!(program.session_files().len(), 1);
+}
+
+#[test]
+fn a_definition_of_an_agent_below_is_tried_as_well() {
+    let program = Program::new();
+    program.file(
+        "host.toml",
+        r#"
+mode = "ptc_lisp"
+model = "sample"
+prompt = "Greet all."
+signature = "() -> :string"
+[tools.greet]
+kind = "agent"
+agent = { mode = "ptc_lisp", prompt = "Greet {{who}}.", description = "Greets", signature = "(who :string) -> :string", max_turns = 2 }
+"#,
+    );
+    program.run(["run", "host.toml"]).exits(0);
+    let turn = "r0/t1/c0/t1";
+    let fork = |definition: &str| program.run(["fork", "last", "--at", turn, "--memory", definition]);
+    fork("x=(/ 1 0)")
+        .exits(2)
+        .tells("nothing can begin at r0/t1/c0/t1:request: the edit of memory.x: /: division by zero");
+    assert_eq!(program.session_files().len(), 1);
+    fork("x=1").exits(0).tells("fork of ");
+}

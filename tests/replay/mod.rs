@@ -5,6 +5,7 @@ mod examples;
 mod fork;
 mod http;
 mod layers;
+mod lost;
 mod rerun;
 mod rules;
 

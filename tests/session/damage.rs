@@ -89,9 +89,15 @@ fn a_file_without_a_header_or_from_the_future_is_not_read() {
     let (program, mut lines) = lines();
     assert_snapshot!(told(&program, lines[1..].join("\n") + "\n", 2, 2), @r"
     show:
-    error: damaged.jsonl: line 1 is not a session header (missing field `format`); nothing could be read
+    error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     replay:
-    error: damaged.jsonl: line 1 is not a session header (missing field `format`); nothing could be read
+    error: damaged.jsonl: line 1 is not a session header (missing field `format`); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    ");
+    assert_snapshot!(told(&program, format!("\u{feff}note\n{}\n", lines.join("\n")), 2, 2), @r"
+    show:
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
+    replay:
+    error: damaged.jsonl: line 1 is not a session header (expected value at column 1); `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     ");
     assert_snapshot!(told(&program, "", 2, 2), @r"
     show:
@@ -110,9 +116,9 @@ fn a_file_without_a_header_or_from_the_future_is_not_read() {
     lines[0] = lines[0].replace("ptc-workbench-session", "other-session");
     assert_snapshot!(told(&program, lines.join("\n") + "\n", 2, 2), @r#"
     show:
-    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"
+    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     replay:
-    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"
+    error: damaged.jsonl: line 1 names the format "other-session", expected "ptc-workbench-session"; `ptc-workbench sessions recover damaged.jsonl` saves what can be read as a new session
     "#);
     assert_snapshot!(told(&program, [0xff, 0xfe, 0, b'\n'], 2, 2), @r"
     show:
@@ -249,6 +255,23 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     assert_eq!(done["events"], lines.len() - 1);
     program.run(["replay", done["session"].as_str().unwrap(), "--check"]).exits(0);
 
+    // What stands before the header is left out, and the header is found behind it.
+    program.file("late.jsonl", format!("some text\n\n{}\n", lines.join("\n")));
+    program.run(["replay", "late.jsonl"]).exits(2).tells("`ptc-workbench sessions recover late.jsonl`");
+    let done = program.run(["sessions", "recover", "late.jsonl", "--json"]).exits(0).json();
+    assert_eq!(
+        (&done["events"], &done["lost"]),
+        (
+            &(lines.len() - 1).into(),
+            &serde_json::json!(["line 1: it is not the header of a session", "line 2: it is empty"])
+        )
+    );
+    let recovered = done["session"].as_str().unwrap();
+    program.run(["replay", recovered, "--check"]).exits(0);
+    let id = whole.file_stem().unwrap().to_str().unwrap();
+    let tree = program.run(["sessions", "tree", id]).exits(0).stdout.clone();
+    assert!(tree.contains(recovered), "it names the session that it was made from:\n{tree}");
+
     let newer = lines[0].replace("\"min_reader\":1", "\"min_reader\":9");
     program.file("newer.jsonl", newer + "\n" + &lines[1..].join("\n"));
     program.run(["sessions", "recover", "newer.jsonl"]).exits(2).tells("it needs a reader of version 9");
@@ -260,7 +283,8 @@ fn recovered(program: &Program, lines: &[String]) -> (Vec<String>, ptc_workbench
     let done = program.run(["sessions", "recover", "damaged.jsonl", "--json"]).exits(0).json();
     let lost = done["lost"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect();
     let session = ptc_workbench::session::Session::open(&program.dir().join(done["path"].as_str().unwrap())).unwrap();
-    assert_eq!((session.damage_report(), done["events"].as_u64()), (None, Some(session.len() as u64 - 1)));
+    let notices = session.events().filter(|envelope| envelope.event.kind() == "notice").count();
+    assert_eq!((session.damage_report(), done["events"].as_u64()), (None, Some((session.len() - notices) as u64)));
     (lost, session)
 }
 
@@ -276,8 +300,17 @@ fn every_gap_is_named_in_what_was_recovered() {
     assert!(lost[0].starts_with("line 4: it is not an event"), "{lost:?}");
     assert_eq!(lost[1], "line 7: event 8 follows event 5: 2 are missing between them");
     assert_eq!(lost[2], "line 8: event 10 follows event 8: 1 is missing between them");
-    // Four events are gone, a notice is new, and the header is a line as well.
-    assert_eq!(session.len() + 4, lines.len());
+    // Four events are gone, four notices are new, and the header is a line as well.
+    assert_eq!(session.len() + 1, lines.len());
+    let told = session.events().filter_map(|envelope| match envelope.event {
+        ptc_workbench::event::Event::Notice(notice) => Some((envelope.seq, notice.text)),
+        _ => None,
+    });
+    let missing = "missing here: damage of the session that this one was recovered from";
+    let told: Vec<_> = told.collect();
+    assert_eq!(told[0], (3, format!("1 event is {missing}")));
+    assert_eq!(told[1], (6, format!("2 events are {missing}")));
+    assert_eq!(told[2], (8, format!("1 event is {missing}")));
 }
 
 #[test]

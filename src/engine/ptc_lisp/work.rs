@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ptc_core::lisp::builtins::Ends;
 use ptc_core::lisp::legacy::LAST_RESULT;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Input as Program, Memory, Outcome, Signal};
@@ -88,8 +89,9 @@ impl Work {
         edited: &Edited,
     ) -> Result<(), Halt> {
         self.context = checked_context(cycle, at, &edited.context).await?;
-        let memory = defined(cycle.plan, self.memory.clone(), &edited.memory)
-            .map_err(|message| Halt::fail(Reason::InvalidAgent, format!("the edit of memory: {message}")))?;
+        let memory = defined(cycle.plan, self.memory.clone(), &edited.memory).map_err(|wrong| {
+            Halt::fail(Reason::InvalidAgent, format!("the edit of memory.{}: {}", wrong.name, wrong.message))
+        })?;
         if cycle.tell_memory(at, &self.memory, &memory).await? {
             return Err(Halt::Fail(too_large(cycle.plan)));
         }
@@ -121,6 +123,7 @@ impl Work {
             tools: tools.map(crate::tool::Tool::info).collect(),
             closed: closed.then(why),
             firewall: cycle.plan.hides(),
+            ends: if cycle.plan.is_combined() { Ends::Call } else { Ends::Run },
         }
     }
 
@@ -263,14 +266,22 @@ impl Work {
 /// `[memory]` of the agent file: expressions that are evaluated in order, each sees those before it.
 pub(super) fn initial(plan: &Plan) -> Result<Memory, String> {
     defined(plan, Memory::new(), &plan.settings.memory)
-        .map_err(|message| format!("[memory] cannot be evaluated: {message}"))
+        .map_err(|wrong| format!("[memory] cannot be evaluated: {}", wrong.message))
+}
+
+/// A definition that has no value.
+struct Undefined {
+    name: String,
+    message: String,
 }
 
 /// These definitions over what is known.
-fn defined(plan: &Plan, memory: Memory, definitions: &[(String, String)]) -> Result<Memory, String> {
+fn defined(plan: &Plan, memory: Memory, definitions: &[(String, String)]) -> Result<Memory, Undefined> {
     let mut source = String::new();
+    let mut ends = Vec::new();
     for (name, expression) in definitions {
         _ = writeln!(source, "(def {name} {expression})");
+        ends.push(source.len());
     }
     if source.is_empty() {
         return Ok(memory);
@@ -285,7 +296,12 @@ fn defined(plan: &Plan, memory: Memory, definitions: &[(String, String)]) -> Res
         stop: &stop,
     };
     let outcome = crate::program::run(&Program { memory: &memory, ..Program::new(&source, &limits) }, &setting);
-    outcome.result.map(|_| outcome.memory).map_err(|error| error.message())
+    outcome.result.map(|_| outcome.memory).map_err(|error| {
+        let start = error.span.map_or(0, |span| span.start);
+        let place = ends.iter().position(|end| start < *end).unwrap_or_default();
+        let name = definitions.get(place).map(|(name, _)| name.clone()).unwrap_or_default();
+        Undefined { name, message: error.message() }
+    })
 }
 
 /// A copy whose text has at most so many bytes: the first items of a list, the first entries of a map, the start of a string.

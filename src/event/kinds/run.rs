@@ -276,8 +276,13 @@ pub struct UsageRecord {
 /// `notice`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Notice {
-    /// info, warning
+    /// info, warning, lost
     pub level: String,
     /// In words.
     pub text: String,
+}
+
+impl Notice {
+    /// The level of a notice that stands in the place of events that a damaged session has lost.
+    pub const LOST: &str = "lost";
 }

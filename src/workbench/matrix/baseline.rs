@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::cell::Cell;
+use super::cell::{Cell, called};
 use super::chance::wilson;
 use super::report::CellReport;
 use super::state::Outcome;
@@ -91,7 +91,7 @@ impl Baseline {
         Self { format: FORMAT.to_owned(), version: VERSION, matrix: matrix.to_owned(), cells }
     }
 
-    /// Reads a baseline.
+    /// Reads a baseline. Older programs named the agents as they were typed: they are named as they are now.
     pub fn read(path: &Path) -> Result<Self, BaselineError> {
         let wrong = |why: String| BaselineError(format!("{}: {why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -100,13 +100,16 @@ impl Baseline {
             }
             _ => wrong(format!("cannot be read: {error}")),
         })?;
-        let read: Self = serde_json::from_str(&text).map_err(|error| wrong(format!("this is no baseline: {error}")))?;
+        let mut read: Self =
+            serde_json::from_str(&text).map_err(|error| wrong(format!("this is no baseline: {error}")))?;
         if read.format != FORMAT {
             return Err(wrong("this is no baseline".to_owned()));
         }
         if read.version > VERSION {
             return Err(wrong("a newer ptc-workbench wrote this baseline; use that version".to_owned()));
         }
+        let here = std::env::current_dir().unwrap_or_default();
+        read.cells.iter_mut().for_each(|then| then.cell.agent = called(&then.cell.agent, &here));
         Ok(read)
     }
 

@@ -1,5 +1,7 @@
 //! A cell: one agent in one mode with one model on one case.
 
+use std::path::{Component, Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
 /// What its trials have in common.
@@ -28,7 +30,17 @@ impl Cell {
 
     /// Do both ask the same question, whatever the answer is?
     pub fn is_same(&self, other: &Self) -> bool {
-        let words = |cell: &Self| (cell.agent.clone(), cell.mode.clone(), cell.model.clone(), cell.case.clone());
+        // A matrix that an older program planned names its agents as they were typed.
+        let agent = |cell: &Self| called(&cell.agent, Path::new(""));
+        let words = |cell: &Self| (agent(cell), cell.mode.clone(), cell.model.clone(), cell.case.clone());
         words(self) == words(other)
     }
+}
+
+/// What an agent is called in the cells: the path as seen from `here`, in whatever way it was written.
+pub fn called(name: &str, here: &Path) -> String {
+    let path = Path::new(name);
+    let path = path.strip_prefix(here).unwrap_or(path);
+    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+    parts.collect::<PathBuf>().display().to_string()
 }

@@ -19,7 +19,7 @@ mod state;
 pub use crate::session::Ledger;
 pub use answers::{AnswerGroup, canonical};
 pub use baseline::{Baseline, BaselineCell, BaselineError, Change, ChangeKind, compare_with};
-pub use cell::Cell;
+pub use cell::{Cell, called};
 pub use chance::{pass_hat, wilson};
 pub use file::{MATRIX_FOLDER, MatrixEntry, MatrixFile};
 pub use meter::{Measures, Meter};
