@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Address, Envelope, Event, Message, MessagePart, Role, RunText, Source};
+use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, Role, RunText, Source};
 
 /// A message of a run with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -70,7 +70,9 @@ mod tests {
 
     fn said(events: &[Event]) -> (u32, String, Vec<String>) {
         let mut said = Said::default();
-        events.iter().for_each(|event| said.apply(event));
+        for event in events {
+            said.apply(event);
+        }
         (said.attempt, said.text, said.calls.into_iter().map(|call| call.name).collect())
     }
 

@@ -207,7 +207,7 @@ mod tests {
         let tokens = Some(Tokens { input: 10, output: 1, ..Tokens::default() });
         let below = children.iter().map(|child| child.usage.totals()).reduce(|one, other| one.plus(&other));
         let usage = Usage { turns: 2, llm_requests: 3, tokens, cost, children: below, ..Usage::default() };
-        Step { usage, children, ..Step::default() }
+        Step { children, usage, ..Step::default() }
     }
 
     #[test]
