@@ -14,7 +14,7 @@ use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec};
 use super::prepare::Ready;
 use super::resume::unusable;
-use super::run::chance;
+use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Mode, Plan, Step};
 use crate::engine::{self, Carry, Input, Ports};
@@ -22,7 +22,7 @@ use crate::event::{Address, LaterStep, RunStart};
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of, replay_carrying};
-use crate::session::{Header, Parent, Prefix, Recorder, Session, SessionId};
+use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
 pub struct RerunSpec {
@@ -64,7 +64,7 @@ impl Workbench {
             )));
         }
         let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
-        let (by, kind) = ("command".to_owned(), "rerun".to_owned());
+        let (by, kind) = ("command".to_owned(), ParentKind::Rerun);
         self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind, person: spec.person }).await
     }
 
@@ -89,16 +89,15 @@ impl Workbench {
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
         let (_, carries) = replay_carrying(&recording, None).await.map_err(|error| unusable(error.to_string()))?;
-        let now = SystemClock.now();
         let parent = Parent {
             session: recording.id.clone(),
             at: Some(begin.run.to_string()),
             stage: None,
             seq: prefix.seq,
             prefix_sha: Some(prefix.sha()),
-            kind: "rerun".to_owned(),
+            kind: ParentKind::Rerun,
         };
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let header = header_of(parent);
         let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
         let recorder = Recorder::append(&opened, Arc::new(SystemClock)).map_err(StartError::Recorder)?;

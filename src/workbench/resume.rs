@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
+use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
@@ -12,7 +13,7 @@ use super::desk::Prepared;
 use super::ending::more_turns;
 use super::feed::{Feed, Onward, Tee};
 use super::prepare::refuse_closures;
-use super::run::chance;
+use super::run::header_of;
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step, StepFold};
@@ -23,7 +24,7 @@ use crate::port::{Human, Sink, Stop, SystemClock};
 use crate::replay::{
     Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
 };
-use crate::session::{Header, Parent, Recorder, Session, SessionId};
+use crate::session::{Parent, ParentKind, Recorder, Session};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
@@ -171,7 +172,6 @@ impl Workbench {
                 ))
             })?;
         let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&person))?;
-        let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
             session: recording.id.clone(),
@@ -179,9 +179,9 @@ impl Workbench {
             stage: Some("after".to_owned()),
             prefix_sha: None,
             seq: events.last().map_or(0, |last| last.seq),
-            kind: "continue".to_owned(),
+            kind: ParentKind::Continue,
         };
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let header = header_of(parent);
         let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::new(SystemClock))
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());

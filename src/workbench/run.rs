@@ -17,7 +17,7 @@ use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::port::{Human, Stop, SystemClock};
-use crate::session::{Group, Header, Recorder, RecorderError, SessionId};
+use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
 
 /// What is to be run.
 pub struct RunSpec {
@@ -166,6 +166,12 @@ impl Workbench {
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }
+}
+
+/// The header of a new session that comes from another one.
+pub(super) fn header_of(parent: Parent) -> Header {
+    let now = SystemClock.now();
+    Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) }
 }
 
 /// Chance for the end of a session's id: the standard library's randomly keyed hasher.

@@ -133,7 +133,8 @@ fn a_preview_shows_what_is_known_of_a_server_and_refuses_one_that_is_not() {
     ran(&program, CALL, "").exits(0);
     let previewed = program.run(["--config", "config.toml", "prompt", "a.toml"]);
     let sent = &previewed.exits(0).stdout;
-    assert!(sent.contains("(file_path :string, tail :int?) -> :string") && sent.contains("Reads a file"), "{sent}");
+    let listed = "tool/read-file(file-path string, tail int?) -> string  ; Reads a file";
+    assert!(sent.contains(listed), "{sent}");
     program.file("b.toml", agent(CALL, &TOOL.replace("\"files\"", "\"fils\"")));
     let refused = program.run(["--config", "config.toml", "prompt", "b.toml"]);
     refused.exits(2).tells("no section [mcp.fils]; did you mean `files`?");

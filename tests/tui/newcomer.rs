@@ -4,8 +4,9 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Fix, Place};
 use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::session::RunState;
 use ptc_workbench::tui::archive::{Ask, Source, Taken, Told};
-use ptc_workbench::tui::backend::{AgentFile, Ended, Preview, Question, SessionKey, SessionStatus, SessionSummary};
+use ptc_workbench::tui::backend::{AgentFile, Ended, Preview, Question, SessionKey, SessionSummary};
 use ptc_workbench::tui::inspector::{Focus, Tab};
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
@@ -113,7 +114,7 @@ fn sessions_that_are_not_finished_are_told_at_the_start() {
     let open = SessionSummary {
         id: "one".to_owned(),
         path: Some("one.jsonl".into()),
-        status: SessionStatus::Open,
+        status: RunState::Open,
         ..SessionSummary::default()
     };
     tell(&mut model, Msg::Listed(Ok(vec![open])));

@@ -10,8 +10,8 @@ use super::{Live, files, run, steps, unreadable};
 use crate::agent::{Agent, DraftTexts, Mode};
 use crate::event::{Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
-use crate::session::Session;
 use crate::session::index::Reading;
+use crate::session::{ParentKind, Session};
 use crate::tui::archive::{
     Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals,
     Rerunning, Source, Spot, Standing, Taken, TurnPoints,
@@ -155,7 +155,7 @@ impl Archive for Live {
             changes,
             model: fork.model.clone(),
             by: "person".to_owned(),
-            kind: "fork".to_owned(),
+            kind: ParentKind::Fork,
             person: desk.clone(),
         };
         begun(wait(self.workbench.fork(&session, spec)), desk)
