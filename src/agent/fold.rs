@@ -167,6 +167,7 @@ impl StepFold {
         self.step.summary.clone_from(&end.summary);
         self.step.refs = end.refs.as_ref().map(crate::event::JsonText::json);
         self.step.from_turn = end.from_turn;
+        self.step.journal = end.journal.as_ref().map(crate::event::JsonText::json);
         self.step.waits_for = None;
         let is_mission = |message: &&SentMessage| message.source == Source::Prompt && message.role == Role::User;
         self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);

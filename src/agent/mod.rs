@@ -112,13 +112,17 @@ pub struct Tool {
     pub definition: Json,
 }
 
-/// What surrounds the system card of the mode.
+/// What surrounds the system card of the mode, and what stands in the place of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemPrompt {
-    /// Replaces the card.
+    /// Replaces the card, all parts of it.
     pub replace: Option<String>,
     /// Stands before it.
     pub prefix: Option<String>,
+    /// Where programs are written: `full` or `none` as the option `reference`, or the text that tells the language.
+    pub language_spec: Option<String>,
+    /// In `ptc_lisp`: how a reply is to look.
+    pub output_format: Option<String>,
     /// Stands after it.
     pub suffix: Option<String>,
 }

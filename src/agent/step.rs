@@ -23,6 +23,8 @@ pub struct Step {
     pub waits_for: Option<Address>,
     /// Memory: names with their values as PTC-Lisp text; empty in modes without programs.
     pub memory: Vec<(String, String)>,
+    /// The journal that the run leaves: results of finished tasks by id, an object. `None` where there is none, and before the end.
+    pub journal: Option<Json>,
     /// What finished items of the plan were noted with, by id.
     pub summaries: Vec<(String, String)>,
     /// Tool calls of the whole run; those of parallel branches in the order of the branches.

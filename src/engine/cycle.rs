@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::{Json, Map, Value};
 use tokio::time::Instant;
 
 use super::budget::Spent;
@@ -23,6 +23,11 @@ use crate::event::{
 use crate::model::{self, Reply};
 use crate::port::SinkError;
 use crate::prompt::{self, ptc_lisp::Kept};
+
+/// A journal as JSON.
+fn written(journal: &Map) -> JsonText {
+    JsonText::of(&Json::from(&Value::from(journal.clone())))
+}
 
 /// Turns that were used up, as the message of an end tells them.
 pub(super) fn used_up(turns: u32) -> String {
@@ -84,6 +89,8 @@ pub(super) struct Cycle<'a> {
     pub(super) opening: Vec<MessagePart>,
     /// Definitions and finished tasks as they are now.
     pub(super) kept: Kept,
+    /// It began with a journal, so that it leaves one even when that is empty.
+    had_journal: bool,
 }
 
 impl<'a> Cycle<'a> {
@@ -118,6 +125,7 @@ impl<'a> Cycle<'a> {
             conversation: Conversation::default(),
             opening: Vec::new(),
             kept: Kept::default(),
+            had_journal: input.journal.is_some(),
         }
     }
 
@@ -173,7 +181,7 @@ impl<'a> Cycle<'a> {
             depth: input.depth,
             deadline: input.deadline_ms,
             continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
-            journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
+            journal: input.journal.as_ref().map(written),
             pipeline: input.pipeline.clone(),
             consents: input.consents.clone(),
         };
@@ -386,6 +394,7 @@ impl<'a> Cycle<'a> {
             summary: answered.and_then(|answered| answered.summary.clone()),
             refs: answered.and_then(|answered| answered.refs.as_ref()).map(JsonText::of),
             from_turn: answered.and_then(|answered| answered.from_turn),
+            journal: self.kept.journal.as_ref().filter(|left| self.had_journal || !left.is_empty()).map(written),
             usage,
         };
         match self.emit(&self.run.clone(), end).await {

@@ -8,7 +8,7 @@ use crate::event::{
     Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
 };
 
-/// A Step as JSON: `{return|fail, memory, usage, turns, signature, name, session, …}`
+/// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`
 pub fn step(step: &Step) -> Json {
     // Agents call agents no deeper than `max_depth` allows.
     let children = step.children.iter().map(self::step);
@@ -23,6 +23,7 @@ pub fn step(step: &Step) -> Json {
         ("summary", text(step.summary.as_deref())),
         ("refs", step.refs.clone().unwrap_or_default()),
         ("memory", Json::object(memory)),
+        ("journal", step.journal.clone().unwrap_or_default()),
         ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
         ("from_turn", step.from_turn.map_or_else(Json::default, |turn| number(u64::from(turn)))),
         ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),

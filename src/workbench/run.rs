@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
+use ptc_core::value::Map;
 use tokio::task::JoinHandle;
 
 use super::Workbench;
@@ -14,7 +15,7 @@ use super::feed::{Feed, Tee};
 use super::prepare::Ready;
 use super::saving::Saving;
 use super::tools::Looks;
-use crate::agent::{Agent, Context, Diagnostic, Plan, Step};
+use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::port::{Human, Stop, SystemClock};
 use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
@@ -33,6 +34,8 @@ pub struct RunSpec {
     pub save: bool,
     /// Seed of the run's randomness.
     pub seed: u64,
+    /// Results of finished tasks to start with, by id; refused where the agent keeps no journal.
+    pub journal: Option<Map>,
 }
 
 /// A run in the background.
@@ -118,6 +121,7 @@ impl Workbench {
         let agent = plan.agent.clone();
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
+        refuse_journal(&plan, spec.journal.as_ref())?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
         let model = self.model_of(answering, spec.person)?;
@@ -127,7 +131,8 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
-        let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
+        let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
+        let input = Input { descriptions, seed, journal, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(below).collect();
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
@@ -166,6 +171,21 @@ impl Workbench {
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock));
         Ok((recorder.map_err(StartError::Recorder)?, header.id))
     }
+}
+
+/// Results of tasks mean nothing to an agent that keeps none.
+fn refuse_journal(plan: &Plan, journal: Option<&Map>) -> Result<(), StartError> {
+    let has_programs = plan.agent.mode.is_program() || plan.is_combined();
+    if journal.is_none() || (has_programs && plan.settings.journaling) {
+        return Ok(());
+    }
+    let why = if has_programs {
+        "the agent keeps no journal; write `journaling = true`".to_owned()
+    } else {
+        format!("{} mode has no programs and keeps no journal of their tasks", plan.agent.mode)
+    };
+    let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, why).key("journaling");
+    Err(StartError::Agent(vec![found]))
 }
 
 /// The header of a new session that comes from another one.

@@ -98,7 +98,7 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ),
         (
             "[system_prompt]\nzzzzzz = \"x\"",
-            "a.toml:2:1: unknown key `zzzzzz` in [system_prompt]; known: `replace`, `prefix`, `suffix`",
+            "a.toml:2:1: unknown key `zzzzzz` in [system_prompt]; known: `replace`, `prefix`, `language_spec`, `output_format`, `suffix`",
         ),
         ("[modes.jsn]\nprompt = \"x\"", "a.toml:1:8: unknown key `jsn` in [modes]; did you mean `json`?"),
         ("[modes.json]\npromt = \"x\"", "a.toml:2:1: unknown key `promt` in [modes.json]; did you mean `prompt`?"),

@@ -17,6 +17,7 @@ mod record;
 mod sample;
 mod shape;
 mod stop;
+mod system;
 mod text;
 mod tools;
 mod turns;

@@ -162,8 +162,15 @@ impl Backend for Live {
     fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let seed = std::hash::RandomState::new().build_hasher().finish();
-        let spec =
-            RunSpec { agent: Self::agent(texts)?, model: None, context: None, person: desk.clone(), save: true, seed };
+        let spec = RunSpec {
+            agent: Self::agent(texts)?,
+            model: None,
+            context: None,
+            person: desk.clone(),
+            save: true,
+            seed,
+            journal: None,
+        };
         let running = self.workbench.start(spec).map_err(refusal)?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }

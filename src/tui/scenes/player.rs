@@ -226,7 +226,8 @@ impl Player {
         let intercept = Intercept::default();
         self.model.workbench.gates.iter().for_each(|gate| intercept.set(*gate, true));
         let desk = Arc::new(Desk::behind(intercept));
-        let spec = RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0 };
+        let spec =
+            RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0, journal: None };
         let running = self.workbench.start(spec).map_err(|error| error.to_string())?;
         let mut task = running.task;
         let asked = tokio::select! {

@@ -109,6 +109,7 @@ impl Workbench {
             person: Arc::new(Nobody),
             save: true,
             seed: trial.seed,
+            journal: None,
         };
         let Running { session, saving, task, .. } = match self.unattended().start_in(spec, None, stop.below()) {
             Ok(running) => running,
