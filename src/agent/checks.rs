@@ -66,15 +66,26 @@ pub(super) fn recovery(agent: &Agent) -> Recovery {
 
 /// The refusal of tools in json mode.
 pub(super) fn tools_refused(agent: &Agent) -> Option<Diagnostic> {
-    if agent.mode != Mode::Json || agent.tools.is_empty() {
+    if agent.mode != Mode::Json {
         return None;
     }
-    let names: Vec<String> = agent.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
+    let mut names: Vec<String> = agent.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
+    let declared = (!names.is_empty()).then_some(("tools", "{}"));
+    let mut keys: Vec<(&str, &str)> = declared.into_iter().collect();
+    for (key, without) in [("builtin_tools", "[]"), ("llm_query", "false")] {
+        if agent.asks(key) {
+            names.push(format!("`{key}`"));
+            keys.push((key, without));
+        }
+    }
+    let (first, _) = *keys.first()?;
+    let without: Vec<String> = keys.iter().map(|(key, without)| format!("`{key} = {without}`")).collect();
     let message = format!(
-        "json mode has no tools, and this agent declares {}; remove them, write `tools = {{}}` in [modes.json], or use another mode",
-        names.join(", ")
+        "json mode has no tools, and this agent declares {}; remove them, write {} in [modes.json], or use another mode",
+        names.join(", "),
+        without.join(" and ")
     );
-    Some(option("tools", message))
+    Some(option(first, message))
 }
 
 fn check_limits(agent: &Agent, findings: &mut Vec<Diagnostic>) {

@@ -128,7 +128,7 @@ impl StepFold {
         self.started_ms = at_ms;
         self.price = start.model.price;
         self.step.name.clone_from(&start.agent.name);
-        if let Ok(agent) = Agent::from_toml(&start.agent.toml, "the recorded agent") {
+        if let Ok(agent) = Agent::recorded(&start.agent.toml) {
             self.describe(&agent);
         }
         // A run that went on after waiting starts over in the same file.

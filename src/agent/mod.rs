@@ -20,6 +20,7 @@ mod keys;
 mod mode;
 mod pinned;
 mod plan;
+mod refs;
 mod rewrite;
 mod schema;
 mod settings;
@@ -33,6 +34,7 @@ pub use builder::Builder;
 pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
 pub use case::{Case, Expect, Mismatch, Verdict};
 pub use context::Context;
+pub(crate) use context::open_params;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use draft::{DraftTexts, diagnose};
@@ -40,8 +42,9 @@ pub use fixes::{Fix, set_option};
 pub use fold::StepFold;
 pub use mode::{Mode, Variant};
 pub use plan::Plan;
+pub use refs::{Ref, RefSource};
 pub use schema::RawSchema;
-pub use settings::{Compaction, Completion, Format, MemoryStrategy, Ref, RefSource, Settings, Transport};
+pub use settings::{Compaction, Completion, Format, MemoryStrategy, Settings, Transport};
 pub use step::{CallEntry, Step, Turn, Usage};
 
 use crate::event::Options;
@@ -132,7 +135,7 @@ impl Default for Agent {
         Self {
             name: "agent".to_owned(),
             description: None,
-            mode: Mode::Json,
+            mode: Mode::PtcLisp,
             model: None,
             prompt: String::new(),
             signature: None,

@@ -58,6 +58,8 @@ pub(super) struct Cycle<'a> {
     /// A limit on tokens or costs, here or above, needs that.
     pub(super) estimates: bool,
     pub(super) structured_by: Option<StructuredBy>,
+    /// The schema left the machine: in the way last named, or in an earlier turn.
+    pub(super) schema_left: bool,
     /// The time of this turn, Unix ms.
     pub(super) now_ms: i64,
     /// Tool calls of the run, refused ones included.
@@ -107,6 +109,7 @@ impl<'a> Cycle<'a> {
             estimated: Tokens::default(),
             estimates: input.estimates || plan.agent.token_limit.is_some() || plan.settings.cost_limit.is_some(),
             structured_by: None,
+            schema_left: false,
             now_ms: 0,
             calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
             questions: AtomicU32::new(0),
@@ -377,12 +380,11 @@ impl<'a> Cycle<'a> {
             Err(Halt::Sink(error)) => return self.lost(error),
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
-        let travelled = schema.is_some() && self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,
             children: self.below().map(|below| below.totals),
-            schema_used: travelled,
+            schema_used: self.schema_left,
             schema_bytes: schema,
             structured_output: self.structured_by,
             system_prompt_tokens: system.map(|message| estimate_tokens(&message.joined()) as u64),

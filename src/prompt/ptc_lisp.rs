@@ -232,7 +232,8 @@ fn mission_log(plan: &Plan, journal: Option<&Map>) -> Vec<MessagePart> {
 /// What must be returned.
 fn expected(plan: &Plan) -> String {
     let single = is_single(plan);
-    let end = if plan.settings.completion == Completion::AnswerWithoutCode {
+    let words_end = plan.settings.completion == Completion::AnswerWithoutCode;
+    let end = if words_end {
         "\n# Expected output\n\nThe value of the last program".to_owned()
     } else if single {
         "\n# Expected output\n\nThe value of the program".to_owned()
@@ -243,7 +244,7 @@ fn expected(plan: &Plan) -> String {
     let fields = signature::field_lines(output, &plan.agent.field_descriptions);
     let fields = fields.iter().fold(String::new(), |text, line| format!("{text}{line}\n"));
     let example = inventory::literal(&signature::example(output).to_value());
-    let example = if single { example } else { format!("(return {example})") };
+    let example = if single || words_end { example } else { format!("(return {example})") };
     format!("{end}: {}\n{fields}For example: {example}\n", output.render())
 }
 

@@ -250,14 +250,16 @@ async fn deltas(part: &ReplyPart, start: Instant, call: &Call, how: Telling) -> 
 }
 
 fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
-    let usage = end.usage.map(Box::new);
+    let failed = |error: ModelError| ModelError {
+        attempt: end.attempt,
+        requests: end.requests,
+        usage: end.usage.map(Box::new),
+        structured_by: end.structured_by,
+        ..error
+    };
     match (end.status, &end.error) {
-        (ReplyStatus::Cancelled, _) => {
-            Err(ModelError { attempt: end.attempt, requests: end.requests, usage, ..ModelError::cancelled() })
-        }
-        (ReplyStatus::Error, Some(record)) => {
-            Err(ModelError { attempt: end.attempt, requests: end.requests, usage, ..ModelError::from(record.clone()) })
-        }
+        (ReplyStatus::Cancelled, _) => Err(failed(ModelError::cancelled())),
+        (ReplyStatus::Error, Some(record)) => Err(failed(ModelError::from(record.clone()))),
         _ => Ok(Reply {
             text,
             attempt: end.attempt,

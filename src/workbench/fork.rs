@@ -81,7 +81,7 @@ impl There {
             return Ok(Self { agent: edited.plan.agent.clone(), context: edited.context.clone() });
         }
         let start = recording.run_start(&run).ok_or_else(|| unusable(format!("the session has no run {run}")))?;
-        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|e| unusable(e.to_string()))?;
+        let agent = Agent::recorded(&start.agent.toml).map_err(|e| unusable(e.to_string()))?;
         Ok(Self { agent, context: start.context.json() })
     }
 

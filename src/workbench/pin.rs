@@ -29,7 +29,7 @@ impl Workbench {
             fold.apply(&envelope);
         }
         let toml = toml.ok_or_else(|| unusable(format!("the session has no run {run}")))?;
-        let agent = Agent::from_toml(&toml, "the recorded agent").map_err(unusable)?;
+        let agent = Agent::recorded(&toml).map_err(unusable)?;
         let step = fold.step();
         let place = step.turns.iter().position(|known| known.address.as_ref() == Some(turn));
         let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;

@@ -125,8 +125,7 @@ impl Workbench {
     /// What a recorded root run is made again with.
     fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
-        let old =
-            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
         let agent = match spec.agent.clone() {
             // A message of a conversation stays what it was.
             Some(agent) if start.continues.is_some() => {
@@ -161,7 +160,7 @@ async fn in_a_row<'a>(
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
         }
         if let (Some(before), None) = (&last, &start.continues) {
-            match Context::chained(before, &plan.signature) {
+            match Context::chained_onto(&plan.agent.context, before, &plan.signature) {
                 Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
                 Err(record) => {
                     let fail = before.fail.clone().or(Some(record));

@@ -52,7 +52,7 @@ impl Workbench {
             return Err(unusable(format!("{run} has ended; `continue` goes on with a new message")));
         }
         let start = recording.run_start(&run).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(unusable)?;
+        let agent = Agent::recorded(&start.agent.toml).map_err(unusable)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
         check_answers(&recording, &answers)?;
@@ -145,8 +145,7 @@ impl Workbench {
             return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
         }
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let old =
-            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
         // A pinned program knows no message: a model answers.
         let asked = model.map_or_else(
             || if old.program().is_some() { self.model_name(None, &old) } else { start.model.alias.clone() },

@@ -57,7 +57,7 @@ impl Workbench {
         person: &Arc<dyn Human>,
     ) -> Result<Vec<Stage>, StartError> {
         let stage = |step: &LaterStep| {
-            let agent = Agent::from_toml(&step.agent.toml, "the recorded agent").map_err(super::resume::unusable)?;
+            let agent = Agent::recorded(&step.agent.toml).map_err(super::resume::unusable)?;
             let plan = Plan::new(&agent).map_err(StartError::Agent)?;
             // A pinned program stands in the place of the model that is written down.
             let named = said.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
@@ -89,7 +89,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
         if last.fail.is_some() {
             return last;
         }
-        let context = match Context::chained(&last, &stage.plan.signature) {
+        let context = match Context::chained_onto(&stage.plan.agent.context, &last, &stage.plan.signature) {
             Ok(context) => context,
             Err(record) => {
                 tell_end(&record, first + at, ports).await;

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use ptc_core::value::{Json, json};
-use ptc_workbench::agent::{Agent, Plan, Step};
+use ptc_workbench::agent::{Agent, Mode, Plan, Step};
 use ptc_workbench::engine::{self, Input, Ports};
 use ptc_workbench::event::{Address, Envelope, Event, SentMessage};
 use ptc_workbench::model::{Model, Reply, Request};
@@ -69,7 +69,8 @@ impl Clock for Ticks {
 
 /// An agent in json mode.
 pub(crate) fn agent(prompt: &str, signature: &str) -> Agent {
-    Agent { prompt: prompt.to_owned(), signature: Some(signature.to_owned()), max_turns: 3, ..Agent::default() }
+    let (prompt, signature) = (prompt.to_owned(), Some(signature.to_owned()));
+    Agent { mode: Mode::Json, prompt, signature, max_turns: 3, ..Agent::default() }
 }
 
 /// What a run gave: the Step, the requests the model got, and the events.

@@ -22,7 +22,7 @@ const ITEMS: usize = 3;
 const COLUMNS: usize = 96;
 
 /// A text on one line, cut.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     cut(SafeText::single_line(text.trim()).as_str(), LONGEST)
 }
 
