@@ -162,6 +162,11 @@ impl Step {
         self.usage.cost.unwrap_or_default() + self.children.iter().map(Self::cost).sum::<f64>()
     }
 
+    /// What the run and the agents below it cost; `None` where the price of one of them is not known.
+    pub fn known_cost(&self) -> Option<f64> {
+        self.children.iter().map(Self::known_cost).try_fold(self.usage.cost?, |sum, below| Some(sum + below?))
+    }
+
     /// Did the run return?
     pub fn is_ok(&self) -> bool {
         self.fail.is_none()

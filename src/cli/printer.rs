@@ -11,8 +11,8 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
-    TurnEnd, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, RunText,
+    Source, TurnEnd, elapsed_ms,
 };
 
 use crate::workbench::format::plural;
@@ -59,8 +59,8 @@ pub(super) struct Printer<W: Write> {
     /// How the root run started.
     start: RunStart,
     gaps: Gaps,
-    /// The reply text of each turn that has not ended, and its attempt.
-    replies: HashMap<Address, (u32, String)>,
+    /// The reply of each turn that has not ended.
+    replies: RunText,
     /// The program of each turn that has not ended.
     programs: HashMap<Address, String>,
     /// Runs whose replies are control objects.
@@ -103,7 +103,7 @@ impl<W: Write> Printer<W> {
             started_ms: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
-            replies: HashMap::new(),
+            replies: RunText::new(),
             programs: HashMap::new(),
             controlled: HashSet::new(),
             thought: None,
@@ -157,6 +157,9 @@ impl<W: Write> Printer<W> {
         }
         self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
         let at = &envelope.address;
+        if let Event::ReplyPart(_) | Event::ReplyEnd(_) = &envelope.event {
+            self.replies.entry(at.clone()).or_default().apply(&envelope.event);
+        }
         match &envelope.event {
             Event::RunStart(start) => {
                 self.definitions.apply(envelope);
@@ -266,13 +269,6 @@ impl<W: Write> Printer<W> {
         if self.in_reply != now {
             self.end_reply();
             self.in_reply = now;
-        }
-        if part.kind == PartKind::Text {
-            let (attempt, text) = self.replies.entry(at.clone()).or_default();
-            if *attempt != part.attempt {
-                (*attempt, *text) = (part.attempt, String::new());
-            }
-            text.push_str(&part.text);
         }
         self.calling |= part.kind == PartKind::Call;
         if part.kind == PartKind::Text && self.controlled.contains(&at.run_part()) {

@@ -346,10 +346,13 @@ impl<'a> Cycle<'a> {
 
     /// Keeps a reply, so that an assistant message can point at it.
     pub(super) fn keep_reply(&mut self, at: &Address, reply: &Reply) {
-        self.replies.insert(
-            at.clone(),
-            Said { text: reply.text.clone(), calls: reply.calls.clone(), opaque: reply.opaque.clone() },
-        );
+        let said = Said {
+            attempt: reply.attempt,
+            text: reply.text.clone(),
+            calls: reply.calls.clone(),
+            opaque: reply.opaque.clone(),
+        };
+        self.replies.insert(at.clone(), said);
     }
 
     /// Ends a turn and adds its tokens to the totals.
