@@ -11,7 +11,6 @@ use futures::future::BoxFuture;
 
 use super::difference::{Change, Difference, differences};
 use super::layer::{Layer, Policy, Rules};
-use super::recording::is_of_begun_turn;
 use super::{Outcome, Recording};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
 use crate::port::{Sink, SinkError};
@@ -156,7 +155,7 @@ impl<'a> Comparer<'a> {
     fn has_lost(&self, address: &Address, event: &Event) -> bool {
         let known = self.recording.at(address);
         match event {
-            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(is_of_begun_turn),
+            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(follows_a_start),
             Event::RunStart(_) => {
                 self.recording.run_start(address).is_none() && self.recording.turn_start(&address.turn(1)).is_some()
             }
@@ -169,7 +168,7 @@ impl<'a> Comparer<'a> {
         if recorded == Some(now) {
             return Verdict::Same;
         }
-        if recorded.is_none() && !self.is_complete && !self.recording.is_over(address) {
+        if recorded.is_none() && !self.is_complete {
             return Verdict::End(Outcome::Unfinished { at: address.clone() });
         }
         match (self.divergence(address, recorded, Some(now)), self.rules.policy) {
@@ -222,11 +221,8 @@ impl<'a> Comparer<'a> {
             .collect();
         left.sort_by(|one, other| one.0.cmp(&other.0));
         let (mut unmade, gap) = (Vec::new(), self.gap());
-        // Which calls parallel branches still made when one began to wait is chance: they stand in the last turn.
-        let must_come = |at: &Address| self.is_complete || self.recording.is_in_ended_turn(at);
-        if !matches!(over, Some(Outcome::Diverged(_))) {
-            let late = left.iter().filter(|(at, _)| must_come(at));
-            unmade = late.filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
+        if over.is_none() && self.is_complete {
+            unmade = left.iter().filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
         }
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if self.rules.policy == Policy::Strict {
@@ -240,11 +236,17 @@ impl<'a> Comparer<'a> {
         let outcome = match (over, state.found.differences.first(), left.first()) {
             (Some(outcome), ..) if state.found.differences.is_empty() => outcome,
             (_, Some(first), _) => Outcome::Diverged(Box::new(first.clone())),
+            // Which calls parallel branches still made when one began to wait is chance.
             (_, None, Some((address, _))) if !self.is_complete => Outcome::Unfinished { at: address.clone() },
             (_, None, _) => Outcome::Identical,
         };
         (outcome, state.found)
     }
+}
+
+/// Is it only told in a turn that has begun? Edits are recorded before.
+fn follows_a_start(envelope: &Envelope) -> bool {
+    !matches!(envelope.event, Event::Edit(_) | Event::Notice(_) | Event::Unknown(_))
 }
 
 /// An event that came out and is not in the recording.

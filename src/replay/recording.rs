@@ -248,35 +248,6 @@ impl Recording {
         })
     }
 
-    /// Does the recording know a later turn, or the end of this one?
-    fn has_ended(&self, turn: &Address) -> bool {
-        let next = turn.run_part().turn(turn.turn_number().unwrap_or_default() + 1);
-        let is_end = |envelope: &Envelope| matches!(envelope.event, Event::TurnEnd(_));
-        self.at(turn).iter().any(is_end) || self.at(&next).iter().any(is_of_begun_turn)
-    }
-
-    /// Is everything recorded that happens at this address, because a turn or run that it lies in has ended?
-    pub(super) fn is_over(&self, address: &Address) -> bool {
-        let turn = address.turn_part();
-        if turn.turn_number().is_none() {
-            return false;
-        }
-        let run = turn.run_part();
-        self.has_ended(&turn) || (run != run.root() && (self.is_complete(&run) || self.is_over(&run)))
-    }
-
-    /// Does it lie in a turn of its root run that has ended, or before the first one?
-    pub(super) fn is_in_ended_turn(&self, address: &Address) -> bool {
-        let mut turn = address.turn_part();
-        while turn.run_part() != turn.root() {
-            turn = turn.run_part().turn_part();
-        }
-        if turn.turn_number().is_none() {
-            return self.at(&turn.turn(1)).iter().any(is_of_begun_turn);
-        }
-        self.has_ended(&turn)
-    }
-
     /// The last attempt of a reply that broke off: 0 when nothing of a reply is recorded, or the last attempt was ended.
     pub(super) fn broken_attempt(&self, turn: &Address) -> u32 {
         let attempt = |envelope: &Envelope| match &envelope.event {
@@ -422,9 +393,4 @@ impl Recording {
             })
             .collect()
     }
-}
-
-/// Is it only told in a turn that has begun? Edits are recorded before.
-pub(super) fn is_of_begun_turn(envelope: &Envelope) -> bool {
-    !matches!(envelope.event, Event::Edit(_) | Event::Notice(_) | Event::Unknown(_))
 }
