@@ -44,7 +44,7 @@ impl Cycle<'_> {
                 format!("the limit of {limit} tool calls ({}) is reached; this call was not made", RUN_CALLS.name);
             return self.refuse(at, told, args, ErrorRecord::new(Reason::ToolCallLimitExceeded, message)).await;
         }
-        let (args, warnings) = match converted(tool, args) {
+        let (args, warnings) = match tool.converted(args) {
             Ok(converted) => converted,
             Err(record) => return self.refuse(at, told, args, record).await,
         };
@@ -262,26 +262,6 @@ fn unknown(cycle: &Cycle<'_>, name: &str) -> ErrorRecord {
     let all = names().collect::<Vec<_>>().join(", ");
     let known = if all.is_empty() { "there are no tools".to_owned() } else { format!("tools: {all}") };
     ErrorRecord::new(Reason::UnknownTool, format!("unknown tool `{name}`{near} ({known})"))
-}
-
-/// The arguments with the types of the tool's parameters, and what was changed for that.
-fn converted(tool: &Tool, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
-    let problem = |message: String| {
-        ErrorRecord::new(Reason::InvalidToolArgs, format!("the arguments of {} do not fit: {message}", tool.name))
-    };
-    if !matches!(args, Value::Map(_)) {
-        return Err(problem(format!("expected named arguments, got {}", args.kind())));
-    }
-    let special = signature::check_json(args);
-    if let Some(issue) = special.first() {
-        return Err(problem(issue.to_string()));
-    }
-    let Some(params) = tool.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
-        return Ok((args.clone(), Vec::new()));
-    };
-    let (value, issues) = signature::check_inputs(params, args, signature::InputMode::Enabled);
-    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-    if errors.is_empty() { Ok((value, issues)) } else { Err(problem(errors.join("; "))) }
 }
 
 /// The result as it would come out of a file: what JSON cannot hold is an error of the tool.
