@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Issue, underscored};
+use ptc_core::signature::{self, underscored};
 use ptc_core::text::nearest;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Halt;
 use super::child::shaped;
 use super::cycle::Cycle;
+use crate::agent::Plan;
 use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, Notice, QuestionAsked, ToolCall, ToolEnd};
 use crate::model::{Request, everything};
 use crate::port::{Question, SinkError};
@@ -35,7 +36,7 @@ impl Cycle<'_> {
         let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
         let refused = self.ports.tools.refuses(at, over.is_some());
         let Some(tool) = self.plan.tool(name) else {
-            return self.refuse(at, (name, ""), args, unknown(self, name)).await;
+            return self.refuse(at, (name, ""), args, unknown(self.plan, name)).await;
         };
         let told = (tool.name.as_str(), tool.kind_name());
         if refused {
@@ -256,8 +257,9 @@ impl Cycle<'_> {
     }
 }
 
-fn unknown(cycle: &Cycle<'_>, name: &str) -> ErrorRecord {
-    let names = || cycle.plan.tools.iter().map(|tool| tool.name.as_str());
+/// A tool that the agent does not have.
+pub(super) fn unknown(plan: &Plan, name: &str) -> ErrorRecord {
+    let names = || plan.tools.iter().map(|tool| tool.name.as_str());
     let near = nearest(name, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let all = names().collect::<Vec<_>>().join(", ");
     let known = if all.is_empty() { "there are no tools".to_owned() } else { format!("tools: {all}") };
