@@ -111,7 +111,12 @@ fn absent<'a>(data: &'a [(std::sync::Arc<str>, Span)], context: &'a Value) -> im
                 format!("; there are {}", keys.join(", "))
             }
         };
-        finding(Reason::InvalidContext, Some(*span), format!("the context has no `{key}`, so that it is nil{there}"), false)
+        finding(
+            Reason::InvalidContext,
+            Some(*span),
+            format!("the context has no `{key}`, so that it is nil{there}"),
+            false,
+        )
     })
 }
 
@@ -150,9 +155,12 @@ mod tests {
 
     #[test]
     fn unknown_tools_names_and_counts_are_errors_at_their_places() {
-        let found = told("(do (tool/region-nam {:a 1}) (undefined-fn 3) (reduce) (return (tool/region-name {:id \"x\"})))");
+        let found =
+            told("(do (tool/region-nam {:a 1}) (undefined-fn 3) (reduce) (return (tool/region-name {:id \"x\"})))");
         assert_eq!(found.len(), 3, "{found:#?}");
-        assert!(found[0].starts_with("✗ unknown_tool tool/region-nam: there is no tool `region-nam`. Did you mean tool/region-name?"));
+        assert!(found[0].starts_with(
+            "✗ unknown_tool tool/region-nam: there is no tool `region-nam`. Did you mean tool/region-name?"
+        ));
         assert!(found[1].starts_with("✗ unbound_var undefined-fn: nothing is called `undefined-fn`"), "{}", found[1]);
         assert!(found[2].starts_with("✗ arity_error (reduce): reduce: needs "), "{}", found[2]);
     }
@@ -160,7 +168,9 @@ mod tests {
     #[test]
     fn arguments_of_tools_are_checked_as_far_as_they_are_written_out() {
         assert_eq!(told("(return (tool/region-name {:id (str 1)}))"), [""; 0]);
-        for call in ["(tool/region-name {:id 7})", "(tool/region-name {:idd \"x\"})", "(tool/region-name {:idd (str 1)})"] {
+        for call in
+            ["(tool/region-name {:id 7})", "(tool/region-name {:idd \"x\"})", "(tool/region-name {:idd (str 1)})"]
+        {
             let found = told(&format!("(return {call})"));
             assert!(found.len() == 1 && found[0].starts_with(&format!("✗ invalid_tool_args {call}: ")), "{found:?}");
         }
@@ -171,7 +181,10 @@ mod tests {
     fn data_that_is_not_there_is_worth_a_warning() {
         assert_eq!(told("(return [data/rows data/unit-price data/fail total])"), [""; 0]);
         let found = told("(return (count data/rowz))");
-        assert_eq!(found, ["! invalid_context data/rowz: the context has no `rowz`, so that it is nil; did you mean data/rows?"]);
+        assert_eq!(
+            found,
+            ["! invalid_context data/rowz: the context has no `rowz`, so that it is nil; did you mean data/rows?"]
+        );
         assert!(told("(return data/x)")[0].ends_with("; there are data/rows, data/unit-price"));
         assert_eq!(lint("(return data/x)", &Given { context: None, ..given() }), []);
     }

@@ -22,7 +22,9 @@ use crate::prompt::json::Opening;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
 use crate::prompt::ptc_lisp::{self as prompt, Kept};
 use turn::Found;
-pub(super) use turn::{argument, call_result, ends_by_words, program_in, program_of, refusal, told_call, written, written_out};
+pub(super) use turn::{
+    argument, call_result, ends_by_words, program_in, program_of, refusal, told_call, written, written_out,
+};
 pub(super) use work::Work;
 
 /// The whole run.

@@ -43,6 +43,13 @@ pub struct Reader {
     given: Given,
 }
 
+impl PartialEq for Reader {
+    /// Readers of the same plan for the same turn.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.plan, &other.plan) && self.turn == other.turn
+    }
+}
+
 /// Would a reply be taken?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Standing {
@@ -102,29 +109,40 @@ impl Judged {
 }
 
 impl Reader {
-    /// The plan of a recorded run after these edits; `None` when its agent cannot be read any more.
-    pub fn plan_of<'e>(start: &RunStart, edits: impl IntoIterator<Item = &'e Edit>) -> Option<Arc<Plan>> {
+    /// The reader of a recorded run after these edits, for a turn that asks for nothing yet; `None` when its agent cannot be read any more. A
+    /// context of more bytes is as good as unknown.
+    pub fn of<'e>(start: &RunStart, edits: impl Iterator<Item = &'e Edit>, context_bytes: usize) -> Option<Self> {
         let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").ok()?;
         let changes = |edit: &&Edit| !OF_A_TURN.contains(&edit.target.as_str());
-        let edits: Vec<Edit> = edits.into_iter().filter(changes).cloned().collect();
-        let plan = match edits.as_slice() {
-            [] => Plan::new(&agent).ok(),
-            edits => Edited::of(&agent, &start.context.json(), edits).ok().map(|edited| edited.plan),
+        let edits: Vec<Edit> = edits.filter(changes).cloned().collect();
+        let (plan, context) = match edits.as_slice() {
+            [] => (Plan::new(&agent).ok()?, None),
+            edits => {
+                let edited = Edited::of(&agent, &start.context.json(), edits).ok()?;
+                (edited.plan, Some(edited.context.to_value()))
+            }
         };
-        plan.map(Arc::new)
+        let known = start.context.as_str().len() <= context_bytes;
+        let mut given =
+            Given { context: known.then(|| context.unwrap_or_else(|| start.context.value())), ..Given::by(&plan) };
+        let defined = edits.iter().filter_map(|edit| edit.target.strip_prefix("memory."));
+        given.memory.extend(defined.map(ToOwned::to_owned));
+        Some(Self { plan: Arc::new(plan), turn: Turn::default(), given })
     }
 
-    /// A reader for a turn of a run that began like this.
-    pub fn new(plan: Arc<Plan>, start: &RunStart, turn: Turn) -> Self {
-        let explicit = plan.settings.completion == Completion::Explicit;
+    /// The same for a turn.
+    #[must_use]
+    pub fn for_turn(&self, turn: Turn) -> Self {
+        let explicit = self.plan.agent.mode == Mode::PtcLisp && self.plan.settings.completion == Completion::Explicit;
         let closing = ["must_return", "retry"].contains(&turn.kind.as_str());
-        let given = Given {
-            context: Some(start.context.value()),
-            memory: turn.memory.clone(),
-            must_end: plan.agent.mode == Mode::PtcLisp && explicit && closing,
-            ..Given::by(&plan)
-        };
-        Self { plan, turn, given }
+        let memory = self.given.memory.iter().chain(&turn.memory).cloned().collect();
+        let given = Given { memory, must_end: explicit && closing, ..self.given.clone() };
+        Self { plan: self.plan.clone(), turn, given }
+    }
+
+    /// Is each reply a control object?
+    pub fn wants_control(&self) -> bool {
+        self.turn.want == "control_json"
     }
 
     /// What a reply would come to that is typed like this; lines that begin with `/call` are calls where tools are offered.
@@ -228,13 +246,17 @@ impl Reader {
         };
         match program {
             Err(record) => return Judged::wrong("", &record),
-            Ok(Some(program)) => return programs(&program, &program, 0, &self.given).doing(format!("calls {LISP_EVAL}")),
+            Ok(Some(program)) => {
+                return programs(&program, &program, 0, &self.given).doing(format!("calls {LISP_EVAL}"));
+            }
             Ok(None) => {}
         }
         let judged = calls.iter().map(|call| match self.plan.agent.mode {
             Mode::JsonLoop => match json_loop::native(&self.plan, &call.name, &call.args) {
                 Ok((name, args)) => self.call(&name, &args),
-                Err(problem) => Judged::wrong(&call.name, &ErrorRecord::new(ptc_core::reasons::Reason::ProtocolError, problem)),
+                Err(problem) => {
+                    Judged::wrong(&call.name, &ErrorRecord::new(ptc_core::reasons::Reason::ProtocolError, problem))
+                }
             },
             _ => match text::arguments(call) {
                 Ok(args) => self.call(&call.name, &args),

@@ -62,7 +62,9 @@ impl Tool {
 
     /// With the names of arguments that the tool does not have.
     fn with_unknown(&self, record: ErrorRecord, args: &Value) -> ErrorRecord {
-        let Some(params) = self.signature.as_ref().and_then(|signature| signature.params.as_ref()) else { return record };
+        let Some(params) = self.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
+            return record;
+        };
         let declared = |name: &str| params.iter().any(|field| underscored(&field.name) == underscored(name));
         let Value::Map(map) = args else { return record };
         let unknown: Vec<String> = map.keys().filter_map(name_of).filter(|name| !declared(name)).collect();
@@ -70,7 +72,8 @@ impl Tool {
             return record;
         }
         let names: Vec<String> = params.iter().map(|field| format!("`{}`", field.name)).collect();
-        let there = if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
+        let there =
+            if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
         let unknown = unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         ErrorRecord { message: format!("{}; not asked for: {unknown} ({there})", record.message), ..record }
     }
@@ -92,7 +95,9 @@ mod tests {
     use super::*;
 
     fn tool() -> Tool {
-        let mut tool = Tool::declared("lookup", &Json::object([("kind", Json::str("snippet")), ("code", Json::str("1"))])).unwrap();
+        let mut tool =
+            Tool::declared("lookup", &Json::object([("kind", Json::str("snippet")), ("code", Json::str("1"))]))
+                .unwrap();
         tool.signature = ptc_core::signature::parse("(id :string, most :int?) -> :any").ok();
         tool
     }

@@ -259,7 +259,11 @@ pub(super) fn budget(limits: &Limits) -> Budget {
 }
 
 /// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
-pub(super) fn understand(forms: &[Form], input: &Input<'_>, watch: &Watch<'_>) -> Result<(ir::Program, Vec<String>), Error> {
+pub(super) fn understand(
+    forms: &[Form],
+    input: &Input<'_>,
+    watch: &Watch<'_>,
+) -> Result<(ir::Program, Vec<String>), Error> {
     let names = Names { memory: input.memory, tools: input.tools };
     let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
     let refused = match input.dialect {

@@ -162,7 +162,8 @@ impl Walk {
             }
             Expr::Tool { tool, args } => {
                 self.node(args);
-                let call = ToolUse { tool: tool.clone(), args: arguments(args), span: node.span, certain: self.certain };
+                let call =
+                    ToolUse { tool: tool.clone(), args: arguments(args), span: node.span, certain: self.certain };
                 self.found.calls.push(call);
             }
             Expr::If(parts) => self.first(&**parts),
