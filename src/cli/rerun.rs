@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::arguments::RerunFlags;
+use super::fork::with;
 use super::run::told;
 use super::source::{agent_source, mode};
 use super::{UsageError, tell};
@@ -20,6 +21,6 @@ pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };
     let running = workbench.rerun(&session, spec).await?;
-    tell(&format!("re-run of {}", session.header.id));
-    told(running, &desk, flags.json, plain).await
+    tell(&super::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
+    told(running, &desk, flags.json, plain, workbench).await
 }

@@ -103,7 +103,7 @@ fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
     let mut members = vec![
         ("id", Json::str(summary.id.as_str())),
         ("created_ms", number(summary.created_ms)),
-        ("path", Json::str(summary.path.display().to_string())),
+        ("path", if summary.example { Json::default() } else { Json::str(summary.path.display().to_string()) }),
         ("agent", Json::str(summary.agent.as_str())),
         ("mode", Json::str(summary.mode.as_str())),
         ("model", Json::str(summary.model.as_str())),

@@ -154,7 +154,7 @@ impl Workbench {
         let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
         self.check_edits(&begun, &point)?;
-        replays(&begun, session).await?;
+        replays(&begun, session, &self.name_of(&session.path)).await?;
         opens(&begun, &point).await?;
         let parent = Parent {
             session: recording.id.clone(),
@@ -230,13 +230,12 @@ async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> 
 }
 
 /// Does what is kept come out as recorded?
-async fn replays(begun: &Arc<Recording>, session: &Session) -> Result<(), StartError> {
+async fn replays(begun: &Arc<Recording>, session: &Session, name: &str) -> Result<(), StartError> {
     let report = replay(begun, None).await.map_err(|error| unusable(error.to_string()))?;
     match report.outcome {
         Outcome::Diverged(divergence) => Err(unusable(format!(
-            "{} does not come out as recorded up to this point, so that nothing can begin there; `replay {} --accept` makes a session that does.\nfirst difference at {divergence}",
-            session.header.id,
-            session.path.display()
+            "{} does not come out as recorded up to this point, so that nothing can begin there; `ptc-workbench replay {name} --accept` makes a session that does.\nfirst difference at {divergence}",
+            session.header.id
         ))),
         Outcome::Identical | Outcome::Unfinished { .. } => Ok(()),
     }

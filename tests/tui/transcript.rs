@@ -199,7 +199,7 @@ fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
     let ended = rows(&mut transcript, 100, 60).join("\n");
     assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");
     assert!(ended.contains("json_parse_error") && ended.contains("line 1, column 20"), "{ended}");
-    assert!(ended.contains("max_turns_exceeded") && ended.contains("Raise max_turns"), "{ended}");
+    assert!(ended.contains("max_turns_exceeded") && ended.contains("Set max_turns = 6 in the options"), "{ended}");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn leaving_asks_only_when_there_are_unsaved_edits() {
     let mut model = fresh(SIZE);
     write(&mut model, "x");
     press(&mut model, "ctrl-q");
-    assert!(!model.quitting && matches!(model.popups.last(), Some(Popup::Leaving)));
+    assert!(!model.quitting && matches!(model.popups.last(), Some(Popup::Leaving(_))));
     press(&mut model, "esc");
     assert!(!model.quitting && model.popups.is_empty(), "stay");
     press(&mut model, "ctrl-q");

@@ -40,8 +40,8 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     if !model.wide() {
         model.workbench.focus = Pane::Run;
     }
-    match model.workbench.pipeline {
-        Some(_) => vec![Effect::StartPipeline],
+    match &model.workbench.pipeline {
+        Some((pipeline, _)) => vec![Effect::StartPipeline(Box::new(pipeline.definition.clone()))],
         None => vec![Effect::Start(model.workbench.texts())],
     }
 }
