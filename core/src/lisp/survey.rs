@@ -130,8 +130,10 @@ impl Walk {
         (self.left, self.certain) = (true, false);
     }
 
-    fn called(&mut self) {
-        if self.foreign {
+    /// Something is called; among these may be a function of an earlier program.
+    fn called<'n>(&mut self, among: impl IntoIterator<Item = &'n Node>) {
+        let is_data = |node: &Node| matches!(node.expr, Expr::Const(_) | Expr::Data(_) | Expr::Tool { .. });
+        if self.foreign && !among.into_iter().all(is_data) {
             self.leave();
         }
     }
@@ -153,12 +155,12 @@ impl Walk {
             Expr::Map(entries) => entries.iter().for_each(|(key, value)| self.nodes([key, value])),
             Expr::Builtin { args, .. } => {
                 self.nodes(args);
-                self.called();
+                self.called(args);
             }
             Expr::Call { callee, args } => {
                 self.node(callee);
                 self.nodes(args);
-                self.called();
+                self.called(args.iter().chain([&**callee]));
             }
             Expr::Tool { tool, args } => {
                 self.node(args);
@@ -327,6 +329,8 @@ mod tests {
         let binding = Binding { value: Value::Nil, doc: None };
         let memory = Memory::from([(Keyword::intern("f"), binding)]);
         assert!(!of("(f) (reduce)", &memory).faults[0].certain, "a function of an earlier program may return");
+        assert!(!of("(map f [1]) (reduce)", &memory).faults[0].certain);
+        assert!(of("(str 1 data/x) (reduce)", &memory).faults[0].certain);
     }
 
     #[test]
