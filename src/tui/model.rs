@@ -205,6 +205,8 @@ pub struct RunView {
     pub asked: (String, usize),
     /// When it was asked.
     pub asked_ms: i64,
+    /// The reply that was being written when the question was put aside.
+    pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay.
     pub replay: bool,
     /// It waits for a person, in its session.

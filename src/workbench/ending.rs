@@ -73,7 +73,7 @@ fn otherwise(reason: Reason, turn: u32) -> Option<String> {
         }
         Reason::NoCodeFound | Reason::MultipleCodeBlocks => "use a model that replies with one fenced program",
         _ if is_of_program(reason) => {
-            return Some(format!("correct the program of turn {turn} by \"edit and continue\""));
+            return Some(format!("correct the program of turn {turn} and go on from there"));
         }
         _ => return None,
     };

@@ -3,11 +3,13 @@
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Fix, Place};
-use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::event::{Address, ErrorRecord};
 use ptc_workbench::tui::archive::{Ask, Source, Taken, Told};
-use ptc_workbench::tui::backend::{AgentFile, Ended, Preview, Question, SessionKey, SessionStatus, SessionSummary};
+use ptc_workbench::tui::backend::{
+    AgentFile, Ended, Happening, Preview, Question, SessionKey, SessionStatus, SessionSummary,
+};
 use ptc_workbench::tui::inspector::{Focus, Tab};
-use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
 
 use super::pictures::{screens, text};
@@ -84,6 +86,30 @@ fn a_search_that_found_nothing_leaves_nothing_behind_and_one_that_did_is_cleared
     assert!(footer(&mut model).contains("Esc clear search"), "{}", footer(&mut model));
     press(&mut model, "esc");
     assert!(model.active_transcript().unwrap().needle().is_empty());
+}
+
+#[test]
+fn a_reply_that_was_put_aside_goes_on_where_it_was() {
+    let mut model = fresh(SMALL);
+    ran(&mut model, asked().events(), None);
+    let question = |at: &str| Question {
+        address: Address::from(at),
+        text: "Which one?".to_owned(),
+        options: Vec::new(),
+        gate: None,
+    };
+    let ask = |model: &mut Model, at: &str| {
+        tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question(at))]));
+    };
+    ask(&mut model, "r0/t1");
+    write(&mut model, "the first half");
+    press(&mut model, "esc");
+    assert!(model.popups.is_empty());
+    press(&mut model, "f5");
+    assert!(text(&mut model).contains("the first half"));
+    press(&mut model, "esc");
+    ask(&mut model, "r0/t2");
+    assert!(!text(&mut model).contains("the first half"), "another question has another reply");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod archive;
 mod compare;
 mod files;
 mod inspect;
+mod latest;
 mod run;
 mod sessions;
 mod steps;
@@ -48,7 +49,7 @@ pub struct Live {
     /// The gates at which runs stop.
     intercept: Intercept,
     /// The models for the options that were looked at last.
-    models: Mutex<(String, Vec<Fix>)>,
+    models: latest::Latest<Vec<Fix>>,
     /// What draws a session line by line.
     lines: Option<Lines>,
 }
@@ -73,7 +74,7 @@ impl Live {
         let first_time = !files::tour_mark(&workbench.folders.state_dir).exists();
         let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None, first_time };
         let intercept = Intercept::default();
-        let models = Mutex::default();
+        let models = latest::Latest::default();
         Self { workbench, opening, models, drafts, originals, home, intercept, lines: None }
     }
 
@@ -94,11 +95,7 @@ impl Live {
     /// The models that can be used now, each as the change of the options that chooses it. They are looked for when the options have changed:
     /// while other texts are typed they are the same.
     fn models(&self, texts: &DraftTexts) -> Vec<Fix> {
-        let mut known = self.models.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if known.0 != texts.options || known.1.is_empty() {
-            *known = (texts.options.clone(), self.usable_models(texts));
-        }
-        known.1.clone()
+        self.models.of(&texts.options, || self.usable_models(texts))
     }
 
     fn usable_models(&self, texts: &DraftTexts) -> Vec<Fix> {

@@ -377,7 +377,8 @@ fn close(model: &mut Model) -> Vec<Effect> {
     }
     if let Some(popup) = model.popups.pop() {
         return match popup {
-            Popup::Answer { .. } => {
+            Popup::Answer { editor, .. } => {
+                model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
                 tell_stop(model);
                 Vec::new()
             }
