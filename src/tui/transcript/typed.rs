@@ -128,7 +128,7 @@ pub(in crate::tui) mod tests {
         );
         let (standing, words) = told(JSON, "json", r#"{"a": "one", "b": "x"}"#);
         assert!(standing == Standing::Wrong && words.contains("a: expected int"), "{words}");
-        let (standing, words) = told(JSON, "json", r#"[1]"#);
+        let (standing, words) = told(JSON, "json", "[1]");
         assert!(standing == Standing::Wrong && words.contains("json_parse_error"), "{words}");
         let strict = format!("{JSON}recovery = 'strict'\n");
         assert_eq!(told(&strict, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Wrong);
