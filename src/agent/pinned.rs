@@ -21,16 +21,13 @@ pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<D
         };
         return lint(program, &given);
     }
-    let found = match lisp::read(program, Budget::default()) {
-        Err(error) => {
-            let found = Diagnostic::error(Place::Program, error.reason, error.message());
-            error.span.map_or(found.clone(), |span| found.at(span))
-        }
-        Ok(_) => {
-            let message =
-                format!("the program is run in mode ptc_lisp; in mode {} it is the text of the reply", agent.mode);
-            Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning()
-        }
+    let found = if let Err(error) = lisp::read(program, Budget::default()) {
+        let found = Diagnostic::error(Place::Program, error.reason, error.message());
+        error.span.map_or(found.clone(), |span| found.at(span))
+    } else {
+        let message =
+            format!("the program is run in mode ptc_lisp; in mode {} it is the text of the reply", agent.mode);
+        Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning()
     };
     vec![found]
 }

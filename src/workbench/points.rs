@@ -116,7 +116,7 @@ fn defined(recording: &Recording, run: &Address, turns: u32) -> Vec<String> {
         if runs.iter().any(|(known, _)| *known == earlier) {
             break;
         }
-        let turns = (1..).take_while(|number| !recording.at(&earlier.turn(*number)).is_empty()).count();
+        let turns = (1..u32::MAX).take_while(|number| !recording.at(&earlier.turn(*number)).is_empty()).count();
         runs.push((earlier, u32::try_from(turns).unwrap_or(u32::MAX)));
     }
     for (run, turns) in runs.iter().rev() {

@@ -12,16 +12,17 @@ use ptc_core::value::json::Node;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec};
+use super::prepare::Ready;
 use super::resume::unusable;
-use super::run::{chance, refuse_closures, with_options};
+use super::run::header_of;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Mode, Plan, Step};
+use crate::agent::{Agent, Context, Diagnostic, Mode, Plan, Step};
 use crate::engine::{self, Carry, Input, Ports};
 use crate::event::{Address, LaterStep, RunStart};
-use crate::model::{Model, Pinned};
+use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of, replay_carrying};
-use crate::session::{Header, Parent, Prefix, Recorder, Session, SessionId};
+use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
 pub struct RerunSpec {
@@ -42,6 +43,8 @@ struct Again {
     run: Address,
     start: RunStart,
     plan: Plan,
+    /// Warnings about the models of agents below.
+    below: Vec<Diagnostic>,
     model: Arc<dyn Model>,
 }
 
@@ -61,7 +64,7 @@ impl Workbench {
             )));
         }
         let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
-        let (by, kind) = ("command".to_owned(), "rerun".to_owned());
+        let (by, kind) = ("command".to_owned(), ParentKind::Rerun);
         self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind, person: spec.person }).await
     }
 
@@ -86,22 +89,21 @@ impl Workbench {
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
         let (_, carries) = replay_carrying(&recording, None).await.map_err(|error| unusable(error.to_string()))?;
-        let now = SystemClock.now();
         let parent = Parent {
             session: recording.id.clone(),
             at: Some(begin.run.to_string()),
             stage: None,
             seq: prefix.seq,
             prefix_sha: Some(prefix.sha()),
-            kind: "rerun".to_owned(),
+            kind: ParentKind::Rerun,
         };
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let header = header_of(parent);
         let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
         let recorder = Recorder::append(&opened, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let saving = Some(self.saving(&recorder));
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
-        let warnings = again.iter().flat_map(|again| again.plan.warnings.clone()).collect();
+        let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let models = LiveModels::of(self, Arc::clone(&spec.person));
         let (person, tools) = (spec.person, self.outside());
@@ -123,8 +125,7 @@ impl Workbench {
     /// What a recorded root run is made again with.
     fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
-        let old =
-            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
         let agent = match spec.agent.clone() {
             // A message of a conversation stays what it was.
             Some(agent) if start.continues.is_some() => {
@@ -137,16 +138,11 @@ impl Workbench {
         let agent = agent.for_mode(spec.mode.unwrap_or(agent.mode)).map_err(StartError::Agent)?;
         let recorded = recording.model_of(run).unwrap_or_default();
         let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
-        let choice = self.chosen(named.as_deref(), &recorded)?;
-        let agent = self.connected(with_options(agent, &choice))?;
-        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
-        refuse_closures(&plan)?;
-        self.refuse_keys(&agent, &Context::from(start.context.json()))?;
-        let model: Arc<dyn Model> = match agent.program() {
-            Some(program) if named.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(choice, Arc::clone(&spec.person))?,
-        };
-        Ok(Again { run: run.clone(), start, plan, model })
+        let answering = self.answering(&agent, named.as_deref(), Some(&recorded))?;
+        let Ready { plan, below } = self.ready(&agent, &answering)?;
+        self.refuse_keys(&plan.agent, &Context::from(start.context.json()))?;
+        let model = self.model_of(answering, Arc::clone(&spec.person))?;
+        Ok(Again { run: run.clone(), start, plan, below, model })
     }
 }
 
@@ -157,14 +153,14 @@ async fn in_a_row<'a>(
     ports: impl Fn(&'a dyn Model) -> Ports<'a>,
 ) -> Step {
     let mut last: Option<Step> = None;
-    for Again { run, start, plan, model } in all {
+    for Again { run, start, plan, model, .. } in all {
         let mut input = Input { continues: carried(start, &carries), ..input_of(run, start) };
         // What is to follow is what follows now.
         for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
         }
         if let (Some(before), None) = (&last, &start.continues) {
-            match Context::chained(before, &plan.signature) {
+            match Context::chained_onto(&plan.agent.context, before, &plan.signature) {
                 Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
                 Err(record) => {
                     let fail = before.fail.clone().or(Some(record));

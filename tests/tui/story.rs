@@ -98,7 +98,7 @@ impl Story {
         self.tell(
             "r0",
             RunStart {
-                agent: AgentRecord { name: "sentiment".to_owned(), toml: AGENT.to_owned(), ..AgentRecord::default() },
+                agent: recorded("json"),
                 mode: "json".to_owned(),
                 model: ModelRecord {
                     alias: "demo".to_owned(),
@@ -188,8 +188,14 @@ impl Story {
     }
 }
 
-/// The agent as it is recorded.
-const AGENT: &str = "mode = 'json'\nprompt = 'Classify the sentiment of: {{text}}'\nsignature = '(text :string) -> {sentiment :enum[positive negative neutral], score :float}'\n";
+/// The agent as it is recorded in this mode.
+pub(crate) fn recorded(mode: &str) -> AgentRecord {
+    let toml = format!(
+        "mode = '{mode}'\nprompt = 'Classify the sentiment of: {{{{text}}}}'\nsignature = '(text :string) -> {{sentiment :enum[positive negative neutral], score :float}}'\n"
+    );
+    AgentRecord { name: "sentiment".to_owned(), toml, ..AgentRecord::default() }
+}
+
 const SCHEMA: &str = r#"{"type":"object","properties":{"sentiment":{"type":"string","enum":["positive","negative","neutral"]},"score":{"type":"number"}},"required":["sentiment","score"],"additionalProperties":false}"#;
 
 pub(crate) fn text(source: &str) -> JsonText {

@@ -2,8 +2,9 @@
 
 use super::{Model, Phase, Popup, Screen};
 use crate::event::Address;
+use crate::session::RunState;
 use crate::tui::actions::Action;
-use crate::tui::backend::{Question, SessionStatus, SessionSummary};
+use crate::tui::backend::{Question, SessionSummary};
 use crate::tui::sessions::Purpose;
 
 impl Model {
@@ -24,7 +25,7 @@ impl Model {
 
     /// Has the run of the session that is shown ended, so that only a new message goes on with it?
     pub fn has_ended(&self) -> bool {
-        let saved = self.saved_subject().map(|session| session.status != SessionStatus::Open);
+        let saved = self.saved_subject().map(|session| session.status != RunState::Open);
         saved.unwrap_or_else(|| self.awaits_listing() && !self.workbench.running())
     }
 

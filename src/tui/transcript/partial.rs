@@ -76,7 +76,9 @@ impl Reading {
             found.extend(reader.field(&member.key, &member.value).into_iter().filter(|remark| remark.is_error));
         }
         if control {
-            found.iter_mut().for_each(|remark| remark.place = format!("final_answer.{}", remark.place));
+            for remark in &mut found {
+                remark.place = format!("final_answer.{}", remark.place);
+            }
         }
         let called = within("tool_call").and_then(|call| call.get("name")).and_then(Json::as_str);
         if let Some(name) = called.filter(|_| control && !self.called) {

@@ -91,11 +91,13 @@ impl Check {
     }
 
     /// Does our run of it end without an error?
+    #[cfg(test)]
     pub(crate) fn ends_well(&self) -> bool {
         record(&self.case).get("reason").is_none()
     }
 
     /// What its text says before it is run.
+    #[cfg(test)]
     pub(crate) fn surveyed(&self) -> lisp::Survey {
         Case::read(&self.case).map(|case| lisp::survey(&case.input())).unwrap_or_default()
     }
