@@ -60,6 +60,10 @@ impl Archive for Scripted {
         self.live.rerun(key, rerun)
     }
 
+    fn proceed(&self, key: &SessionKey, message: &str, model: Option<&str>) -> Result<Arc<dyn Run>, ErrorRecord> {
+        self.live.proceed(key, message, model)
+    }
+
     fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord> {
         self.live.make_case(key, case)
     }

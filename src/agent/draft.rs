@@ -145,9 +145,9 @@ pub fn diagnose(texts: &DraftTexts) -> Vec<Diagnostic> {
     let Checked { signature, template, findings: found, .. } = check(&agent);
     let read = (signature.clone(), template.clone());
     findings.extend(found);
-    Settings::of(&agent, &mut findings);
-    super::toolbox::open(&agent, &mut findings);
-    findings.extend(super::pinned::check(&agent));
+    let settings = Settings::of(&agent, &mut findings);
+    let (tools, _) = super::toolbox::open(&agent, &mut findings);
+    findings.extend(super::pinned::check(&agent, &tools, &settings));
     if let (Some(template), true) = (&template, context_is_read) {
         let signature = signature.unwrap_or(ptc_core::signature::Signature { params: None, output: None });
         let (_, found) = context::check(&agent, &signature, template, &agent.context);

@@ -1,30 +1,35 @@
-//! The pinned program of an agent, read while it is typed: its first error at its place, and what keeps it from being run.
+//! The pinned program of an agent, checked while it is typed: what is wrong with it, and what keeps it from being run.
 //!
-//! In: an agent. Out: findings about its program. Nothing is run; what a program does is found out by its run.
+//! In: an agent, its tools and options. Out: findings about its program. Nothing is run; what a program does is found out by its run.
 
 use ptc_core::lisp::{self, Budget};
 use ptc_core::reasons::Reason;
 
-use super::{Agent, Diagnostic, Mode, Place};
+use super::plan::is_single;
+use super::{Agent, Diagnostic, Given, Mode, Place, Settings, lint};
+use crate::tool::Tool;
 
 /// What is wrong with the program of an agent, when it has one.
-pub(super) fn check(agent: &Agent) -> Option<Diagnostic> {
-    let program = agent.program().filter(|program| !program.trim().is_empty())?;
-    match lisp::read(program, Budget::default()) {
-        Err(error) => {
-            let found = Diagnostic::error(Place::Program, error.reason, error.message());
-            Some(error.span.map_or(found.clone(), |span| found.at(span)))
-        }
-        Ok(forms) if forms.is_empty() => {
-            Some(Diagnostic::error(Place::Program, Reason::ParseError, "the program is only a comment"))
-        }
-        Ok(_) if agent.mode != Mode::PtcLisp => {
-            let message =
-                format!("the program is run in mode ptc_lisp; in mode {} it is the text of the reply", agent.mode);
-            Some(Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning())
-        }
-        Ok(_) => None,
+pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<Diagnostic> {
+    let Some(program) = agent.program().filter(|program| !program.trim().is_empty()) else { return Vec::new() };
+    if agent.mode == Mode::PtcLisp {
+        let given = Given {
+            tools: tools.iter().filter(|tool| tool.is_for_programs()).cloned().collect(),
+            context: agent.context.members().map(|_| agent.context.to_value()),
+            must_end: !is_single(agent.max_turns, settings, tools),
+            ..Given::from(settings)
+        };
+        return lint(program, &given);
     }
+    let found = if let Err(error) = lisp::read(program, Budget::default()) {
+        let found = Diagnostic::error(Place::Program, error.reason, error.message());
+        error.span.map_or(found.clone(), |span| found.at(span))
+    } else {
+        let message =
+            format!("the program is run in mode ptc_lisp; in mode {} it is the text of the reply", agent.mode);
+        Diagnostic::error(Place::Program, Reason::InvalidAgent, message).warning()
+    };
+    vec![found]
 }
 
 #[cfg(test)]
@@ -34,7 +39,9 @@ mod tests {
     use super::*;
 
     fn pinned(program: &str, mode: Mode) -> Option<Diagnostic> {
-        check(&Agent { mode, ..Agent::default() }.with_option("program", Json::str(program)))
+        let agent = Agent { mode, ..Agent::default() }.with_option("program", Json::str(program));
+        let settings = Settings::of(&agent, &mut Vec::new());
+        check(&agent, &[], &settings).into_iter().next()
     }
 
     #[test]
@@ -44,6 +51,7 @@ mod tests {
         assert_eq!(pinned("(return 1)", Mode::PtcLisp), None);
         assert_eq!(pinned(" ", Mode::PtcLisp), None);
         assert!(pinned("; later", Mode::PtcLisp).is_some());
+        assert!(pinned("(+ 1 (cuont data/x))", Mode::PtcLisp).is_some_and(|found| found.reason == Reason::UnboundVar));
     }
 
     #[test]

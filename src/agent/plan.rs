@@ -11,7 +11,7 @@ use ptc_core::value::{Json, Value};
 use super::checks::{Checked, check};
 use std::sync::Arc;
 
-use super::{Agent, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
+use super::{Agent, Completion, Diagnostic, Mode, RawSchema, Settings, Transport, Variant, context};
 use crate::tool::{Kind, Tool, provider_name};
 use json_schema::{Schema, Wrap};
 
@@ -126,6 +126,11 @@ impl Plan {
         self.tools.iter().filter(move |tool| tool.is_for_programs() && (!explicit || tool.expose.is_some()))
     }
 
+    /// Is one program all there is (agent contract §4.1)?
+    pub fn is_single(&self) -> bool {
+        is_single(self.agent.max_turns, &self.settings, &self.tools)
+    }
+
     /// The agent behind a tool.
     pub fn child(&self, tool: &str) -> Option<&Arc<Self>> {
         self.children.iter().find(|(name, _)| name == tool).map(|(_, plan)| plan)
@@ -154,6 +159,15 @@ impl Plan {
     pub fn check_context(&self, context: &Json) -> (Value, Vec<Diagnostic>) {
         context::check(&self.agent, &self.signature, &self.template, context)
     }
+}
+
+/// Is one program all there is, with these options and tools?
+pub(super) fn is_single(max_turns: u32, settings: &Settings, tools: &[Tool]) -> bool {
+    max_turns == 1
+        && settings.retry_turns == 0
+        && settings.completion == Completion::ReturnRequired
+        && settings.transport == Transport::Content
+        && tools.is_empty()
 }
 
 /// The mode of a name in the table [`VALIDATION`](super::keys::VALIDATION).

@@ -2,7 +2,7 @@
 
 use ptc_core::reply::{self, Extracted, Finish, FixKind, Outcome, Recovery, Reject, Want};
 use ptc_core::signature::json_schema::unwrap;
-use ptc_core::signature::{self, Issue, Path, Policy, Segment, Severity, Type};
+use ptc_core::signature::{self, Field, Issue, Path, Policy, Segment, Severity, Type};
 use ptc_core::value::{Json, Value, json};
 
 use crate::agent::Plan;
@@ -113,6 +113,16 @@ fn attempt(plan: &Plan, json: &Json) -> Result<Trial, Issue> {
         }),
         None => typed(&plan.output, json, plan.recovery),
     }
+}
+
+/// What does not fit of one field of an answer that is not whole yet; nothing about what the type does not name.
+pub(super) fn field(plan: &Plan, name: &str, value: &Json) -> Vec<Issue> {
+    let Type::Record { fields, .. } = plan.output.base() else { return Vec::new() };
+    let here = |field: &&Field| signature::underscored(&field.name) == signature::underscored(name);
+    let Some(field) = fields.iter().find(here).filter(|_| plan.raw_schema.is_none()) else { return Vec::new() };
+    let alone = Type::Record { fields: vec![field.clone()], closed: false };
+    let json = Json::object([(name, value.clone())]);
+    typed(&alone, &json, plan.recovery).map_or_else(|issue| vec![issue], |trial| trial.issues)
 }
 
 fn typed(output: &Type, json: &Json, recovery: Recovery) -> Result<Trial, Issue> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use ptc_core::limits::RUN_CALLS;
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{self, Issue, underscored};
+use ptc_core::signature::{self, underscored};
 use ptc_core::text::did_you_mean;
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value, json};
@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Halt;
 use super::child::shaped;
 use super::cycle::Cycle;
+use crate::agent::Plan;
 use crate::event::{Address, AnswerGiven, CallStatus, ErrorRecord, JsonText, Notice, QuestionAsked, ToolCall, ToolEnd};
 use crate::model::{Request, everything};
 use crate::port::{Question, SinkError};
@@ -35,7 +36,7 @@ impl Cycle<'_> {
         let over = self.plan.settings.max_tool_calls.filter(|limit| count > *limit);
         let refused = self.ports.tools.refuses(at, over.is_some());
         let Some(tool) = self.plan.tool(name) else {
-            return self.refuse(at, (name, ""), args, unknown(self, name)).await;
+            return self.refuse(at, (name, ""), args, unknown(self.plan, name)).await;
         };
         let told = (tool.name.as_str(), tool.kind_name());
         if refused {
@@ -44,7 +45,7 @@ impl Cycle<'_> {
                 format!("the limit of {limit} tool calls ({}) is reached; this call was not made", RUN_CALLS.name);
             return self.refuse(at, told, args, ErrorRecord::new(Reason::ToolCallLimitExceeded, message)).await;
         }
-        let (args, warnings) = match converted(tool, args) {
+        let (args, warnings) = match tool.converted(args) {
             Ok(converted) => converted,
             Err(record) => return self.refuse(at, told, args, record).await,
         };
@@ -256,32 +257,13 @@ impl Cycle<'_> {
     }
 }
 
-fn unknown(cycle: &Cycle<'_>, name: &str) -> ErrorRecord {
-    let names = || cycle.plan.tools.iter().map(|tool| tool.name.as_str());
+/// A tool that the agent does not have.
+pub(super) fn unknown(plan: &Plan, name: &str) -> ErrorRecord {
+    let names = || plan.tools.iter().map(|tool| tool.name.as_str());
     let near = did_you_mean(name, names());
     let all = names().collect::<Vec<_>>().join(", ");
     let known = if all.is_empty() { "there are no tools".to_owned() } else { format!("tools: {all}") };
     ErrorRecord::new(Reason::UnknownTool, format!("unknown tool `{name}`{near} ({known})"))
-}
-
-/// The arguments with the types of the tool's parameters, and what was changed for that.
-fn converted(tool: &Tool, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
-    let problem = |message: String| {
-        ErrorRecord::new(Reason::InvalidToolArgs, format!("the arguments of {} do not fit: {message}", tool.name))
-    };
-    if !matches!(args, Value::Map(_)) {
-        return Err(problem(format!("expected named arguments, got {}", args.kind())));
-    }
-    let special = signature::check_json(args);
-    if let Some(issue) = special.first() {
-        return Err(problem(issue.to_string()));
-    }
-    let Some(params) = tool.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
-        return Ok((args.clone(), Vec::new()));
-    };
-    let (value, issues) = signature::check_inputs(params, args, signature::InputMode::Enabled);
-    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-    if errors.is_empty() { Ok((value, issues)) } else { Err(problem(errors.join("; "))) }
 }
 
 /// The result as it would come out of a file: what JSON cannot hold is an error of the tool.

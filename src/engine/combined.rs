@@ -43,22 +43,13 @@ impl Combined {
         at: &Address,
         reply: &Reply,
     ) -> Result<Option<Vec<String>>, Halt> {
-        let is_program = |call: &&NativeCall| call.name == LISP_EVAL;
-        let programs = reply.calls.iter().filter(is_program).count();
-        let refused = match (programs, reply.calls.len()) {
-            (0, _) => return Ok(None),
-            (1, 1) => {
-                let result = self.run(cycle, at, &reply.calls[0], reply).await?;
+        let refused = match program_among(&reply.calls) {
+            Ok(None) => return Ok(None),
+            Ok(Some(call)) => {
+                let result = self.run(cycle, at, call, reply).await?;
                 return Ok(Some(vec![result]));
             }
-            (1, _) => ErrorRecord::new(
-                Reason::MixedWithLispEval,
-                format!("{LISP_EVAL} came together with other calls and none was made; send it alone"),
-            ),
-            (several, _) => ErrorRecord::new(
-                Reason::MultipleToolCalls,
-                format!("the reply holds {several} {LISP_EVAL} calls and none was made; send one"),
-            ),
+            Err(refused) => refused,
         };
         cycle.emit(at, told_call(reply, Err(&refused))).await?;
         let result = call_result(&self.work, Some(&refused), &refused.message);
@@ -100,6 +91,23 @@ impl Combined {
             }
         };
         Ok(call_result(&self.work, failure.as_ref(), &written(&parts)))
+    }
+}
+
+/// The call of a program among these, which must then be the only one; `None` when there is none.
+pub(super) fn program_among(calls: &[NativeCall]) -> Result<Option<&NativeCall>, ErrorRecord> {
+    let is_program = |call: &&NativeCall| call.name == LISP_EVAL;
+    match (calls.iter().filter(is_program).count(), calls) {
+        (0, _) => Ok(None),
+        (1, [only]) => Ok(Some(only)),
+        (1, _) => Err(ErrorRecord::new(
+            Reason::MixedWithLispEval,
+            format!("{LISP_EVAL} came together with other calls and none was made; send it alone"),
+        )),
+        (several, _) => Err(ErrorRecord::new(
+            Reason::MultipleToolCalls,
+            format!("the reply holds {several} {LISP_EVAL} calls and none was made; send one"),
+        )),
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) fn truncated(reply: &str) -> ErrorRecord {
 }
 
 /// Why the answer cannot be used; nothing when it can. A cut reply never can.
-fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
+pub(super) fn failure_of(answer: &Answer, cut: bool, reply: &str) -> Option<ErrorRecord> {
     if cut {
         return Some(truncated(reply));
     }

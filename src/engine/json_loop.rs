@@ -70,8 +70,7 @@ async fn turn(
     if !reply.calls.is_empty() && reply.finish != Some(Finish::Length) {
         return called_natively(cycle, at, reply, course).await;
     }
-    let ending = if reply.finish == Some(Finish::Length) { Ending::Truncated } else { Ending::Complete };
-    let read = control::read(&reply.text, answers(cycle.plan), cycle.plan.recovery, ending);
+    let read = read(cycle.plan, reply);
     let recovered = read.is_recovered();
     let extract = extract_event(&read, reply);
     let Read { extracted, control, .. } = read;
@@ -107,6 +106,12 @@ async fn turn(
     }
 }
 
+/// The control object of a reply.
+pub(super) fn read(plan: &Plan, reply: &Reply) -> Read {
+    let ending = if reply.finish == Some(Finish::Length) { Ending::Truncated } else { Ending::Complete };
+    control::read(&reply.text, answers(plan), plan.recovery, ending)
+}
+
 /// Turns that may follow this one.
 fn left(cycle: &Cycle<'_>) -> u32 {
     cycle.plan.agent.max_turns.saturating_sub(cycle.totals.turns + 1)
@@ -118,7 +123,11 @@ fn told_left(cycle: &Cycle<'_>) -> u32 {
 }
 
 /// The control object, or why the reply cannot be used.
-fn usable(plan: &Plan, control: Result<Control, String>, reply: &Reply) -> Result<Control, Box<ErrorRecord>> {
+pub(super) fn usable(
+    plan: &Plan,
+    control: Result<Control, String>,
+    reply: &Reply,
+) -> Result<Control, Box<ErrorRecord>> {
     if reply.finish == Some(Finish::Length) {
         return Err(truncated(&reply.text).into());
     }
@@ -322,7 +331,7 @@ async fn called_natively(
 }
 
 /// The tool and the arguments of a native call.
-fn native(plan: &Plan, name: &str, args: &str) -> Result<(String, Json), String> {
+pub(super) fn native(plan: &Plan, name: &str, args: &str) -> Result<(String, Json), String> {
     let tool = plan.native_tool(name).ok_or_else(|| unknown(plan, name))?;
     let written = if args.trim().is_empty() { "{}" } else { args };
     match json::parse(written) {

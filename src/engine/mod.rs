@@ -24,6 +24,7 @@ mod preview;
 mod program;
 mod progress;
 mod ptc_lisp;
+mod reader;
 mod refs;
 mod text;
 mod tree;
@@ -48,6 +49,7 @@ pub use ask::{PART_BYTES, PART_MS};
 pub use edit::{EDITOR, Edited, Edits, check_definitions};
 pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
+pub use reader::{Judged, Reader, Remark, Standing, Turn};
 pub use tree::Tree;
 
 /// What a run works on.

@@ -20,9 +20,11 @@ use crate::event::{Address, Check, ErrorRecord, MessagePart, Notice, PlanState, 
 use crate::model::Reply;
 use crate::prompt::json::Opening;
 use crate::prompt::ptc_lisp::feedback::{self, Standing, TurnKind};
-use crate::prompt::ptc_lisp::{self as prompt, Kept, is_single};
+use crate::prompt::ptc_lisp::{self as prompt, Kept};
 use turn::Found;
-pub(super) use turn::{argument, call_result, told_call, written};
+pub(super) use turn::{
+    argument, call_result, ends_by_words, program_in, program_of, refusal, told_call, written, written_out,
+};
 pub(super) use work::Work;
 
 /// The whole run.
@@ -126,7 +128,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
             (vec![MessagePart::Reply { reply: at.clone() }], in_words(cycle, at, &reply).await?)
         }
         Found::Answer(text) => (vec![MessagePart::Reply { reply: at.clone() }], answered(cycle, work, text).await?),
-        Found::Nothing { record, said } if is_single(cycle.plan) => (said, Verdict::Over(turn::at_the_end(record))),
+        Found::Nothing { record, said } if cycle.plan.is_single() => (said, Verdict::Over(turn::at_the_end(record))),
         Found::Nothing { record, said } => {
             let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
             (said, Verdict::Next(Some(record), parts))
@@ -186,7 +188,7 @@ async fn execute(
             let parts =
                 feedback::error(cycle.plan, error.reason.name(), &error.message(), error.span.map(|s| (program, s)));
             let failure = record(error);
-            if is_single(cycle.plan) {
+            if cycle.plan.is_single() {
                 return Ok(Verdict::Over(failure));
             }
             return Ok(Verdict::Next(Some(failure), parts));
@@ -198,7 +200,7 @@ async fn execute(
             Ok(Verdict::Over(failed(cycle.plan, &value)))
         }
         Signal::Return => returned(cycle, work, at, &outcome, value).await,
-        Signal::Value if is_single(cycle.plan) => returned(cycle, work, at, &outcome, value).await,
+        Signal::Value if cycle.plan.is_single() => returned(cycle, work, at, &outcome, value).await,
         Signal::Value => continued(cycle, work, at, &outcome, value).await,
     }
 }
@@ -220,7 +222,7 @@ async fn returned(
     let Some(answer) = answer else {
         let message = super::answer::joined(&issues);
         let record = ErrorRecord::new(Reason::ReturnValidationFailed, message);
-        if is_single(cycle.plan) {
+        if cycle.plan.is_single() {
             return Ok(Verdict::Over(record));
         }
         return Ok(Verdict::Next(Some(record), feedback::invalid(cycle.plan, &value, &issues)));
@@ -385,6 +387,6 @@ fn plan_state(plan: &Plan, summaries: &[(String, String)]) -> PlanState {
 }
 
 /// Does the transport use a native tool?
-fn is_native(plan: &Plan) -> bool {
+pub(super) fn is_native(plan: &Plan) -> bool {
     plan.settings.transport == Transport::ToolCall
 }

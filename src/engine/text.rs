@@ -11,7 +11,7 @@ use super::cycle::{Cycle, used_up};
 use super::edit::next_turn;
 use super::json::{complete, json_verdict, settle, truncated, withheld};
 use super::{Answered, Halt, Input, begin};
-use crate::agent::Variant;
+use crate::agent::{Plan, Variant};
 use crate::event::{
     Address, CallStatus, ErrorRecord, JsonText, MessagePart, NativeCall, Role, Source, ToolCall, ToolEnd,
 };
@@ -117,17 +117,33 @@ async fn called(
 
 /// Makes one call that the model asked for; the JSON text of its result, or of what went wrong.
 async fn answer(cycle: &Cycle<'_>, at: &Address, call: &NativeCall) -> Result<String, Halt> {
-    let written = if call.args.trim().is_empty() { "{}" } else { &call.args };
-    match json::parse(written) {
-        Ok(args) if args.members().is_some() => made(cycle, at, &call.name, &args).await,
-        Ok(_) => {
-            let record = args_error(call, "the arguments are not a JSON object");
-            not_made(cycle, at, &call.name, &Json::str(written), record).await
+    match arguments(call) {
+        Ok(args) => made(cycle, at, &call.name, &args).await,
+        Err(record) => not_made(cycle, at, &call.name, &Json::str(written(call)), record).await,
+    }
+}
+
+fn written(call: &NativeCall) -> &str {
+    if call.args.trim().is_empty() { "{}" } else { &call.args }
+}
+
+/// The arguments of a call: an object.
+pub(super) fn arguments(call: &NativeCall) -> Result<Json, ErrorRecord> {
+    match json::parse(written(call)) {
+        Ok(args) if args.members().is_some() => Ok(args),
+        Ok(_) => Err(args_error(call, "the arguments are not a JSON object")),
+        Err(error) => Err(args_error(call, &format!("the arguments are not JSON: {}", error.message))),
+    }
+}
+
+/// Why the model cannot call a tool that there is, or that there is not, by this name; nothing when it can.
+pub(super) fn uncallable(plan: &Plan, name: &str) -> Option<ErrorRecord> {
+    match (plan.tool(name), plan.native_tool(name)) {
+        (_, Some(_)) => None,
+        (Some(_), None) => {
+            Some(ErrorRecord::new(Reason::UnknownTool, format!("the tool `{name}` is for programs only")))
         }
-        Err(error) => {
-            let record = args_error(call, &format!("the arguments are not JSON: {}", error.message));
-            not_made(cycle, at, &call.name, &Json::str(written), record).await
-        }
+        (None, None) => Some(super::call::unknown(plan, name)),
     }
 }
 
@@ -139,8 +155,9 @@ fn args_error(call: &NativeCall, problem: &str) -> ErrorRecord {
 /// is found by its name with `_`, too.
 pub(super) async fn made(cycle: &Cycle<'_>, at: &Address, name: &str, args: &Json) -> Result<String, Halt> {
     let plan = cycle.plan;
-    if plan.tool(name).is_some() && plan.native_tool(name).is_none() {
-        let record = ErrorRecord::new(Reason::UnknownTool, format!("the tool `{name}` is for programs only"));
+    if plan.tool(name).is_some()
+        && let Some(record) = uncallable(plan, name)
+    {
         return not_made(cycle, at, name, args, record).await;
     }
     let value = match cycle.call_tool(at, name, &args.to_value()).await? {

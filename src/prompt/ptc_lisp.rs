@@ -36,16 +36,6 @@ const LOG_CHARS: usize = 200;
 /// The name of the native tool that runs programs.
 pub const LISP_EVAL: &str = "lisp_eval";
 
-/// Is one program all there is (agent contract §4.1)?
-pub fn is_single(plan: &Plan) -> bool {
-    let settings = &plan.settings;
-    plan.agent.max_turns == 1
-        && settings.retry_turns == 0
-        && settings.completion == Completion::ReturnRequired
-        && settings.transport == Transport::Content
-        && plan.tools.is_empty()
-}
-
 /// What a request asks for. `tools`: programs may call tools in this turn.
 pub fn asked(plan: &Plan, tools: bool) -> Asked {
     let for_programs = plan.program_tools();
@@ -159,7 +149,7 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
     }
     parts.extend(language(plan, Ends::Run).map(|text| ours("language", text)));
     let behaviour = match plan.settings.completion {
-        _ if is_single(plan) => SINGLE,
+        _ if plan.is_single() => SINGLE,
         Completion::AnswerWithoutCode => ANSWER,
         Completion::ReturnRequired | Completion::Explicit => MULTI,
     };
@@ -173,7 +163,7 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
         Transport::Content => CONTENT,
     };
     // The last reply is in words there.
-    let words_end = plan.settings.completion == Completion::AnswerWithoutCode && !is_single(plan);
+    let words_end = plan.settings.completion == Completion::AnswerWithoutCode && !plan.is_single();
     let of = if words_end { "Format of a reply with a program" } else { "Format of a reply" };
     parts.push(match &custom.output_format {
         Some(text) => ours("format", lined(text)),
@@ -231,7 +221,7 @@ fn mission_log(plan: &Plan, journal: Option<&Map>) -> Vec<MessagePart> {
 
 /// What must be returned.
 fn expected(plan: &Plan) -> String {
-    let single = is_single(plan);
+    let single = plan.is_single();
     let words_end = plan.settings.completion == Completion::AnswerWithoutCode;
     let end = if words_end {
         "\n# Expected output\n\nThe value of the last program".to_owned()

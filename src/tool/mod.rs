@@ -4,6 +4,7 @@
 //! Tools that need the engine (agents, models, people) are declared here and run there. This folder is the only place that starts
 //! processes for a run.
 
+mod arguments;
 mod builtin;
 mod command;
 mod consent;

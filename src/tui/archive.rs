@@ -27,6 +27,8 @@ pub enum Ask {
     Fork(SessionKey, Forking),
     /// Run a session again; answers [`Told::Began`].
     Rerun(SessionKey, Rerunning),
+    /// Ask a finished run again: the message, and another model; answers [`Told::Began`].
+    Proceed(SessionKey, String, Option<String>),
     /// Make a case; answers [`Told::Made`].
     Case(SessionKey, CaseWanted),
     /// Redact and scan, without writing; answers [`Told::Prepared`].
@@ -257,6 +259,9 @@ pub trait Archive: Send + Sync {
     /// Runs a session again.
     fn rerun(&self, key: &SessionKey, rerun: &Rerunning) -> Result<Arc<dyn Run>, ErrorRecord>;
 
+    /// Asks a finished run again, in a new session.
+    fn proceed(&self, key: &SessionKey, message: &str, model: Option<&str>) -> Result<Arc<dyn Run>, ErrorRecord>;
+
     /// Makes a case out of a session; says what was done.
     fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord>;
 
@@ -305,6 +310,7 @@ pub fn answer(archive: &dyn Archive, ask: Ask) -> Answer {
         }
         Ask::Fork(key, fork) => return Answer::of(archive.fork(&key, &fork)),
         Ask::Rerun(key, rerun) => return Answer::of(archive.rerun(&key, &rerun)),
+        Ask::Proceed(key, message, model) => return Answer::of(archive.proceed(&key, &message, model.as_deref())),
     })
 }
 

@@ -15,6 +15,13 @@ const SHOWN: usize = 200;
 pub struct Definitions(HashMap<Address, HashMap<String, String>>);
 
 impl Definitions {
+    /// The names that a run has defined so far, in order.
+    pub fn names(&self, run: &Address) -> Vec<String> {
+        let mut names: Vec<String> = self.0.get(run).into_iter().flat_map(HashMap::keys).cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Takes one event. For a change of memory: the names that had a value before, each with that value in short.
     pub fn apply(&mut self, envelope: &Envelope) -> Vec<(String, String)> {
         match &envelope.event {

@@ -1,9 +1,12 @@
 //! Where a session can be forked, and what stands there: what a dialog shows before anything is changed.
 
+use std::sync::Arc;
+
 use super::fork::There;
 use super::replies::Told;
 use super::resume::unusable;
-use super::{StartError, Workbench};
+use super::{Definitions, StartError, Workbench};
+use crate::engine::{Reader, Turn};
 use crate::event::{Address, Event, JsonText};
 use crate::replay::{Point, Recording, Stage};
 use crate::session::Session;
@@ -34,6 +37,8 @@ pub struct Standing {
     pub schema: Option<JsonText>,
     /// Names of the tools that the model may call natively.
     pub tools: Vec<String>,
+    /// Judges what is written there; `None` where the agent cannot be read any more.
+    pub reader: Option<Arc<Reader>>,
 }
 
 impl Workbench {
@@ -72,6 +77,51 @@ impl Workbench {
             tools: made.tools.iter().map(|tool| tool.name.clone()).collect(),
             ..Standing::default()
         });
-        Ok(Standing { text, ..asked.unwrap_or_default() })
+        let standing = Standing { text, ..asked.unwrap_or_default() };
+        let reader = reader(&recording, &point, &standing).map(Arc::new);
+        Ok(Standing { reader, ..standing })
     }
+}
+
+/// Who judges what is written at a point.
+fn reader(recording: &Recording, point: &Point, standing: &Standing) -> Option<Reader> {
+    let turn = point.address.turn_part();
+    let (run, number) = (turn.run_part(), turn.turn_number()?);
+    let start = recording.run_start(&run)?;
+    let turns = || (1..=number).flat_map(|number| recording.at(&run.turn(number)));
+    let edits = turns().filter_map(|envelope| match &envelope.event {
+        Event::Edit(edit) => Some(edit),
+        _ => None,
+    });
+    let before = if point.stage == Stage::After { number } else { number - 1 };
+    let kind = recording.at(&turn).iter().find_map(|envelope| match &envelope.event {
+        Event::TurnStart(start) => Some(start.kind.clone()),
+        _ => None,
+    });
+    let turn = Turn {
+        want: standing.want.clone(),
+        kind: kind.unwrap_or_default(),
+        offers: standing.tools.clone(),
+        memory: defined(recording, &run, before),
+    };
+    Some(Reader::of(start, edits, usize::MAX)?.for_turn(turn))
+}
+
+/// The names that a run has defined after so many turns, with those of the run that it continues.
+fn defined(recording: &Recording, run: &Address, turns: u32) -> Vec<String> {
+    let mut known = Definitions::default();
+    let mut runs = vec![(run.clone(), turns)];
+    while let Some(earlier) = runs.last().and_then(|(run, _)| recording.run_start(run)?.continues.as_deref()) {
+        let earlier = Address::from(earlier);
+        if runs.iter().any(|(known, _)| *known == earlier) {
+            break;
+        }
+        let turns = (1..u32::MAX).take_while(|number| !recording.at(&earlier.turn(*number)).is_empty()).count();
+        runs.push((earlier, u32::try_from(turns).unwrap_or(u32::MAX)));
+    }
+    for (run, turns) in runs.iter().rev() {
+        let all = (1..=*turns).flat_map(|number| recording.at(&run.turn(number)));
+        recording.at(run).iter().chain(all).for_each(|envelope| _ = known.apply(envelope));
+    }
+    known.names(run)
 }

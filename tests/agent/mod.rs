@@ -7,6 +7,7 @@ mod context;
 mod draft;
 mod file;
 mod fixes;
+mod judged;
 mod options;
 mod plan;
 mod written;

@@ -102,3 +102,13 @@ fn the_suite_is_read_whole() {
     let probes = checks.iter().filter(|check: &&Check| check.id.starts_with('p')).count();
     assert!(checks.len() - probes >= 3_523 && probes >= 1_400, "{} checks, {probes} probes", checks.len());
 }
+
+#[test]
+fn a_program_that_ends_well_holds_nothing_that_is_certainly_wrong() {
+    let found = checks().into_iter().filter(Check::ends_well).filter_map(|check| {
+        let certain = check.surveyed().faults.into_iter().find(|fault| fault.certain)?;
+        Some(format!("{}: {}: {}", check.id, check.program(), certain.error.message()))
+    });
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

@@ -17,7 +17,7 @@ use ptc_workbench::workbench::matrix::{
 };
 
 use super::pictures::screens;
-use super::story::{NOW_MS, Story, fresh, missed, tell, two_turns};
+use super::story::{NOW_MS, Story, fresh, missed, recorded, tell, two_turns};
 use super::{press, write};
 
 const SIZES: &[(u16, u16)] = &[(80, 24), (120, 40), (200, 60)];
@@ -27,7 +27,7 @@ const NAMES: [&str; 2] = ["2026-11-21T20-52-07Z-3f9a11c2", "2026-11-21T20-52-08Z
 fn program() -> Vec<Envelope> {
     let program = "(return {:sentiment \"positive\" :score 0.93})";
     Story::new()
-        .run("r0", "sentiment", "ptc_lisp", r#"{"text":"I love this product!"}"#)
+        .run_of("r0", recorded("ptc_lisp"), "ptc_lisp", r#"{"text":"I love this product!"}"#)
         .turn("r0/t1")
         .message("r0/t1", 0, Role::System, Source::Prompt, "card", "You write programs.")
         .message("r0/t1", 1, Role::User, Source::Prompt, "task", "Classify the sentiment.")

@@ -126,7 +126,7 @@ fn the_program_of_the_selected_turn_is_read_while_it_is_changed_and_goes_on_as_a
     assert!(text(&mut model).contains("✗ does not fit"));
     press(&mut model, "backspace");
     write(&mut model, ")");
-    assert!(text(&mut model).contains("✓ fits · 1 form"));
+    assert!(text(&mut model).contains("✓ reads · 1 form"));
     let change = Some(("program".to_owned(), "(first rows)".to_owned()));
     let fork = Forking { at: "r0/t2:reply".to_owned(), change, model: None };
     assert_eq!(press(&mut model, "f5"), [Effect::Ask(Ask::Fork(key(), fork))]);

@@ -98,7 +98,7 @@ impl Story {
         self.tell(
             "r0",
             RunStart {
-                agent: AgentRecord { name: "sentiment".to_owned(), ..AgentRecord::default() },
+                agent: recorded("json"),
                 mode: "json".to_owned(),
                 model: ModelRecord {
                     alias: "demo".to_owned(),
@@ -186,6 +186,14 @@ impl Story {
         };
         self.tell("r0", RunEnd { value: value.map(text), fail, usage, ..RunEnd::default() })
     }
+}
+
+/// The agent as it is recorded in this mode.
+pub(crate) fn recorded(mode: &str) -> AgentRecord {
+    let toml = format!(
+        "mode = '{mode}'\nprompt = 'Classify the sentiment of: {{{{text}}}}'\nsignature = '(text :string) -> {{sentiment :enum[positive negative neutral], score :float}}'\n"
+    );
+    AgentRecord { name: "sentiment".to_owned(), toml, ..AgentRecord::default() }
 }
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"sentiment":{"type":"string","enum":["positive","negative","neutral"]},"score":{"type":"number"}},"required":["sentiment","score"],"additionalProperties":false}"#;

@@ -25,9 +25,15 @@ const SIZES: &[(u16, u16)] = &[(80, 24), (140, 40)];
 impl Story {
     /// A run of an agent in this mode.
     pub(super) fn run(self, at: &str, agent: &str, mode: &str, context: &str) -> Self {
+        let agent = AgentRecord { name: agent.to_owned(), ..AgentRecord::default() };
+        self.run_of(at, agent, mode, context)
+    }
+
+    /// A run of an agent as it was recorded.
+    pub(super) fn run_of(self, at: &str, agent: AgentRecord, mode: &str, context: &str) -> Self {
         let owned = str::to_owned;
         let start = RunStart {
-            agent: AgentRecord { name: owned(agent), ..AgentRecord::default() },
+            agent,
             mode: owned(mode),
             model: ModelRecord { alias: owned("demo"), provider: owned("demo"), id: owned("demo"), price: None },
             limits: vec![("max_turns".to_owned(), 5)],

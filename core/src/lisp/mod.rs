@@ -28,6 +28,7 @@ pub mod machine;
 pub mod namespaces;
 mod read;
 mod run;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -41,3 +42,4 @@ pub use read::{Budget, read};
 pub use run::{
     AbsentData, Binding, Dialect, Input, Memory, Outcome, Prepared, Signal, Stack, Usage, prepare, run, run_on,
 };
+pub use survey::{Fault, Survey, ToolUse, survey};

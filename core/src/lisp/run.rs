@@ -240,10 +240,8 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
         }
         host.compiling().map_or(Ok(()), Err)
     };
-    let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-    let budget = Budget { bytes: count(input.limits.program_bytes), symbols: count(input.limits.symbols) };
     let watch = Watch::new(&check);
-    let forms = read_watched(input.source, budget, &watch)?;
+    let forms = read_watched(input.source, budget(input.limits), &watch)?;
     check()?;
     let (program, warnings) = understand(&forms, input, &watch)?;
     check()?;
@@ -254,8 +252,18 @@ pub fn prepare(input: &Input<'_>, host: &dyn Host, _: &Stack) -> Result<Prepared
     Ok(Prepared { unit, seed: seed.finish() >> 1, warnings })
 }
 
+/// What a program's text may be.
+pub(super) fn budget(limits: &Limits) -> Budget {
+    let count = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    Budget { bytes: count(limits.program_bytes), symbols: count(limits.symbols) }
+}
+
 /// Analyses the forms in the dialect of the input. With it what to say about legacy forms.
-fn understand(forms: &[Form], input: &Input<'_>, watch: &Watch<'_>) -> Result<(ir::Program, Vec<String>), Error> {
+pub(super) fn understand(
+    forms: &[Form],
+    input: &Input<'_>,
+    watch: &Watch<'_>,
+) -> Result<(ir::Program, Vec<String>), Error> {
     let names = Names { memory: input.memory, tools: input.tools };
     let strict = || analyse_watched(forms, &names, watch).map(|program| (program, Vec::new()));
     let refused = match input.dialect {

@@ -40,9 +40,7 @@ pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> 
         return called(cycle, at, reply).await;
     }
     let cut = reply.finish == Some(Finish::Length);
-    let ending = if cut { Ending::Truncated } else { Ending::Complete };
-    let find = if takes_first(cycle.plan) { extract::first_program } else { extract::program };
-    let found = find(&reply.text, cycle.plan.recovery, ending);
+    let found = program_in(cycle.plan, &reply.text, if cut { Ending::Truncated } else { Ending::Complete });
     let is_words = found == Err(NoProgram::Absent) && !reply.text.trim().is_empty();
     if is_words && is_native(cycle.plan) {
         return Ok(Found::Answer(reply.text.clone()));
@@ -59,8 +57,14 @@ pub(super) async fn find(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> 
     })
 }
 
+/// The program of a reply in words.
+pub(in crate::engine) fn program_in(plan: &Plan, text: &str, ending: Ending) -> Result<Program, NoProgram> {
+    let find = if takes_first(plan) { extract::first_program } else { extract::program };
+    find(text, plan.recovery, ending)
+}
+
 /// Why a reply gives no program, and what to do where programs are written or travel as calls.
-fn refusal(plan: &Plan, why: NoProgram) -> ErrorRecord {
+pub(in crate::engine) fn refusal(plan: &Plan, why: NoProgram) -> ErrorRecord {
     let reason = if why == NoProgram::Absent { Reason::NoCodeFound } else { why.reason() };
     match why {
         NoProgram::Absent if is_native(plan) => {
@@ -74,7 +78,7 @@ fn refusal(plan: &Plan, why: NoProgram) -> ErrorRecord {
 }
 
 /// Programs stood in a reply, though they travel as calls.
-fn written_out() -> ErrorRecord {
+pub(in crate::engine) fn written_out() -> ErrorRecord {
     let message = format!("call the tool {LISP_EVAL} with the program instead of writing it in the reply");
     ErrorRecord::new(Reason::NoCodeFound, message)
 }
@@ -91,7 +95,7 @@ pub(super) fn at_the_end(record: ErrorRecord) -> ErrorRecord {
 }
 
 /// Does a reply without a program end the run?
-fn ends_by_words(plan: &Plan) -> bool {
+pub(in crate::engine) fn ends_by_words(plan: &Plan) -> bool {
     plan.settings.completion == Completion::AnswerWithoutCode
 }
 
@@ -137,7 +141,17 @@ fn told(plan: &Plan, found: &Result<Program, NoProgram>, reply: &str) -> Extract
 /// A reply with native calls: exactly one program may be in it.
 async fn called(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Found, Halt> {
     let said = vec![MessagePart::Reply { reply: at.clone() }];
-    let found = match reply.calls.as_slice() {
+    let found = program_of(&reply.calls);
+    cycle.emit(at, told_call(reply, found.as_ref().map(String::as_str))).await?;
+    Ok(match found {
+        Ok(text) => Found::Program { text, said },
+        Err(record) => Found::Nothing { record, said },
+    })
+}
+
+/// The program among native calls, which must be the only one.
+pub(in crate::engine) fn program_of(calls: &[NativeCall]) -> Result<String, ErrorRecord> {
+    match calls {
         [only] if only.name == LISP_EVAL => argument(only),
         [only] => Err(ErrorRecord::new(
             Reason::UnknownTool,
@@ -147,12 +161,7 @@ async fn called(cycle: &mut Cycle<'_>, at: &Address, reply: &Reply) -> Result<Fo
             Reason::MultipleToolCalls,
             format!("the reply holds {} calls and none was made; send one {LISP_EVAL} call", several.len()),
         )),
-    };
-    cycle.emit(at, told_call(reply, found.as_ref().map(String::as_str))).await?;
-    Ok(match found {
-        Ok(text) => Found::Program { text, said },
-        Err(record) => Found::Nothing { record, said },
-    })
+    }
 }
 
 /// What was found among the native calls of a reply.

@@ -11,7 +11,7 @@ use ptc_core::signature::{self, Issue};
 use ptc_core::text::Span;
 use ptc_core::value::{Bounds, Kind, Value};
 
-use super::{inventory, is_single};
+use super::inventory;
 use crate::agent::{Completion, Plan};
 use crate::event::MessagePart;
 use crate::prompt::{cut, data, ours, tagged};
@@ -71,7 +71,7 @@ impl Standing {
 /// The line about turns in the first message. `tree`: turns that all agents of the tree together have left.
 pub fn first_turn_line(plan: &Plan, tree: u32) -> String {
     let standing = Standing { used: 0, work: plan.agent.max_turns, retry: plan.settings.retry_turns, tree };
-    if is_single(plan) { String::new() } else { turn_line(plan, standing) }
+    if plan.is_single() { String::new() } else { turn_line(plan, standing) }
 }
 
 /// What the model is told about its turns before the next one.

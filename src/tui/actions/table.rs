@@ -117,7 +117,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ListBottom, "sessions.bottom", "end", "To the oldest session.", &["end", "shift-g"], C::Sessions, 0),
     row(A::OpenSession, "sessions.open", "open", "Opens the session to read.", &["enter"], C::Sessions, 2),
     row(A::Replay, "sessions.replay", "replay", "Runs the session again from its recording, without a model, and compares.", &["r"], C::Sessions, 3),
-    row(A::GoOn, "sessions.go_on", "go on", "Goes on with a run that waits for a person or broke off, in its session.", &["o"], C::Sessions, 6),
+    row(A::GoOn, "sessions.go_on", "go on", "Goes on with a run that waits or broke off; a finished one gets a new message.", &["o"], C::Sessions, 6),
     row(A::Filter, "sessions.filter", "search", "Searches all sessions as you type: words, /patterns/, status:error, turns>3, tag:slow.", &["/"], C::Sessions, 4),
     row(A::ReplayLenient, "sessions.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Sessions, 0),
     row(A::Rerun, "sessions.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Sessions, 9),
@@ -137,7 +137,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::TakeAgent, "viewer.take_agent", "edit its agent", "Puts the session's agent and inputs into the editors.", &["shift-a"], C::Viewer, 10),
     row(A::Replay, "viewer.replay", "replay", "Runs the opened session again from its recording, and compares.", &["r"], C::Viewer, 3),
 
-    row(A::GoOn, "viewer.go_on", "go on", "Goes on with the opened session, when it waits for a person or broke off.", &["o"], C::Viewer, 4),
+    row(A::GoOn, "viewer.go_on", "go on", "Goes on with a session that waits or broke off; a finished one gets a new message.", &["o"], C::Viewer, 4),
     row(A::Fork, "transcript.fork", "fork", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
     row(A::EditHere, "transcript.edit", "edit and continue", "Changes a reply, program, result or definition of the turn, and goes on from there.", &["shift-e"], C::Transcript, 6),
     row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),

@@ -174,6 +174,12 @@ impl Archive for Live {
         begun(wait(self.workbench.rerun(&session, spec)), desk)
     }
 
+    fn proceed(&self, key: &SessionKey, message: &str, model: Option<&str>) -> Result<Arc<dyn Run>, ErrorRecord> {
+        let session = self.session(key)?;
+        let desk = Arc::new(Desk::behind(self.intercept.clone()));
+        begun(wait(self.workbench.proceed(&session, message, model, desk.clone())), desk)
+    }
+
     fn make_case(&self, key: &SessionKey, case: &CaseWanted) -> Result<String, ErrorRecord> {
         let session = self.session(key)?;
         let file = files::place(Path::new(&case.file), self.home.clone());

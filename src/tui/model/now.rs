@@ -88,13 +88,15 @@ impl Model {
     }
 
     fn enabled_to_go_on(&self) -> Result<(), &'static str> {
-        match self.sessions.subject() {
+        match self.saved_subject() {
             _ if self.workbench.running() => Err("a run is going on"),
-            None => Err("no session is selected"),
-            Some(session) if session.path.is_none() => Err("examples stay as they are"),
+            None if self.awaits_listing() => Ok(()),
+            None => Err("no saved session is shown"),
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
-            Some(session) if session.status == RunState::Open => Ok(()),
-            Some(_) => Err("the run has ended"),
+            Some(session) if session.status != RunState::Open => Ok(()),
+            Some(session) if session.path.is_none() => Err("examples stay as they are"),
+            Some(_) if self.screen == Screen::Workbench => Err("the run has not ended"),
+            Some(_) => Ok(()),
         }
     }
 
@@ -299,6 +301,7 @@ impl Model {
             Action::Workbench if self.screen == Screen::Workbench && self.wide() => "run pane",
             Action::Workbench if self.screen == Screen::Workbench => "run page",
             Action::Close if matches!(popup, Some(Popup::Answer { .. })) => "put aside",
+            Action::GoOn if self.has_ended() => "new message",
             Action::SendAnswer => match popup {
                 Some(Popup::Answer { question, .. }) => match question.gate {
                     Some(gate) => gate.verb(),

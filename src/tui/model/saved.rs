@@ -2,6 +2,7 @@
 
 use super::{Model, Phase, Popup, Screen};
 use crate::event::Address;
+use crate::session::RunState;
 use crate::tui::actions::Action;
 use crate::tui::backend::{Question, SessionSummary};
 use crate::tui::sessions::Purpose;
@@ -20,6 +21,12 @@ impl Model {
                 self.sessions.all.iter().flatten().find(|session| session.id == *name || session.name() == *name)
             }
         }
+    }
+
+    /// Has the run of the session that is shown ended, so that only a new message goes on with it?
+    pub fn has_ended(&self) -> bool {
+        let saved = self.saved_subject().map(|session| session.status != RunState::Open);
+        saved.unwrap_or_else(|| self.awaits_listing() && !self.workbench.running())
     }
 
     /// Is the workbench's run saved, and not in the list that was read last?

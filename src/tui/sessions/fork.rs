@@ -159,9 +159,9 @@ impl Fork {
         let text = form.written("text");
         form.typed = Some(match target {
             Target::Reply => self.asked.reply(text),
-            Target::Program => check::program(text),
-            Target::Defined(_) => check::expression(text),
-            Target::Memory => check::expression(text.split_once('=').map_or("", |(_, value)| value)),
+            Target::Program => self.asked.program(text),
+            Target::Defined(_) => self.asked.expression(text),
+            Target::Memory => self.asked.expression(text.split_once('=').map_or("", |(_, value)| value)),
             Target::Result(_) => check::data(text, false),
             Target::Text(_, Language::Json) => check::data(text, true),
             Target::Text(_, Language::Signature) => check::signature(text),
@@ -195,7 +195,8 @@ impl Fork {
             .filter(|_| !text.trim().is_empty())
             .collect();
         self.original = Some(text);
-        self.asked = Asked { want: standing.want, schema: standing.schema, tools: standing.tools };
+        self.asked =
+            Asked { want: standing.want, schema: standing.schema, tools: standing.tools, reader: standing.reader };
         let turn = self.points.turns.get(form.chosen("turn"));
         if let Some((_, target)) = turn.and_then(|turn| targets(turn).into_iter().nth(form.chosen("change"))) {
             self.judge(form, &target);

@@ -9,6 +9,7 @@ pub mod check;
 pub mod export;
 pub mod fork;
 pub mod marks;
+pub mod message;
 pub mod rerun;
 pub mod scrub;
 
@@ -22,6 +23,8 @@ pub enum Purpose {
     Fork(fork::Fork),
     /// A re-run.
     Rerun(rerun::Rerun),
+    /// A new message to a finished run.
+    Message(message::Message),
     /// A case or a regression test.
     Case(case::Case),
     /// An export.
@@ -42,7 +45,7 @@ impl Purpose {
                 Vec::new()
             }
             Self::Export(export) => export.changed(form),
-            Self::Case(_) | Self::Marks(_) | Self::Agent => Vec::new(),
+            Self::Message(_) | Self::Case(_) | Self::Marks(_) | Self::Agent => Vec::new(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Purpose {
         match self {
             Self::Fork(fork) => fork.submit(form),
             Self::Rerun(rerun) => Ok(rerun.submit(form)),
+            Self::Message(message) => message.submit(form),
             Self::Case(case) => case.submit(form),
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => Ok(marks.submit(form)),
@@ -63,6 +67,7 @@ impl Purpose {
         match self {
             Self::Fork(_) => "replaying up to the point, then forking …",
             Self::Rerun(_) => "starting …",
+            Self::Message(_) => "replaying what was said, then asking …",
             Self::Agent => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
         }

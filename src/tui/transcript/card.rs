@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ptc_core::text::estimate_tokens;
 
 use super::partial::Reading;
+use crate::engine::Reader;
 use crate::event::{
     Address, AnswerGiven, CallStatus, Check, CompactionDone, Edit, ErrorRecord, Extract, Interrupt, JsonText,
     MemoryChange, NativeCall, Notice, Options, PlanState, ProgramEnd, QuestionAsked, ReplyEnd, ReplyStatus, RetryWait,
@@ -141,6 +142,8 @@ pub struct TurnCard {
     pub want: String,
     /// JSON Schema of the answer.
     pub schema: Option<JsonText>,
+    /// Judges the reply while it arrives or is written; only turns that were seen as they ran have one.
+    pub reader: Option<Arc<Reader>>,
     /// What the request leaves out of the history.
     pub compaction: Option<CompactionDone>,
     /// Attempts in order.

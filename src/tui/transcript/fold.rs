@@ -8,7 +8,8 @@ use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RunEnd, RunStart, Source,
+    Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd, RunStart,
+    Source,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -79,6 +80,32 @@ impl Transcript {
             }
         }
         self.take(envelope);
+        match &envelope.event {
+            Event::Edit(edit) => self.readers.edited(&envelope.address, edit),
+            Event::RequestMade(made) => self.give_reader(&envelope.address.turn_part(), made),
+            _ => {}
+        }
+    }
+
+    /// A turn that asks for something now can tell how a reply would be read.
+    fn give_reader(&mut self, turn: &Address, made: &RequestMade) {
+        let run = turn.run_part();
+        let Some(start) = self.starts.get(&run) else { return };
+        let is_read = |number| {
+            let cell = self.turn_index(&run.turn(number)).and_then(|index| self.cells.get(index));
+            cell.is_some_and(|cell| matches!(cell.card, Card::Turn(_)))
+        };
+        if !(1..turn.turn_number().unwrap_or_default()).all(is_read) {
+            return;
+        }
+        let asked = crate::engine::Turn {
+            want: made.want.clone(),
+            kind: self.turn_card(turn).map(|card| card.kind.clone()).unwrap_or_default(),
+            offers: made.tools.iter().map(|tool| tool.name.clone()).collect(),
+            memory: self.definitions.names(&run),
+        };
+        let reader = self.readers.of(&run, start, asked);
+        self.cards_of(turn).for_each(|card| card.reader.clone_from(&reader));
     }
 
     /// Time in which nobody ran does not count for this run and those below it.

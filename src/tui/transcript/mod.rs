@@ -15,6 +15,7 @@ pub mod outline;
 pub mod partial;
 mod pieces;
 mod places;
+mod readers;
 mod search;
 mod seek;
 mod select;
@@ -63,6 +64,7 @@ pub struct Transcript {
     read: VecDeque<Arc<TurnEntry>>,
     store: MessageStore,
     definitions: Definitions,
+    readers: readers::Readers,
     /// What the title and the status line tell.
     pub facts: Facts,
     heights: Heights,

@@ -2,12 +2,16 @@
 //!
 //! In: the pieces of a reply and the schema that was sent. Out: one line. Each piece is read once.
 
+use std::sync::Arc;
+
 use ptc_core::reply::Want;
 use ptc_core::reply::stream::{JsonPush, Parts, Phase, ReplyPush, Stage, Token};
 use ptc_core::text::LineCol;
 use ptc_core::text::lex::lisp::Balance;
 use ptc_core::value::Json;
+use ptc_core::value::json::Member;
 
+use crate::engine::{Reader, Remark};
 use crate::event::JsonText;
 
 /// Reads a reply as it grows.
@@ -16,11 +20,18 @@ pub struct Reading {
     push: ReplyPush,
     /// Names of the fields that the schema describes.
     fields: Option<Vec<String>>,
+    /// Who judges the fields.
+    reader: Option<Arc<Reader>>,
+    /// Fields that were judged.
+    judged: usize,
+    /// The tool of a control object was looked for.
+    called: bool,
+    remarks: Vec<Remark>,
 }
 
 impl Reading {
-    /// A reading that expects what this schema describes.
-    pub fn new(schema: Option<&JsonText>) -> Self {
+    /// A reading that expects what this schema describes, and whose fields this reader judges.
+    pub fn new(schema: Option<&JsonText>, reader: Option<Arc<Reader>>) -> Self {
         let schema = schema.map(JsonText::json).unwrap_or_default();
         let want = match schema.get("type").and_then(|kind| kind.as_str()) {
             Some("object") => Want::Object,
@@ -29,12 +40,53 @@ impl Reading {
         };
         let fields = schema.get("properties").and_then(|fields| fields.members());
         let fields = fields.map(|fields| fields.iter().map(|field| field.key.clone()).collect());
-        Self { push: ReplyPush::new(want), fields }
+        Self { push: ReplyPush::new(want), fields, reader, judged: 0, called: false, remarks: Vec::new() }
     }
 
     /// Takes the next piece.
     pub fn take(&mut self, piece: &str) {
         self.push.push(piece);
+        self.judge();
+    }
+
+    /// What does not fit of the fields that are whole.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
+    }
+
+    /// Judges the fields that have become whole, each once.
+    fn judge(&mut self) {
+        let (Some(reader), Some(json)) = (&self.reader, self.push.json()) else { return };
+        let outer = json.complete().and_then(Json::members).or_else(|| open(json, 0));
+        let control = reader.wants_control();
+        let within = |key: &str| outer?.iter().find(|member| member.key == key).map(|member| &member.value);
+        let fields = match outer {
+            Some(fields) if !control => fields,
+            Some(_) => match within("final_answer").map(Json::members) {
+                Some(whole) => whole.unwrap_or_default(),
+                None if json.levels().next().is_some_and(|level| level.key == Some("final_answer")) => {
+                    open(json, 1).unwrap_or_default()
+                }
+                None => &[],
+            },
+            None => return,
+        };
+        let mut found = Vec::new();
+        for member in fields.get(self.judged..).unwrap_or_default() {
+            found.extend(reader.field(&member.key, &member.value).into_iter().filter(|remark| remark.is_error));
+        }
+        if control {
+            for remark in &mut found {
+                remark.place = format!("final_answer.{}", remark.place);
+            }
+        }
+        let called = within("tool_call").and_then(|call| call.get("name")).and_then(Json::as_str);
+        if let Some(name) = called.filter(|_| control && !self.called) {
+            found.extend(reader.tool(name));
+            self.called = true;
+        }
+        self.judged = fields.len();
+        self.remarks.extend(found);
     }
 
     /// The JSON so far, once some was found.
@@ -76,6 +128,14 @@ impl Reading {
     }
 }
 
+/// The complete members of an open object, by how deep it is nested.
+fn open(json: &JsonPush, depth: usize) -> Option<&[Member]> {
+    match json.levels().nth(depth)?.parts {
+        Parts::Object(members) => Some(members),
+        Parts::List(_) => None,
+    }
+}
+
 /// The program that a growing reply holds so far: the last block that can be one, or the whole reply when it begins with a
 /// bracket.
 pub fn program(reply: &str) -> Option<&str> {
@@ -101,6 +161,9 @@ pub fn program(reply: &str) -> Option<&str> {
     }
 }
 
+/// A program in which nothing is open.
+pub const WHOLE: &str = "whole so far";
+
 /// How far a program is, in words: what is open at its end, or the first thing that more text cannot mend.
 pub fn program_state(program: &str) -> String {
     let balance = Balance::of(program);
@@ -114,7 +177,7 @@ pub fn program_state(program: &str) -> String {
     };
     let text = balance.text.map(|_| "string unfinished".to_owned());
     let parts: Vec<String> = brackets.into_iter().chain(text).collect();
-    if parts.is_empty() { "whole so far".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { WHOLE.to_owned() } else { parts.join(", ") }
 }
 
 #[cfg(test)]
@@ -127,7 +190,7 @@ mod tests {
     fn a_growing_reply_is_told_in_words() {
         let schema = json::parse(r#"{"type":"object","properties":{"a":{},"b":{}}}"#).unwrap();
         let told = |reply: &str| {
-            let mut reading = Reading::new(Some(&JsonText::of(&schema)));
+            let mut reading = Reading::new(Some(&JsonText::of(&schema)), None);
             reading.take(reply);
             reading.describe(reply)
         };
@@ -153,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_thought_of_a_control_object_is_read_while_it_grows() {
-        let mut reading = Reading::new(None);
+        let mut reading = Reading::new(None, None);
         reading.take("{\"thought\": \"I look");
         assert_eq!(reading.thought(), Some("I look"));
         reading.take(" it up\", \"tool_call\": {");

@@ -53,7 +53,7 @@ impl TurnCard {
                 }
                 if part.kind == PartKind::Text {
                     let begun = self.attempt(part.attempt).reading.take();
-                    let mut reading = begun.unwrap_or_else(|| Reading::new(self.schema.as_ref()));
+                    let mut reading = begun.unwrap_or_else(|| Reading::new(self.schema.as_ref(), self.reader.clone()));
                     reading.take(&part.text);
                     let attempt = self.attempt(part.attempt);
                     attempt.text.push_str(&part.text);

@@ -1,14 +1,15 @@
 //! What a reply that a person types would be read as: how far it is, and what does not fit.
 //!
-//! In: what the request wants, its schema, the text so far. Out: a line about its state and one for each issue. Pure; nothing is applied.
+//! In: a reader of the turn, what the request wants, its schema, the text so far. Out: a line about its state and one for each issue. Pure;
+//! nothing is applied. It must never judge by itself: that is for the reader.
+
+use std::sync::Arc;
 
 use ptc_core::lisp;
-use ptc_core::reply::{self, Finish, Outcome, Recovery, Want};
-use ptc_core::signature::json_schema::unwrap;
-use ptc_core::signature::{self, Issue, Policy, Type, from_json_schema};
-use ptc_core::value::Json;
+use ptc_core::reply::stream::Phase;
 
 use super::partial::{self, Reading};
+use crate::engine::{Judged, Reader, Remark, Standing};
 use crate::event::JsonText;
 
 /// What a typed text is so far.
@@ -16,102 +17,169 @@ use crate::event::JsonText;
 pub struct Typed {
     /// In words, such as `object open, 1 of 2 fields`.
     pub state: String,
-    /// Would it be taken? `None` while that cannot be said.
-    pub fits: Option<bool>,
-    /// What does not fit: path and what is wrong there.
-    pub issues: Vec<(String, String)>,
+    /// Would it be taken?
+    pub standing: Standing,
+    /// What is wrong with it or worth knowing.
+    pub remarks: Vec<Remark>,
 }
 
 impl Typed {
-    /// Reads a text as the reply to a request that wants this: program, json, text, `control_json`.
-    pub fn of(want: &str, schema: Option<&JsonText>, text: &str) -> Self {
+    /// Reads a text as the reply to a request that wants this: program, json, text, `control_json`. Without a reader it is only read.
+    pub fn of(reader: Option<&Arc<Reader>>, want: &str, schema: Option<&JsonText>, text: &str) -> Self {
         match want {
-            _ if text.trim().is_empty() => Self { state: "nothing yet".to_owned(), ..Self::default() },
-            "program" => program(text),
-            "json" | "control_json" => json(schema, text),
-            _ => Self { state: "text".to_owned(), ..Self::default() },
+            _ if text.trim().is_empty() => Self::so_far("nothing yet"),
+            "program" => program(reader, text),
+            "json" | "control_json" => json(reader, schema, text),
+            _ => Self { state: "text".to_owned(), standing: Standing::Fits, remarks: Vec::new() },
+        }
+    }
+
+    /// A text that more text decides about.
+    pub fn so_far(state: impl Into<String>) -> Self {
+        Self { state: state.into(), ..Self::default() }
+    }
+
+    /// A text with what the reader says about it.
+    pub fn judged(state: impl Into<String>, judged: Judged) -> Self {
+        let state = state.into();
+        let state = if judged.does.is_empty() { state } else { format!("{state} · {}", judged.does) };
+        Self { state, standing: judged.standing, remarks: judged.remarks }
+    }
+
+    /// A text with something wrong at a place of it.
+    pub fn wrong(state: impl Into<String>, place: impl Into<String>, message: impl Into<String>) -> Self {
+        let remark = Remark { place: place.into(), message: message.into(), is_error: true };
+        Self { state: state.into(), standing: Standing::Wrong, remarks: vec![remark] }
+    }
+}
+
+fn program(reader: Option<&Arc<Reader>>, text: &str) -> Typed {
+    let found = partial::program(text);
+    let state = found.map_or_else(|| "no program yet".to_owned(), partial::program_state);
+    let state = if state == partial::WHOLE { "a whole program".to_owned() } else { state };
+    match (reader, found) {
+        (Some(reader), _) => Typed::judged(state, reader.typed(text)),
+        (None, Some(program)) => Typed::judged(state, read_only(program)),
+        (None, None) => Typed::so_far(state),
+    }
+}
+
+/// What reading alone says about a program.
+pub fn read_only(program: &str) -> Judged {
+    let open = !["", partial::WHOLE].contains(&partial::program_state(program).as_str());
+    match lisp::read(program, lisp::Budget::default()) {
+        Ok(_) => Judged::fine(Standing::Reads),
+        // What more text can mend is no error yet.
+        Err(_) if open && !partial::program_state(program).starts_with("not a program") => Judged::default(),
+        Err(error) => {
+            let place = error.span.map_or_else(String::new, |span| {
+                let place = span.line_col(program);
+                format!("{}:{}", place.line, place.column)
+            });
+            let message = format!("{}: {}", error.reason.name(), error.message());
+            Judged::of(Standing::Wrong, vec![Remark { place, message, is_error: true }])
         }
     }
 }
 
-fn program(text: &str) -> Typed {
-    let Some(program) = partial::program(text) else {
-        return Typed { state: "no program yet".to_owned(), ..Typed::default() };
-    };
-    let state = partial::program_state(program);
-    match lisp::read(program, lisp::Budget::default()) {
-        Ok(_) => Typed { state: "a whole program".to_owned(), fits: Some(true), issues: Vec::new() },
-        // What more text can mend is no error yet.
-        Err(_) if !state.starts_with("not a program") => Typed { state, ..Typed::default() },
-        Err(error) => Typed { fits: Some(false), issues: vec![(state.clone(), error.message())], state },
-    }
-}
-
-fn json(schema: Option<&JsonText>, text: &str) -> Typed {
-    let mut reading = Reading::new(schema);
+fn json(reader: Option<&Arc<Reader>>, schema: Option<&JsonText>, text: &str) -> Typed {
+    let mut reading = Reading::new(schema, reader.cloned());
     reading.take(text);
     let state = reading.describe(text);
-    let Some(ty) = schema.and_then(|schema| from_json_schema(&schema.json()).ok()) else {
-        return Typed { state, ..Typed::default() };
-    };
-    let extracted = reply::extract(text, &Want::of(&ty), Recovery::Standard, Finish::Complete, &mut |_: &Json| Ok(()));
-    match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => {
-            let issues = issues(&ty, json);
-            let fits = issues.iter().all(|issue| !issue.is_error());
-            let told = |issue: &Issue| (issue.path.to_string(), issue.message.clone());
-            Typed { state, fits: Some(fits), issues: issues.iter().map(told).collect() }
-        }
-        Outcome::Malformed { .. } | Outcome::NotFound => Typed { state, ..Typed::default() },
+    match (reader, reading.json().map(ptc_core::reply::stream::JsonPush::phase)) {
+        (Some(reader), Some(Phase::Complete | Phase::Failed)) => Typed::judged(state, reader.typed(text)),
+        _ => Typed { state, standing: Standing::Open, remarks: reading.remarks().to_vec() },
     }
-}
-
-/// Errors and warnings of a value against the type of the answer.
-fn issues(ty: &Type, json: &Json) -> Vec<Issue> {
-    let inner = match unwrap(ty, json) {
-        Ok(inner) => inner,
-        Err(issue) => return vec![issue],
-    };
-    let coerced = signature::coerce(ty, inner.to_value(), Policy::AnswerStandard);
-    let mut issues = coerced.issues;
-    if issues.iter().any(Issue::is_error) {
-        let told: Vec<_> = issues.iter().map(|issue| issue.path.clone()).collect();
-        let more = signature::undeclared(ty, &coerced.value).into_iter();
-        issues.extend(more.filter(|issue| !told.contains(&issue.path)));
-    }
-    issues
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::tui) mod tests {
     use ptc_core::value::json;
 
     use super::*;
+    use crate::engine::Turn;
+    use crate::event::RunStart;
 
-    fn schema() -> JsonText {
-        let text =
-            r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a","b"]}"#;
-        JsonText::of(&json::parse(text).unwrap())
+    /// The reader of a turn of an agent.
+    pub(in crate::tui) fn reader(agent: &str, turn: Turn) -> Arc<Reader> {
+        let mut start = RunStart { context: JsonText::of(&json::parse("{}").unwrap()), ..RunStart::default() };
+        start.agent.toml = agent.to_owned();
+        Arc::new(Reader::of(&start, [].iter(), usize::MAX).expect("a whole agent").for_turn(turn))
+    }
+
+    fn told(agent: &str, want: &str, text: &str) -> (Standing, String) {
+        let reader = reader(agent, Turn { want: want.to_owned(), ..Turn::default() });
+        let typed = Typed::of(Some(&reader), want, None, text);
+        let remarks: Vec<String> =
+            typed.remarks.iter().map(|remark| format!("{}: {}", remark.place, remark.message)).collect();
+        (typed.standing, format!("{} | {}", typed.state, remarks.join("; ")))
+    }
+
+    const JSON: &str = "mode = 'json'\nprompt = 'go'\nsignature = '() -> {a :int, b :string}'\n";
+
+    #[test]
+    fn an_answer_is_judged_as_the_engine_does() {
+        assert_eq!(told(JSON, "json", "").1, "nothing yet | ");
+        assert_eq!(told(JSON, "json", r#"{"a": 1, "b": "x"}"#).0, Standing::Fits);
+        assert_eq!(
+            told(JSON, "json", r#"{"a": 1, "b": "x", "more": 1}"#).0,
+            Standing::Fits,
+            "extra fields are allowed"
+        );
+        let (standing, words) = told(JSON, "json", r#"{"a": "one", "b": "x"}"#);
+        assert!(standing == Standing::Wrong && words.contains("a: expected int"), "{words}");
+        let (standing, words) = told(JSON, "json", "[1]");
+        assert!(standing == Standing::Wrong && words.contains("json_parse_error"), "{words}");
+        let strict = format!("{JSON}recovery = 'strict'\n");
+        assert_eq!(told(&strict, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Wrong);
+        assert_eq!(told(JSON, "json", "Here: {\"a\": 1, \"b\": \"x\"}").0, Standing::Fits);
     }
 
     #[test]
-    fn an_answer_is_checked_while_it_is_typed() {
-        let typed = |text: &str| Typed::of("json", Some(&schema()), text);
-        assert_eq!(typed("").state, "nothing yet");
-        assert_eq!(typed(r#"{"a": 1, "b": "x"#).state, "object open, 1 of 2 fields, string unfinished");
-        let wrong = typed(r#"{"a": "one", "b": "x"}"#);
-        assert_eq!(wrong.fits, Some(false));
-        assert_eq!(wrong.issues[0].0, "a");
-        let fits = typed(r#"{"a": 1, "b": "x"}"#);
-        assert_eq!((fits.fits, fits.issues), (Some(true), Vec::new()));
+    fn what_is_not_whole_yet_is_open_and_its_whole_fields_are_judged() {
+        let (standing, words) = told(JSON, "json", r#"{"a": "one", "b": "x"#);
+        assert_eq!(standing, Standing::Open);
+        assert!(words.contains("object open") && words.contains("a: expected int"), "{words}");
+        assert_eq!(told(JSON, "json", "I think").0, Standing::Open);
+        assert_eq!(Typed::of(None, "json", None, r#"{"a": 1}"#).standing, Standing::Open, "nobody can judge it");
     }
 
     #[test]
-    fn a_program_is_read_while_it_is_typed() {
-        let typed = |text: &str| Typed::of("program", None, text);
-        assert_eq!(typed("I count.").state, "no program yet");
-        assert_eq!((typed("(count [1").state.as_str(), typed("(count [1").fits), ("2 brackets open", None));
-        assert_eq!(typed("(count [1])").fits, Some(true));
-        assert_eq!(typed("(count [1)").fits, Some(false));
+    fn control_objects_are_judged_by_their_own_rules() {
+        let agent = "mode = 'json_loop'\nprompt = 'go'\nsignature = '() -> {n :int}'\n[tools.find]\nkind = 'table'\nsignature = '(q :string) -> :any'\ndescription = 'finds'\ndefault = 1\n";
+        let told = |text: &str| told(agent, "control_json", text);
+        for (text, words) in [
+            (r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {}}}"#, "there is no tool `nope`"),
+            (r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": 7}}}"#, "invalid_tool_args"),
+            (r#"{"thought": "t", "final_answer": {"n": "x"}}"#, "final_answer.n: expected int"),
+            (
+                r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}, "final_answer": {"n": 1}}"#,
+                "exactly one",
+            ),
+        ] {
+            let (standing, said) = told(text);
+            assert!(standing == Standing::Wrong && said.contains(words), "{text}: {said}");
+        }
+        let (standing, said) = told(r#"{"thought": "t", "tool_call": {"name": "find", "arguments": {"q": "a"}}}"#);
+        assert!(standing == Standing::Fits && said.contains("· calls find"), "{said}");
+        assert!(told(r#"{"thought": "t", "final_answer": {"n": 1}}"#).1.contains("· answers"));
+        let (standing, said) = told(r#"{"thought": "t", "final_answer": {"n": "x", "#);
+        assert!(standing == Standing::Open && said.contains("final_answer.n: expected int"), "{said}");
+        let (standing, said) = told(r#"{"thought": "t", "tool_call": {"name": "nope", "arguments": {"q": 1}}, "#);
+        assert!(standing == Standing::Open && said.contains("tool_call.name: "), "{said}");
+    }
+
+    #[test]
+    fn a_program_is_judged_where_it_stands_in_the_reply() {
+        let agent = "mode = 'ptc_lisp'\nprompt = 'go'\nsignature = '() -> :int'\n";
+        let told = |text: &str| told(agent, "program", text);
+        assert_eq!(told("I count."), (Standing::Open, "no program yet | ".to_owned()));
+        assert_eq!(told("(count [1"), (Standing::Open, "2 brackets open | ".to_owned()));
+        assert_eq!(told("(count [1])"), (Standing::Reads, "a whole program | ".to_owned()));
+        assert_eq!(told("(count [1)").0, Standing::Wrong);
+        let (standing, said) = told("I count:\n```clojure\n(return (cuont [1]))\n```\n");
+        assert!(standing == Standing::Wrong && said.contains("3:10: unbound_var: nothing is called `cuont`"), "{said}");
+        let (standing, said) = told("```clojure\n1\n```\n```clojure\n2\n```\n");
+        assert!(standing == Standing::Wrong && said.contains("multiple_code_blocks"), "{said}");
     }
 }

@@ -12,7 +12,7 @@ use crate::tui::form::{Form, Held, Input};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Popup, RunView, Screen, Tone};
 use crate::tui::sessions::fork::{Aim, Fork};
-use crate::tui::sessions::{Purpose, case::Case, export::Export, marks::Marks, rerun::Rerun};
+use crate::tui::sessions::{Purpose, case::Case, export::Export, marks::Marks, message::Message, rerun::Rerun};
 
 /// Columns of the sign before a chosen value.
 const SIGN: u16 = 2;
@@ -74,6 +74,14 @@ pub(super) fn rerun(model: &mut Model) -> Vec<Effect> {
     let (form, rerun) = Rerun::open(key.clone());
     open(model, form, Purpose::Rerun(rerun));
     effects([Ask::Points(key)])
+}
+
+/// Asks the finished run of the session that is shown again.
+pub(super) fn message(model: &mut Model) -> Vec<Effect> {
+    let Some(session) = model.saved_subject() else { return once_listed(model, Action::GoOn) };
+    let (form, message) = Message::open(session);
+    open(model, form, Purpose::Message(message));
+    Vec::new()
 }
 
 pub(super) fn make_case(model: &mut Model) -> Vec<Effect> {
@@ -231,7 +239,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
 /// Escape in a dialog: closes it. What starts a run is waited for first, so that the run can be stopped.
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     let Some((form, purpose)) = top(model) else { return Vec::new() };
-    let starts = matches!(purpose, Purpose::Fork(_) | Purpose::Rerun(_));
+    let starts = matches!(purpose, Purpose::Fork(_) | Purpose::Rerun(_) | Purpose::Message(_));
     if starts && form.waiting == Some(purpose.doing()) {
         form.given_up = true;
         form.waiting = Some("stopping …");
@@ -301,7 +309,8 @@ pub(super) fn prepared(
 
 /// A fork or re-run began, or not. It takes the place of the workbench's run.
 pub(super) fn began(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
-    let starting = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_)));
+    let starting =
+        |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::Fork(_) | Purpose::Rerun(_) | Purpose::Message(_)));
     let at = model.popups.iter().rposition(starting);
     match result {
         Err(error) => match at.map(|at| &mut model.popups[at]) {

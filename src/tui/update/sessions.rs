@@ -152,8 +152,11 @@ pub(super) fn replay(model: &mut Model, policy: Policy) -> Vec<Effect> {
     vec![Effect::Replay(key, policy)]
 }
 
-/// Goes on with the session that is opened or selected, in the place of the workbench's run.
+/// Goes on with the session that is opened or selected, in the place of the workbench's run; one that has ended is asked again.
 pub(super) fn go_on(model: &mut Model) -> Vec<Effect> {
+    if model.has_ended() {
+        return super::dialog::message(model);
+    }
     let Some(key) = model.sessions.subject().map(SessionSummary::key) else { return Vec::new() };
     model.sessions.filtering = false;
     model.screen = Screen::Workbench;

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line_of;
+use crate::engine::{Remark, Standing};
 use crate::port::Gate;
 use crate::tui::backend::Question;
 use crate::tui::model::Model;
@@ -25,30 +26,31 @@ pub(super) fn typed(model: &Model, question: &Question, text: &str) -> Option<Ty
     let turn = question.address.turn_part();
     let card = transcript.turn_card(&turn)?;
     let tools = transcript.tools_of(&turn);
-    Some(Asked { want: card.want.clone(), schema: card.schema.clone(), tools }.reply(text))
+    let reader = card.reader.clone();
+    Some(Asked { want: card.want.clone(), schema: card.schema.clone(), tools, reader }.reply(text))
 }
 
 /// Its state as a mark and words.
 pub(super) fn state(typed: &Typed) -> Piece {
-    match typed.fits {
-        Some(true) => Piece::new(Role::Good, &format!("✓ fits · {}", typed.state)),
-        Some(false) => Piece::new(Role::Bad, &format!("✗ does not fit · {}", typed.state)),
-        None => Piece::new(Role::Dim, &typed.state),
+    match typed.standing {
+        Standing::Fits => Piece::new(Role::Good, &format!("✓ fits · {}", typed.state)),
+        Standing::Reads => Piece::new(Role::Good, &format!("✓ reads · {}", typed.state)),
+        Standing::Wrong => Piece::new(Role::Bad, &format!("✗ does not fit · {}", typed.state)),
+        Standing::Open => Piece::new(Role::Dim, &typed.state),
     }
 }
 
 /// Draws what does not fit into the last lines of the area; the lines that are left for the text.
 pub(super) fn draw_issues(typed: Option<&Typed>, area: Rect, buffer: &mut Buffer, theme: Theme) -> Rect {
-    let issues = typed.map_or(&[][..], |typed| &typed.issues);
-    let shown = issues.len().min(MOST_ISSUES).min(usize::from(area.height / 2));
+    let remarks = typed.map_or(&[][..], |typed| &typed.remarks);
+    let shown = remarks.len().min(MOST_ISSUES).min(usize::from(area.height / 2));
     let height = area.height - u16::try_from(shown).unwrap_or_default();
-    for (line, (path, message)) in issues.iter().take(shown).enumerate() {
-        let path = if path.is_empty() { "(answer)" } else { path };
-        let pieces = [
-            Piece::literal(Role::Bad, "✗ "),
-            Piece::new(Role::JsonKey, &format!("{path}  ")),
-            Piece::new(Role::Text, message),
-        ];
+    let mut sorted: Vec<&Remark> = remarks.iter().collect();
+    sorted.sort_by_key(|remark| !remark.is_error);
+    for (line, remark) in sorted.into_iter().take(shown).enumerate() {
+        let place = if remark.place.is_empty() { "(answer)" } else { &remark.place };
+        let mark = if remark.is_error { Piece::literal(Role::Bad, "✗ ") } else { Piece::literal(Role::Warn, "! ") };
+        let pieces = [mark, Piece::new(Role::JsonKey, &format!("{place}  ")), Piece::new(Role::Text, &remark.message)];
         Row::new(pieces).draw(line_of(area, usize::from(height) + line), buffer, theme);
     }
     Rect { height, ..area }

@@ -90,6 +90,18 @@ impl Check {
         self.case.get("program").and_then(Json::as_str).unwrap_or_default()
     }
 
+    /// Does our run of it end without an error?
+    #[cfg(test)]
+    pub(crate) fn ends_well(&self) -> bool {
+        record(&self.case).get("reason").is_none()
+    }
+
+    /// What its text says before it is run.
+    #[cfg(test)]
+    pub(crate) fn surveyed(&self) -> lisp::Survey {
+        Case::read(&self.case).map(|case| lisp::survey(&case.input())).unwrap_or_default()
+    }
+
     /// Runs it and says what is not as expected.
     fn differs(&self) -> Option<Finding> {
         let got = record(&self.case);

@@ -55,14 +55,22 @@ pub fn analyse(forms: &[Form], names: &Names<'_>) -> Result<ir::Program, Error> 
 /// The same, unless it is stopped.
 pub(super) fn analyse_watched(forms: &[Form], names: &Names<'_>, watch: &Watch<'_>) -> Result<ir::Program, Error> {
     let mut analyser = Analyser::new(names, watch);
-    analyser.collect(forms);
-    let span = Span::new(forms.first().map_or(0, |f| f.span.start), forms.last().map_or(0, |f| f.span.end));
-    let body = analyser.body(forms, span, Tail::No).map_err(|error| *error)?;
+    let body = analyser.program(forms)?;
     analyser.unknown.check(&analyser)?;
     let scope = analyser.functions.pop().unwrap_or_default();
     let mut program = ir::Program { body, slots: scope.size, globals: analyser.globals };
     liveness::mark(&mut program.body, &mut []);
     Ok(program)
+}
+
+/// The same for a reader of programs: with an error for each unknown name and tool, at the place of its first mention. In the body they
+/// are nil; it is not to be run.
+pub(super) fn analyse_leniently(forms: &[Form], names: &Names<'_>) -> Result<(Node, Vec<Error>), Error> {
+    let watch = Watch::none();
+    let mut analyser = Analyser::new(names, &watch);
+    let body = analyser.program(forms)?;
+    let unknown = analyser.unknown.each(&analyser);
+    Ok((body, unknown))
 }
 
 /// A stage of analysis; the error is boxed because results travel through every level.
@@ -114,6 +122,13 @@ impl<'a> Analyser<'a> {
             shorts: 0,
             hidden: 0,
         }
+    }
+
+    /// All forms of a program.
+    fn program(&mut self, forms: &[Form]) -> Result<Node, Error> {
+        self.collect(forms);
+        let span = Span::new(forms.first().map_or(0, |f| f.span.start), forms.last().map_or(0, |f| f.span.end));
+        self.body(forms, span, Tail::No).map_err(|error| *error)
     }
 
     /// Collects the names of all definitions, so that each may be mentioned before it is made.

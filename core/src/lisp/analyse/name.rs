@@ -20,8 +20,11 @@ use super::word::{Word, word};
 #[derive(Debug, Default)]
 pub(super) struct Unknown {
     names: Vec<Name>,
-    tools: Vec<(Box<str>, Span)>,
+    tools: Vec<Tool>,
 }
+
+/// A tool that does not exist, and its place.
+type Tool = (Box<str>, Span);
 
 /// A name that means nothing, its place, and the locals that could be seen there.
 type Name = (Keyword, Span, Vec<&'static str>);
@@ -105,47 +108,72 @@ impl Unknown {
 
     /// Fails when names or tools are unknown.
     pub(super) fn check(&self, analyser: &Analyser<'_>) -> Result<(), Error> {
-        if let Some((_, span, _)) = self.names.first() {
-            let mut seen: Vec<&Name> = Vec::new();
-            for unknown in &self.names {
-                if seen.len() <= LISTED && seen.iter().all(|(name, _, _)| *name != unknown.0) {
-                    seen.push(unknown);
-                }
-            }
-            let names: Vec<String> =
-                seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
-            let more = if seen.len() > LISTED { " and more" } else { "" };
-            let problem = match names.as_slice() {
-                [name] => format!("nothing is called {name}"),
-                names => format!("nothing is called {}{more}", names.join(", ")),
-            };
-            let mut hints: Vec<String> = Vec::new();
-            for hint in
-                seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals))
-            {
-                if !hints.contains(&hint) {
-                    hints.push(hint);
-                }
-            }
-            let error = Error::new(Reason::UnboundVar, problem).at(*span);
-            return Err(if hints.is_empty() { error } else { error.hint(sentences(&hints)) });
+        let seen = self.distinct(LISTED + 1);
+        if !seen.is_empty() {
+            return Err(unbound(&seen, analyser));
         }
-        let Some((name, span)) = self.tools.first() else {
-            return Ok(());
-        };
-        let mut known: Vec<&str> = analyser.tools.iter().copied().collect();
-        known.sort_unstable();
-        let near = nearest::nearest(name, known.iter().copied());
-        let hint = match (near, known.as_slice()) {
-            (_, []) => "The agent has no tools".to_owned(),
-            (near, known) => {
-                let guess = near.map(|near| format!("Did you mean tool/{near}? ")).unwrap_or_default();
-                let listed: Vec<String> = known.iter().map(|name| format!("tool/{name}")).collect();
-                format!("{guess}There are {}", listed.join(", "))
-            }
-        };
-        Err(Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint))
+        self.tools.first().map_or(Ok(()), |unknown| Err(no_tool(unknown, analyser)))
     }
+
+    /// An error for each unknown name and each unknown tool.
+    pub(super) fn each(&self, analyser: &Analyser<'_>) -> Vec<Error> {
+        let mut tools: Vec<&Tool> = Vec::new();
+        for unknown in &self.tools {
+            if tools.len() < LISTED && tools.iter().all(|(name, _)| *name != unknown.0) {
+                tools.push(unknown);
+            }
+        }
+        let names = self.distinct(LISTED).into_iter().map(|name| unbound(&[name], analyser));
+        names.chain(tools.into_iter().map(|unknown| no_tool(unknown, analyser))).collect()
+    }
+
+    /// The first mention of each unknown name, of the first so many.
+    fn distinct(&self, most: usize) -> Vec<&Name> {
+        let mut seen: Vec<&Name> = Vec::new();
+        for unknown in &self.names {
+            if seen.len() < most && seen.iter().all(|(name, _, _)| *name != unknown.0) {
+                seen.push(unknown);
+            }
+        }
+        seen
+    }
+}
+
+/// The error about names that mean nothing, at the place of the first.
+fn unbound(seen: &[&Name], analyser: &Analyser<'_>) -> Error {
+    let names: Vec<String> = seen.iter().take(LISTED).map(|(name, _, _)| format!("`{}`", name.name())).collect();
+    let more = if seen.len() > LISTED { " and more" } else { "" };
+    let problem = match names.as_slice() {
+        [name] => format!("nothing is called {name}"),
+        names => format!("nothing is called {}{more}", names.join(", ")),
+    };
+    let mut hints: Vec<String> = Vec::new();
+    for hint in seen.iter().take(LISTED).filter_map(|(name, _, locals)| analyser.suggestion(name.name(), locals)) {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    let mut error = Error::new(Reason::UnboundVar, problem);
+    if let Some((_, span, _)) = seen.first() {
+        error = error.at(*span);
+    }
+    if hints.is_empty() { error } else { error.hint(sentences(&hints)) }
+}
+
+/// The error about a tool that the agent does not have.
+fn no_tool((name, span): &Tool, analyser: &Analyser<'_>) -> Error {
+    let mut known: Vec<&str> = analyser.tools.iter().copied().collect();
+    known.sort_unstable();
+    let near = nearest::nearest(name, known.iter().copied());
+    let hint = match (near, known.as_slice()) {
+        (_, []) => "The agent has no tools".to_owned(),
+        (near, known) => {
+            let guess = near.map(|near| format!("Did you mean tool/{near}? ")).unwrap_or_default();
+            let listed: Vec<String> = known.iter().map(|name| format!("tool/{name}")).collect();
+            format!("{guess}There are {}", listed.join(", "))
+        }
+    };
+    Error::new(Reason::UnknownTool, format!("there is no tool `{name}`")).at(*span).hint(hint)
 }
 
 /// Hints behind one another; the last one ends as it is.

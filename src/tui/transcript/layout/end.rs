@@ -5,10 +5,13 @@ use ptc_core::value::{Json, json::Node};
 use super::Frame;
 use super::block::{indent, json_rows, pairs, prose};
 use crate::event::{ErrorRecord, JsonText};
+use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::card::EndCard;
+use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{cost, count, duration, plural};
+use crate::tui::transcript::wrapped::Wrapped;
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
     let turns = card.end.usage.totals.turns;
@@ -23,17 +26,22 @@ pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
     let mut rows = vec![header.ending([at])];
     if frame.open {
         let columns = frame.body();
-        let body = card.end.fail.as_ref().map_or_else(|| returned(card, columns), |fail| failed(card, fail, columns));
+        let body = card.end.fail.as_ref().map_or_else(|| returned(card, frame), |fail| failed(card, fail, columns));
         rows.extend(indent(body, 3));
         rows.extend(indent(prose(Vec::new(), &usage(card), Role::Dim, columns), 3));
     }
     rows
 }
 
-fn returned(card: &EndCard, columns: usize) -> Vec<Row> {
+fn returned(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
+    let columns = frame.body();
     let answer = card.end.value.as_ref().map(JsonText::json).unwrap_or_default();
-    let mut rows = value(&answer, columns);
-    if let Some(summary) = &card.end.summary {
+    let exact = |text: &str| Wrapped::of(text, columns, frame.look(Language::Json));
+    let mut rows = if frame.view == View::Rich { value(&answer, columns) } else { exact(&answer.to_pretty()) };
+    if let Some(summary) = card.end.summary.as_ref().filter(|_| frame.view != View::Rich) {
+        rows.push(Row::new([Piece::literal(Role::Dim, "summary")]));
+        rows.extend(exact(summary));
+    } else if let Some(summary) = &card.end.summary {
         rows.extend(prose(vec![Piece::literal(Role::Dim, "summary  ")], summary, Role::Text, columns));
     }
     if let Some(refs) = &card.end.refs {

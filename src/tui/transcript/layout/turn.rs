@@ -13,7 +13,7 @@ use crate::tui::transcript::card::{Attempt, Part, Progress, TurnCard};
 use crate::tui::transcript::cell::View;
 use crate::tui::transcript::format::{count, duration, plural, running};
 use crate::tui::transcript::outline::Scope;
-use crate::tui::transcript::partial;
+use crate::tui::transcript::partial::{self, Reading};
 use crate::tui::transcript::wrapped::Wrapped;
 use crate::workbench::wording;
 use ptc_core::text::width::width;
@@ -201,6 +201,11 @@ fn before(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
     let progress = card.progress(frame.over);
     if let Some(line) = going_on(card, progress, frame.now_ms) {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "● ")], &line, Role::Dim, columns));
+    }
+    let reading = card.last_attempt().and_then(|attempt| attempt.reading.as_ref());
+    for remark in reading.filter(|_| progress == Progress::Streaming).map(Reading::remarks).unwrap_or_default() {
+        let pieces = vec![Piece::literal(Role::Bad, "✗ "), Piece::new(Role::JsonKey, &format!("{}  ", remark.place))];
+        rows.extend(prose(pieces, &remark.message, Role::Text, columns));
     }
     if let Some(extract) = &card.extract {
         rows.extend(read_from(extract, card.reply(), columns));

@@ -1,0 +1,359 @@
+//! What a program's text says about it before it is run: what is wrong with it, the tools it calls, the data it reads.
+//!
+//! In: an [`Input`]. Out: a [`Survey`]. It uses the stages of a run up to analysis and runs nothing. It must never call an error certain
+//! that a run of the program could pass by.
+
+use std::sync::Arc;
+
+use super::analyse::analyse_leniently;
+use super::ir::{DefWhen, Expr, Modifier, Node, Pattern};
+use super::read::read;
+use super::run::{budget, understand};
+use super::watch::Watch;
+use super::{Error, Form, Input, Names, Stack};
+use crate::reasons::Reason;
+use crate::text::Span;
+use crate::value::Value;
+
+/// What a program says about itself.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// How many forms it has.
+    pub forms: usize,
+    /// What is wrong, in the order of the text.
+    pub faults: Vec<Fault>,
+    /// The calls of tools that are written out.
+    pub calls: Vec<ToolUse>,
+    /// The keys of the data that it reads, with their places.
+    pub data: Vec<(Arc<str>, Span)>,
+    /// `return` or `fail` stands somewhere in it.
+    pub leaves: bool,
+    /// Forms of older versions with their modern ones, in words.
+    pub hints: Vec<String>,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// The error that a run ends with.
+    pub error: Error,
+    /// Every run ends with it, or with another error before; else only one that comes there.
+    pub certain: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// Its arguments by name, with their values where these are constants; `None` where the names are not written out.
+    pub args: Option<Vec<(Value, Option<Value>)>>,
+    /// The call in the text.
+    pub span: Span,
+    /// Every run comes there, unless an error ends it before.
+    pub certain: bool,
+}
+
+/// Looks at a program. `internal_error` is among the faults when no thread can be started for it.
+pub fn survey(input: &Input<'_>) -> Survey {
+    Stack::with(|_| look(input)).unwrap_or_else(broken)
+}
+
+fn broken(error: Error) -> Survey {
+    Survey { faults: vec![Fault { error, certain: true }], ..Survey::default() }
+}
+
+fn look(input: &Input<'_>) -> Survey {
+    let forms = match read(input.source, budget(input.limits)) {
+        Ok(forms) => forms,
+        Err(error) => return broken(error),
+    };
+    let found = match understand(&forms, input, &Watch::none()) {
+        Ok((program, hints)) => Survey { hints, ..walked(&program.body, input) },
+        Err(error) => refused(error, &forms, input),
+    };
+    Survey { forms: forms.len(), ..found }
+}
+
+/// A program that analysis refuses. Unknown names hide nothing else that is wrong.
+fn refused(error: Error, forms: &[Form], input: &Input<'_>) -> Survey {
+    if !matches!(error.reason, Reason::UnboundVar | Reason::UnknownTool) {
+        return broken(error);
+    }
+    let names = Names { memory: input.memory, tools: input.tools };
+    let Ok((body, unknown)) = analyse_leniently(forms, &names) else { return broken(error) };
+    let mut found = walked(&body, input);
+    found.faults.extend(unknown.into_iter().map(|error| Fault { error, certain: true }));
+    found.faults.sort_by_key(|fault| fault.error.span.map_or(0, |span| span.start));
+    found
+}
+
+fn walked(body: &Node, input: &Input<'_>) -> Survey {
+    let foreign = !input.memory.is_empty();
+    let mut walk = Walk { found: Survey::default(), certain: true, left: false, foreign };
+    walk.node(body);
+    walk.found
+}
+
+/// A walk in the order of evaluation.
+struct Walk {
+    found: Survey,
+    /// Every run comes here.
+    certain: bool,
+    /// A run may have ended without an error before.
+    left: bool,
+    /// Functions of earlier programs may be called: nobody knows what is in them.
+    foreign: bool,
+}
+
+impl Walk {
+    fn nodes<'n>(&mut self, nodes: impl IntoIterator<Item = &'n Node>) {
+        nodes.into_iter().for_each(|node| self.node(node));
+    }
+
+    /// What only some runs come to.
+    fn maybe(&mut self, visit: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.certain, false);
+        visit(self);
+        self.certain = before && !self.left;
+    }
+
+    /// The first of them is evaluated, the others perhaps.
+    fn first<'n>(&mut self, nodes: impl IntoIterator<Item = &'n Node>) {
+        let mut nodes = nodes.into_iter();
+        self.nodes(nodes.next());
+        self.maybe(|walk| walk.nodes(nodes));
+    }
+
+    /// The run may end here without an error.
+    fn leave(&mut self) {
+        (self.left, self.certain) = (true, false);
+    }
+
+    /// Something is called; among these may be a function of an earlier program.
+    fn called<'n>(&mut self, among: impl IntoIterator<Item = &'n Node>) {
+        let is_data = |node: &Node| matches!(node.expr, Expr::Const(_) | Expr::Data(_) | Expr::Tool { .. });
+        if self.foreign && !among.into_iter().all(is_data) {
+            self.leave();
+        }
+    }
+
+    fn node(&mut self, node: &Node) {
+        match &node.expr {
+            Expr::Const(_)
+            | Expr::Local(_)
+            | Expr::Capture(_)
+            | Expr::Myself
+            | Expr::Global { .. }
+            | Expr::Budget
+            | Expr::History(_) => {}
+            Expr::Data(key) => self.found.data.push((key.clone(), node.span)),
+            Expr::Raise(error) => {
+                self.found.faults.push(Fault { error: (**error).clone(), certain: self.certain });
+            }
+            Expr::Vector(nodes) | Expr::Set(nodes) | Expr::Do(nodes) | Expr::Recur(nodes) => self.nodes(nodes),
+            Expr::Map(entries) => entries.iter().for_each(|(key, value)| self.nodes([key, value])),
+            Expr::Builtin { args, .. } => {
+                self.nodes(args);
+                self.called(args);
+            }
+            Expr::Call { callee, args } => {
+                self.node(callee);
+                self.nodes(args);
+                self.called(args.iter().chain([&**callee]));
+            }
+            Expr::Tool { tool, args } => {
+                self.node(args);
+                let call =
+                    ToolUse { tool: tool.clone(), args: arguments(args), span: node.span, certain: self.certain };
+                self.found.calls.push(call);
+            }
+            Expr::If(parts) => self.first(&**parts),
+            Expr::Cond(clauses) => self.first(clauses.iter().flat_map(|(test, value)| [test, value])),
+            Expr::And(nodes) | Expr::Or(nodes) => self.first(nodes),
+            Expr::Case { subject, clauses, default } => {
+                let values = clauses.iter().map(|(_, value)| value);
+                self.first(std::iter::once(&**subject).chain(values).chain([&**default]));
+            }
+            Expr::Let { binds, body } | Expr::Loop { binds, body } => {
+                self.binds(binds);
+                self.node(body);
+            }
+            Expr::For { levels, body, .. } => {
+                let (source, rest) = match levels.split_first() {
+                    Some((first, _)) => (Some(&first.source), &levels[1..]),
+                    None => (None, &levels[..]),
+                };
+                self.nodes(source);
+                self.maybe(|walk| {
+                    for level in levels {
+                        walk.pattern(&level.pattern);
+                        level.modifiers.iter().for_each(|modifier| walk.modifier(modifier));
+                    }
+                    walk.nodes(rest.iter().map(|level| &level.source));
+                    walk.node(body);
+                });
+            }
+            Expr::Fn { lambda, .. } => self.maybe(|walk| {
+                lambda.params.iter().chain(&lambda.rest).for_each(|pattern| walk.pattern(pattern));
+                walk.node(&lambda.body);
+            }),
+            Expr::Def { value, when: DefWhen::Always, .. } | Expr::TaskReset(value) => self.node(value),
+            Expr::Def { value, when: DefWhen::Unbound, .. } => self.maybe(|walk| walk.node(value)),
+            Expr::Return(value) | Expr::Fail(value) => {
+                self.node(value);
+                self.found.leaves = true;
+                self.leave();
+            }
+            Expr::Task { id, body } => self.first([&**id, &**body]),
+            Expr::StepDone { id, summary } => self.nodes([&**id, &**summary]),
+        }
+    }
+
+    fn binds(&mut self, binds: &[(Pattern, Node)]) {
+        for (pattern, value) in binds {
+            self.node(value);
+            self.pattern(pattern);
+        }
+    }
+
+    fn modifier(&mut self, modifier: &Modifier) {
+        match modifier {
+            Modifier::When(node) | Modifier::While(node) => self.node(node),
+            Modifier::Let(binds) => self.binds(binds),
+        }
+    }
+
+    /// Defaults are evaluated where something is missing.
+    fn pattern(&mut self, pattern: &Pattern) {
+        match pattern {
+            Pattern::Slot(_) | Pattern::Ignore => {}
+            Pattern::Vector { items, rest, .. } => {
+                items.iter().chain(rest.as_deref()).for_each(|pattern| self.pattern(pattern));
+            }
+            Pattern::Map { entries, .. } => {
+                for entry in entries {
+                    self.maybe(|walk| walk.nodes(&entry.default));
+                    self.pattern(&entry.pattern);
+                }
+            }
+        }
+    }
+}
+
+/// The arguments of a call, when their names are written out.
+fn arguments(args: &Node) -> Option<Vec<(Value, Option<Value>)>> {
+    match &args.expr {
+        Expr::Const(Value::Map(map)) => {
+            Some(map.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect())
+        }
+        Expr::Map(entries) => entries.iter().map(|(key, value)| Some((constant(key)?, constant(value)))).collect(),
+        _ => None,
+    }
+}
+
+/// The value of a node that has the same in every run.
+fn constant(node: &Node) -> Option<Value> {
+    match &node.expr {
+        Expr::Const(value) => Some(value.clone()),
+        Expr::Vector(nodes) => nodes.iter().map(constant).collect::<Option<Vec<_>>>().map(Value::list),
+        Expr::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| Some((constant(key)?, constant(value)?)));
+            entries.collect::<Option<Vec<_>>>().map(Value::map)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::Limits;
+    use super::super::{Binding, Dialect, Memory, ToolInfo};
+    use super::*;
+    use crate::value::Keyword;
+
+    fn of(source: &str, memory: &Memory) -> Survey {
+        let tools = [ToolInfo { name: "region-name".to_owned(), ..ToolInfo::default() }];
+        let limits = Limits::default();
+        survey(&Input { tools: &tools, memory, ..Input::new(source, &limits) })
+    }
+
+    /// Reason, text at the place, certain.
+    fn faults(source: &str) -> Vec<(&'static str, String, bool)> {
+        let told = |fault: Fault| {
+            let place = fault.error.span.map_or("", |span| span.text(source));
+            (fault.error.reason.name(), place.to_owned(), fault.certain)
+        };
+        of(source, &Memory::new()).faults.into_iter().map(told).collect()
+    }
+
+    fn told(reason: &'static str, place: &str, certain: bool) -> (&'static str, String, bool) {
+        (reason, place.to_owned(), certain)
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_its_place() {
+        let found = faults("(do (tool/nope {:a 1}) (undefined-fn 3) (reduce) (tool/region-name {:id \"x\"}))");
+        let expected = [
+            told("unknown_tool", "tool/nope", true),
+            told("unbound_var", "undefined-fn", true),
+            told("arity_error", "(reduce)", true),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(faults("(let [] 1)(+ 1").len(), 1, "what cannot be read is one fault");
+    }
+
+    #[test]
+    fn names_that_are_near_are_told() {
+        let survey = of("(tool/region-nam {}) (cuont 1)", &Memory::new());
+        let hints: Vec<_> = survey.faults.iter().filter_map(|fault| fault.error.hint.as_deref()).collect();
+        assert!(hints[0].contains("Did you mean tool/region-name?") && hints[1].contains("`count`"), "{hints:?}");
+    }
+
+    #[test]
+    fn what_a_run_may_pass_by_is_not_certain() {
+        for source in [
+            "(if data/x (reduce) 1)",
+            "(when data/x (return 1)) (reduce)",
+            "(defn f [] (reduce))",
+            "(and data/x (reduce))",
+            "(for [x data/xs] (reduce))",
+            "(defn f [] (return 1)) (f) (reduce)",
+            "(let [{:keys [a] :or {a (reduce)}} data/m] a)",
+        ] {
+            assert_eq!(faults(source), [told("arity_error", "(reduce)", false)], "{source}");
+        }
+        for source in ["(let [a (reduce)] a)", "(loop [i 0] (reduce))", "(if (reduce) 1 2)", "(map inc (reduce))"] {
+            assert_eq!(faults(source), [told("arity_error", "(reduce)", true)], "{source}");
+        }
+        let binding = Binding { value: Value::Nil, doc: None };
+        let memory = Memory::from([(Keyword::intern("f"), binding)]);
+        assert!(!of("(f) (reduce)", &memory).faults[0].certain, "a function of an earlier program may return");
+        assert!(!of("(map f [1]) (reduce)", &memory).faults[0].certain);
+        assert!(of("(str 1 data/x) (reduce)", &memory).faults[0].certain);
+    }
+
+    #[test]
+    fn calls_and_data_are_told_with_what_is_constant() {
+        let survey = of("(return (tool/region-name {:id data/id :deep [1 {:a 2}]}))", &Memory::new());
+        let call = &survey.calls[0];
+        let args = call.args.as_ref().unwrap();
+        assert_eq!((&*call.tool, args.len(), call.certain), ("region-name", 2, true));
+        let values: Vec<_> = args.iter().map(|(key, value)| (key.to_string(), value.is_some())).collect();
+        assert!(values.contains(&(":id".to_owned(), false)) && values.contains(&(":deep".to_owned(), true)));
+        assert_eq!(survey.data.iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["id"]);
+        assert!(survey.leaves && !of("(def a 1)", &Memory::new()).leaves);
+        let map = of("(map tool/region-name data/xs)", &Memory::new());
+        assert_eq!((map.calls.len(), map.faults.len()), (0, 0));
+    }
+
+    #[test]
+    fn older_words_are_understood_where_the_agent_understands_them() {
+        let tools = [ToolInfo { name: "find".to_owned(), ..ToolInfo::default() }];
+        let limits = Limits::default();
+        let input = Input { tools: &tools, dialect: Dialect::Auto, ..Input::new("(call \"find\" {:q 1})", &limits) };
+        let found = survey(&input);
+        assert!(found.faults.is_empty() && !found.hints.is_empty(), "{found:?}");
+        assert!(!survey(&Input { dialect: Dialect::Current, ..input }).faults.is_empty());
+    }
+}

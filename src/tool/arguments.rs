@@ -1,0 +1,126 @@
+//! The arguments of a call against the parameters of its tool.
+//!
+//! In: a tool, arguments as a program or a model gave them. Out: them with the types of the parameters, or why they do not fit. Pure; the
+//! call is made elsewhere.
+
+use ptc_core::reasons::Reason;
+use ptc_core::signature::{self, Issue, Path, Segment, underscored};
+use ptc_core::value::Value;
+
+use super::Tool;
+use crate::event::ErrorRecord;
+
+impl Tool {
+    /// The arguments with the types of the tool's parameters, and what was changed for that.
+    ///
+    /// Errors: `invalid_tool_args`, with everything that does not fit.
+    pub fn converted(&self, args: &Value) -> Result<(Value, Vec<Issue>), ErrorRecord> {
+        if !matches!(args, Value::Map(_)) {
+            return Err(self.misfit(&format!("expected named arguments, got {}", args.kind())));
+        }
+        let special = signature::check_json(args);
+        if let Some(issue) = special.first() {
+            return Err(self.misfit(&issue.to_string()));
+        }
+        let (value, issues) = self.against_parameters(args);
+        let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
+        if errors.is_empty() { Ok((value, issues)) } else { Err(self.misfit(&errors.join("; "))) }
+    }
+
+    /// What does not fit of arguments some of which are not known yet: `None`. Names that the tool does not have are told beside, because
+    /// they are often the ones that are missing.
+    ///
+    /// Errors: as [`Tool::converted`].
+    pub fn fits(&self, args: &[(Value, Option<Value>)]) -> Result<(), ErrorRecord> {
+        let known = args.iter().map(|(name, value)| (name.clone(), value.clone().unwrap_or_default()));
+        let known = Value::map(known.collect::<Vec<_>>());
+        if args.iter().all(|(_, value)| value.is_some()) {
+            return self.converted(&known).map(|_| ()).map_err(|record| self.with_unknown(record, &known));
+        }
+        let open: Vec<String> =
+            args.iter().filter(|(_, value)| value.is_none()).filter_map(|(name, _)| name_of(name)).collect();
+        let is_open = |path: &Path| match path.0.first() {
+            Some(Segment::Field(name)) => open.contains(&underscored(name)),
+            _ => false,
+        };
+        let (_, issues) = self.against_parameters(&known);
+        let errors = issues.iter().filter(|issue| issue.is_error() && !is_open(&issue.path));
+        let errors: Vec<String> = errors.map(Issue::to_string).collect();
+        if errors.is_empty() { Ok(()) } else { Err(self.with_unknown(self.misfit(&errors.join("; ")), &known)) }
+    }
+
+    fn against_parameters(&self, args: &Value) -> (Value, Vec<Issue>) {
+        match self.signature.as_ref().and_then(|signature| signature.params.as_ref()) {
+            Some(params) => signature::check_inputs(params, args, signature::InputMode::Enabled),
+            None => (args.clone(), Vec::new()),
+        }
+    }
+
+    fn misfit(&self, message: &str) -> ErrorRecord {
+        ErrorRecord::new(Reason::InvalidToolArgs, format!("the arguments of {} do not fit: {message}", self.name))
+    }
+
+    /// With the names of arguments that the tool does not have.
+    fn with_unknown(&self, record: ErrorRecord, args: &Value) -> ErrorRecord {
+        let Some(params) = self.signature.as_ref().and_then(|signature| signature.params.as_ref()) else {
+            return record;
+        };
+        let declared = |name: &str| params.iter().any(|field| underscored(&field.name) == underscored(name));
+        let Value::Map(map) = args else { return record };
+        let unknown: Vec<String> = map.keys().filter_map(name_of).filter(|name| !declared(name)).collect();
+        if unknown.is_empty() {
+            return record;
+        }
+        let names: Vec<String> = params.iter().map(|field| format!("`{}`", field.name)).collect();
+        let there =
+            if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
+        let unknown = unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        ErrorRecord { message: format!("{}; not asked for: {unknown} ({there})", record.message), ..record }
+    }
+}
+
+/// The name of an argument, with `_`.
+fn name_of(key: &Value) -> Option<String> {
+    let name = match key {
+        Value::Keyword(word) => word.name(),
+        other => other.as_str()?,
+    };
+    Some(underscored(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use ptc_core::value::{Json, json};
+
+    use super::*;
+
+    fn tool() -> Tool {
+        let mut tool =
+            Tool::declared("lookup", &Json::object([("kind", Json::str("snippet")), ("code", Json::str("1"))]))
+                .unwrap();
+        tool.signature = ptc_core::signature::parse("(id :string, most :int?) -> :any").ok();
+        tool
+    }
+
+    fn named(args: &[(&str, Option<&str>)]) -> Vec<(Value, Option<Value>)> {
+        let value = |text: &str| json::parse(text).unwrap().to_value();
+        args.iter().map(|(name, text)| (Value::str(*name), text.map(value))).collect()
+    }
+
+    #[test]
+    fn what_is_not_known_yet_may_fit() {
+        let fits = |args: &[(&str, Option<&str>)]| tool().fits(&named(args)).map_err(|record| record.message);
+        assert_eq!(fits(&[("id", None)]), Ok(()));
+        assert_eq!(fits(&[("id", None), ("most", Some("3"))]), Ok(()));
+        assert!(fits(&[("id", None), ("most", Some("\"many\""))]).unwrap_err().contains("most"));
+        assert!(fits(&[("most", None)]).unwrap_err().contains("id"));
+    }
+
+    #[test]
+    fn a_name_that_is_not_asked_for_stands_beside_the_missing_one() {
+        let wrong = tool().fits(&named(&[("idd", Some("\"x\""))])).unwrap_err();
+        assert_eq!(wrong.reason, "invalid_tool_args");
+        assert!(wrong.message.contains("not asked for: `idd` (it takes `id`, `most`)"), "{}", wrong.message);
+        assert_eq!(tool().fits(&named(&[("id", Some("\"x\"")), ("more", Some("1"))])), Ok(()), "more is allowed");
+    }
+}
