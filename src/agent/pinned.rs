@@ -1,9 +1,12 @@
-//! The pinned program of an agent, read while it is typed: its first error at its place, and what keeps it from being run.
+//! The pinned program of an agent, read while it is typed: its first error at its place, and what keeps it from being run; and the
+//! agent as such a program answers it.
 //!
-//! In: an agent. Out: findings about its program. Nothing is run; what a program does is found out by its run.
+//! In: an agent. Out: findings about its program, or the agent of one turn. Nothing is run; what a program does is found out by its run.
 
 use ptc_core::lisp::{self, Budget};
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::{Agent, Diagnostic, Mode, Place};
 
@@ -27,10 +30,24 @@ pub(super) fn check(agent: &Agent) -> Option<Diagnostic> {
     }
 }
 
+impl Agent {
+    /// The agent for its pinned program alone: one turn, because another one would run the same program again, with all that it does.
+    #[must_use]
+    pub fn once(self) -> Self {
+        let words_end = self.option("completion").and_then(Json::as_str) == Some("answer_without_code");
+        let agent = Self { max_turns: 1, ..self };
+        if agent.mode != Mode::PtcLisp {
+            return agent;
+        }
+        // The reply of a pinned program is its block.
+        let agent =
+            agent.with_option("retry_turns", Node::Int(0).into()).with_option("transport", Json::str("content"));
+        if words_end { agent.with_option("completion", Json::str("return_required")) } else { agent }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ptc_core::value::Json;
-
     use super::*;
 
     fn pinned(program: &str, mode: Mode) -> Option<Diagnostic> {

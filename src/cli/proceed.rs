@@ -23,7 +23,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     }
     let desk = Arc::new(Desk::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
-    let running = workbench.resume(&session, answers, flags.model.as_deref(), person)?;
+    let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
     told(running, &desk, flags.json, plain).await
 }
 

@@ -70,6 +70,7 @@ impl Cycle<'_> {
             continues: None,
             pipeline: None,
             consents: Vec::new(),
+            notices: Vec::new(),
         };
         let step = super::run(plan, input, &ports).await;
         self.adopt(at, &step);

@@ -1,15 +1,17 @@
 //! Forking: a new session that begins as another one up to a point, takes edits there, and goes on live. The other one stays as it is.
 //!
 //! In: a session, a point, edits. Out: a run in the background that writes the new session. It goes on as a resumed run does: from the recording
-//! as far as it goes, live behind it. A session that does not replay as recorded up to the point is not forked.
+//! as far as it goes, live behind it. What comes out differently today is told, and what is recorded counts; a session that takes another
+//! course today before it gets to the point is not forked.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::value::Json;
 
+use super::adopted::Onto;
 use super::replies::{self, PROGRAM, Told};
-use super::resume::unusable;
+use super::resume::{Resuming, unusable};
 use super::run::{chance, refuse_closures};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context};
@@ -17,7 +19,7 @@ use crate::config::document;
 use crate::engine;
 use crate::event::{Address, Edit, Envelope, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
-use crate::replay::{Answers, Outcome, Point, RecordedEdits, Recording, Stage, fails_before_request, replay};
+use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
 use crate::session::{Header, Parent, Prefix, Session, SessionId};
 
 /// Something that is changed at the point of a fork.
@@ -154,7 +156,7 @@ impl Workbench {
         let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
         self.check_edits(&begun, &point)?;
-        replays(&begun, session).await?;
+        let onto = self.onto(&begun, session).await?;
         opens(&begun, &point).await?;
         let parent = Parent {
             session: recording.id.clone(),
@@ -167,12 +169,13 @@ impl Workbench {
         let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
         self.check_resumable(&begun, Arc::clone(&spec.person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
-        self.go_on(&file, spec.person)
+        self.go_on(&file, onto, spec.person)
     }
 
-    fn go_on(&self, file: &Path, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    fn go_on(&self, file: &Path, onto: Onto, person: Arc<dyn Human>) -> Result<Running, StartError> {
         let session = Session::open(file).map_err(|error| unusable(error.to_string()))?;
-        self.resume(&session, Answers::default(), None, person)
+        let recording = Arc::new(Recording::of(&session).map_err(unusable)?);
+        self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, person })
     }
 
     /// Are the edits usable: would the run open with them?
@@ -227,17 +230,4 @@ async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> 
     }
     let failed = fails_before_request(begun, &point.meets).await.map_err(|error| unusable(error.to_string()))?;
     failed.map_or(Ok(()), |fail| Err(unusable(format!("nothing can begin at {point}: {}", fail.message))))
-}
-
-/// Does what is kept come out as recorded?
-async fn replays(begun: &Arc<Recording>, session: &Session) -> Result<(), StartError> {
-    let report = replay(begun, None).await.map_err(|error| unusable(error.to_string()))?;
-    match report.outcome {
-        Outcome::Diverged(divergence) => Err(unusable(format!(
-            "{} does not come out as recorded up to this point, so that nothing can begin there; `replay {} --accept` makes a session that does.\nfirst difference at {divergence}",
-            session.header.id,
-            session.path.display()
-        ))),
-        Outcome::Identical | Outcome::Unfinished { .. } => Ok(()),
-    }
 }

@@ -4,6 +4,7 @@
 
 mod accept;
 mod adapters;
+mod adopted;
 mod below;
 mod budget;
 mod case;

@@ -2,7 +2,6 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
 
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Mode, StepFold};
@@ -38,11 +37,9 @@ impl Workbench {
         let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
         let earlier = (0..place).filter(|place| step.turns[*place].success).filter_map(program);
         let whole: Vec<String> = earlier.chain([last]).collect();
-        let number = |number: i64| Json::from(Node::Int(number));
-        Ok(Agent { mode: Mode::PtcLisp, max_turns: 1, model: None, ..agent }
+        Ok(Agent { mode: Mode::PtcLisp, model: None, ..agent }
             .with_option("program", Json::str(whole.join("\n")))
-            .with_option("retry_turns", number(0))
             .with_option("completion", Json::str("return_required"))
-            .with_option("transport", Json::str("content")))
+            .once())
     }
 }

@@ -3,24 +3,24 @@
 //! In: a session and from where. Out: a run in the background. From the start of a run everything is asked anew; from a turn on it is a fork
 //! that edits nothing but the model and the agent.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::adopted::Onto;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec};
 use super::resume::unusable;
-use super::run::{chance, refuse_closures, with_options};
+use super::run::{answered, chance, refuse_closures, with_options};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Mode, Plan, Step};
-use crate::engine::{self, Carry, Input, Ports};
+use crate::engine::{self, Input, Ports};
 use crate::event::{Address, LaterStep, RunStart};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
-use crate::replay::{Recording, carried, input_of, replay_carrying};
+use crate::replay::{Recording, carried, input_of};
 use crate::session::{Header, Parent, Prefix, Recorder, Session, SessionId};
 
 /// What is to be run again.
@@ -85,7 +85,13 @@ impl Workbench {
         let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
-        let (_, carries) = replay_carrying(&recording, None).await.map_err(|error| unusable(error.to_string()))?;
+        // What is made again from its start needs only what was carried to it.
+        let before = session.events().take_while(|envelope| envelope.seq <= seq);
+        let onto = if first > 0 {
+            self.onto(&Arc::new(Recording::of_events(before)), session).await?
+        } else {
+            Onto::default()
+        };
         let now = SystemClock.now();
         let parent = Parent {
             session: recording.id.clone(),
@@ -107,7 +113,7 @@ impl Workbench {
         let (person, tools) = (spec.person, self.outside());
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
-            let step = in_a_row(&again, carries, |model| Ports {
+            let step = in_a_row(&again, onto, |model| Ports {
                 models: &models,
                 tools: &tools,
                 person: &*person,
@@ -136,29 +142,36 @@ impl Workbench {
         };
         let agent = agent.for_mode(spec.mode.unwrap_or(agent.mode)).map_err(StartError::Agent)?;
         let recorded = recording.model_of(run).unwrap_or_default();
-        let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
-        let choice = self.chosen(named.as_deref(), &recorded)?;
-        let agent = self.connected(with_options(agent, &choice))?;
+        // A model that stood in the place of a pinned program then does so now.
+        let before = Some(recorded.as_str()).filter(|name| spec.agent.is_none() && *name != Pinned::NAME);
+        let agent = answered(agent, spec.model.as_deref().or(before));
+        let (agent, choice) = match agent.program() {
+            Some(_) => (agent, None),
+            None => {
+                let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
+                let choice = self.chosen(named.as_deref(), &recorded)?;
+                (with_options(agent, &choice), Some(choice))
+            }
+        };
+        let agent = self.connected(agent)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
         self.refuse_keys(&agent, &Context::from(start.context.json()))?;
-        let model: Arc<dyn Model> = match agent.program() {
-            Some(program) if named.is_none() => Arc::new(Pinned::new(program)),
-            _ => self.build_model(choice, Arc::clone(&spec.person))?,
+        let model = match choice {
+            Some(choice) => self.build_model(choice, Arc::clone(&spec.person))?,
+            None => Arc::new(Pinned::new(agent.program().unwrap_or_default())),
         };
         Ok(Again { run: run.clone(), start, plan, model })
     }
 }
 
 /// The runs one after the other: a message of a conversation follows what the one before left, a step of a pipeline takes what it answered.
-async fn in_a_row<'a>(
-    all: &'a [Again],
-    mut carries: HashMap<Address, Carry>,
-    ports: impl Fn(&'a dyn Model) -> Ports<'a>,
-) -> Step {
+async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model) -> Ports<'a>) -> Step {
+    let (mut carries, mut notices) = (onto.adopted.carries, onto.notices);
     let mut last: Option<Step> = None;
     for Again { run, start, plan, model } in all {
-        let mut input = Input { continues: carried(start, &carries), ..input_of(run, start) };
+        let (continues, notices) = (carried(start, &carries), std::mem::take(&mut notices));
+        let mut input = Input { continues, notices, ..input_of(run, start) };
         // What is to follow is what follows now.
         for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };

@@ -103,15 +103,14 @@ impl Workbench {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
         let choice = self.choose(&name)?;
         let agent = spec.agent.for_mode(spec.agent.mode).map_err(StartError::Agent)?;
-        let agent = with_options(agent, &choice);
-        let agent = self.connected(agent)?;
+        let agent = self.connected(answered(with_options(agent, &choice), spec.model.as_deref()))?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
         refuse_closures(&plan)?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
-        let model = self.model_for(&agent, spec.model.as_deref(), choice, spec.person)?;
+        let model = self.model_for(&agent, choice, spec.person)?;
         let recorder = spec.save.then(|| self.new_session_in(group)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
@@ -145,17 +144,16 @@ impl Workbench {
 }
 
 impl Workbench {
-    /// The model of an agent: its pinned program, unless the user names another model.
+    /// The model of an agent that is [`answered`]: its pinned program, when it has one.
     pub(super) fn model_for(
         &self,
         agent: &Agent,
-        said: Option<&str>,
         choice: ModelChoice,
         person: Arc<dyn Human>,
     ) -> Result<Arc<dyn Model>, StartError> {
         match agent.program() {
-            Some(program) if said.is_none() => Ok(Arc::new(Pinned::new(program))),
-            _ => self.build_model(choice, person),
+            Some(program) => Ok(Arc::new(Pinned::new(program))),
+            None => self.build_model(choice, person),
         }
     }
 
@@ -188,6 +186,15 @@ pub(super) fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
         open.extend(plan.children.iter().map(|(_, child)| &**child));
     }
     Ok(())
+}
+
+/// The agent as it is answered: once by its pinned program, or by the model that the user names instead.
+pub(super) fn answered(agent: Agent, named: Option<&str>) -> Agent {
+    match (agent.program(), named) {
+        (Some(_), None) => agent.once(),
+        (Some(_), Some(_)) => agent.without_program(),
+        (None, _) => agent,
+    }
 }
 
 /// The agent with the model's own options where it names none.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::run::{refuse_closures, with_options};
+use super::run::{answered, refuse_closures, with_options};
 use super::tools::Looks;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step};
@@ -44,10 +44,10 @@ impl Workbench {
     pub(super) fn stage(&self, plan: Plan, said: Option<&str>, person: &Arc<dyn Human>) -> Result<Stage, StartError> {
         let name = self.model_name(said, &plan.agent);
         let choice = self.choose(&name)?;
-        let agent = self.connected(with_options(plan.agent.clone(), &choice))?;
+        let agent = self.connected(answered(with_options(plan.agent.clone(), &choice), said))?;
         let plan = Plan { warnings: plan.warnings, ..Plan::new(&agent).map_err(StartError::Agent)? };
         refuse_closures(&plan)?;
-        let model = self.model_for(&agent, said, choice, Arc::clone(person))?;
+        let model = self.model_for(&agent, choice, Arc::clone(person))?;
         Ok(Stage { plan, model, name })
     }
 

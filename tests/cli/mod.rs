@@ -9,6 +9,7 @@ mod export;
 mod faults;
 pub(crate) mod leaks;
 mod models;
+mod pinned;
 pub(crate) mod program;
 mod run;
 mod safety;

@@ -200,7 +200,8 @@ impl Backend for Live {
     fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
         let desk = Arc::new(Desk::behind(self.intercept.clone()));
-        let running = self.workbench.resume(&session, Answers::default(), None, desk.clone());
+        let going = self.workbench.resume(&session, Answers::default(), None, desk.clone());
+        let running = tokio::runtime::Handle::current().block_on(going);
         let running = running.map_err(|error| unreadable(error.to_string()))?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }
