@@ -83,6 +83,7 @@ impl StepFold {
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
+                    kind: Some(start.kind.clone()).filter(|kind| !kind.is_empty()),
                     ..Turn::default()
                 });
             }

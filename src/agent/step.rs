@@ -112,6 +112,8 @@ pub struct Turn {
     pub number: u32,
     /// Its address.
     pub address: Option<Address>,
+    /// normal, `must_return` or retry, where the mode knows them.
+    pub kind: Option<String>,
     /// Did it give what was wanted?
     pub success: bool,
     /// Why not.

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::arguments::CompareFlags;
 use super::json::printable;
 use super::{UsageError, columns, exit, matrix, out, safe, tell};
-use crate::agent::Bundled;
+use crate::agent::{BUNDLED_PIPELINES, Bundled};
 use crate::session::diff::Comparison;
 use crate::workbench::Workbench;
 use crate::workbench::comparison::{Frame, Line, against, totals, turns};
@@ -32,10 +32,11 @@ pub(super) async fn compare(flags: &CompareFlags, plain: bool, workbench: &Workb
     }
 }
 
-/// Does the name mean an agent? Sessions are `last`, ids and their beginnings, and files of another kind.
+/// Does the name mean an agent, or a pipeline, which is refused as one? Sessions are `last`, ids and their beginnings, and files of another kind.
 fn means_agent(name: &str) -> bool {
     let path = Path::new(name);
-    path.extension().is_some_and(|ending| ending == "toml") || (Bundled::find(name).is_some() && !path.exists())
+    let is_example = || Bundled::find(name).is_some() || BUNDLED_PIPELINES.iter().any(|example| example.name == name);
+    path.extension().is_some_and(|ending| ending == "toml") || (!path.exists() && is_example())
 }
 
 fn sessions(flags: &CompareFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {

@@ -93,6 +93,7 @@ pub(super) fn read(file: &str) -> Result<String, UsageError> {
 pub(super) fn set(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
     let (name, text) = pair
         .split_once('=')
+        .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| UsageError(format!("--set {pair}: write it as NAME=VALUE or NAME=@FILE")))?;
     let text = match text.strip_prefix('@') {
         Some(file) => read(file)?,

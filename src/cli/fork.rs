@@ -28,8 +28,13 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };
     let running = workbench.fork(&session, spec).await?;
-    tell(&format!("fork of {} at {}", session.header.id, super::safe_line(&flags.at)));
-    told(running, &desk, flags.json, plain).await
+    tell(&super::safe_line(&format!("fork of {} at {}{}", session.header.id, flags.at, with(flags.model.as_deref()))));
+    told(running, &desk, flags.json, plain, workbench).await
+}
+
+/// The model that is named, in words: what is told next begins with the recorded one.
+pub(super) fn with(model: Option<&str>) -> String {
+    model.map(|model| format!(" with the model {model}")).unwrap_or_default()
 }
 
 /// What the flags change.

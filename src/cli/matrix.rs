@@ -84,7 +84,7 @@ fn check(flags: &MatrixFlags) -> Result<(), UsageError> {
         return Err(UsageError("--jobs must be at least 1".to_owned()));
     }
     if let Some(file) = &flags.save_baseline {
-        check_place(file).map_err(|error| unwritable(file, &error))?;
+        check_place(file, Baseline::BEGINS).map_err(|error| unwritable(file, &error))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod work;
 use std::collections::HashMap;
 use std::io::Write;
 
-use ptc_core::text::SafeText;
+use ptc_core::text::{SafeText, width};
 
 use crate::agent::Step;
 use crate::event::{
@@ -15,6 +15,9 @@ use crate::event::{
 
 use crate::workbench::Definitions;
 use crate::workbench::format::plural;
+
+/// Columns that the new text of an edit may take.
+const EDIT_COLUMNS: usize = 60;
 
 /// Marks in front of lines.
 struct Marks {
@@ -181,7 +184,11 @@ impl<W: Write> Printer<W> {
             Event::CompactionDone(done) => self.compaction(done),
             Event::RunWait(wait) => self.line(&format!("waiting for the answer to {}", wait.question)),
             Event::Resume(resume) => self.line(&format!("going on after event {}", resume.after)),
-            Event::Edit(edit) => self.line(&format!("  edited by {}: {} at {}", edit.by, edit.target, edit.at)),
+            Event::Edit(edit) => {
+                let after = SafeText::single_line(&edit.text());
+                let after = width::truncate(after.as_str(), EDIT_COLUMNS);
+                self.line(&format!("  edited by {}: {} at {}: {after}", edit.by, edit.target, edit.at));
+            }
             Event::Interrupt(interrupt) => {
                 self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
             }

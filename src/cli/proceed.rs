@@ -24,7 +24,10 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     let desk = Arc::new(Desk::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
-    told(running, &desk, flags.json, plain).await
+    if let Some(model) = &flags.model {
+        super::tell(&super::safe_line(&format!("resume of {} with the model {model}", session.header.id)));
+    }
+    told(running, &desk, flags.json, plain, workbench).await
 }
 
 /// An answer may be JSON text or the text itself.
@@ -38,7 +41,7 @@ pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Work
     let desk = Arc::new(Desk::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
-    told(running, &desk, flags.json, plain).await
+    told(running, &desk, flags.json, plain, workbench).await
 }
 
 pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -65,7 +68,7 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
         seed: 0,
     };
     let running = workbench.start(spec)?;
-    told(running, &desk, flags.json, plain).await
+    told(running, &desk, flags.json, plain, workbench).await
 }
 
 /// Writes a file that must not exist yet.

@@ -29,17 +29,30 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     };
     let running = workbench.start(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &agent, &findings),
-        other => UsageError(other.to_string()),
+        other => not_started(&other),
     })?;
     for warning in &running.warnings {
         tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
-    told(running, &desk, flags.json, plain).await
+    told(running, &desk, flags.json, plain, workbench).await
+}
+
+/// Why a run of an agent or pipeline did not start.
+fn not_started(error: &StartError) -> UsageError {
+    let more = if matches!(error, StartError::Recorder(_)) { "; --no-save runs without a session" } else { "" };
+    UsageError(format!("{error}{more}"))
 }
 
 /// Tells a run as it happens, then its answer or its Step as JSON; the exit code.
-pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bool) -> Result<u8, UsageError> {
-    let (session, saving) = (running.session.clone(), running.saving.clone());
+pub(super) async fn told(
+    running: Running,
+    desk: &Desk,
+    as_json: bool,
+    plain: bool,
+    workbench: &Workbench,
+) -> Result<u8, UsageError> {
+    let session = running.path.as_deref().map(|path| workbench.name_of(path));
+    let saving = running.saving.clone();
     let step = watch(running, desk, plain).await?;
     let settled = saving.map_or(Settled::Whole, |saving| saving.settle());
     if as_json {
@@ -48,12 +61,12 @@ pub(super) async fn told(running: Running, desk: &Desk, as_json: bool, plain: bo
         out(&json::printable(answer));
     }
     match (session, reason(&step)) {
-        (Some(session), Some(Reason::RecorderFailed)) => tell(&format!("saved up to this failure as {session}")),
+        (Some(session), Some(Reason::RecorderFailed)) => tell(&safe(&format!("saved up to this failure as {session}"))),
         (Some(session), Some(Reason::Suspended)) if step.waits_for.is_some() => {
-            tell(&format!("saved as {session}"));
+            tell(&safe(&format!("saved as {session}")));
             tell_waiting(&session);
         }
-        (Some(session), _) if matches!(settled, Settled::Whole) => tell(&format!("saved as {session}")),
+        (Some(session), _) if matches!(settled, Settled::Whole) => tell(&safe(&format!("saved as {session}"))),
         (None, Some(Reason::Suspended)) if step.waits_for.is_some() => {
             tell("not saved: nobody can answer it any more (without --no-save it waits)");
         }
@@ -92,19 +105,19 @@ async fn run_pipeline(
     };
     let running = workbench.start_pipeline(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &first, &findings),
-        other => UsageError(other.to_string()),
+        other => not_started(&other),
     })?;
     for warning in &running.warnings {
         tell(&safe(&format!("warning: {}", warning.message)));
     }
-    told(running, &desk, flags.json, plain).await
+    told(running, &desk, flags.json, plain, workbench).await
 }
 
 fn reason(step: &Step) -> Option<Reason> {
     step.fail.as_ref().and_then(|fail| Reason::from_name(&fail.reason))
 }
 
-fn code(step: &Step) -> u8 {
+pub(super) fn code(step: &Step) -> u8 {
     match reason(step) {
         _ if step.fail.is_none() => exit::OK,
         Some(Reason::Cancelled) => exit::CANCELLED,

@@ -3,8 +3,9 @@
 use futures::future::BoxFuture;
 
 use super::arguments::ScreenshotFlags;
-use super::{UsageError, exit, tell};
+use super::{UsageError, exit, tell, unwritable};
 use crate::export::Content;
+use crate::workbench::files::check_kind;
 
 /// Draws a screen by name at a size in columns and rows, as SVG. Errors name the known screens.
 pub type Draw<'a> = &'a dyn Fn(String, (u16, u16)) -> BoxFuture<'static, Result<String, String>>;
@@ -21,14 +22,18 @@ pub struct Drawing<'a> {
     pub session: Picture<'a>,
 }
 
+/// How a picture begins.
+const SVG: &str = "<svg";
+
 /// Largest picture, in columns and rows.
 const LARGEST: (u16, u16) = (400, 200);
 
 pub(super) async fn screenshot(flags: &ScreenshotFlags, draw: Draw<'_>) -> Result<u8, UsageError> {
     let size = size(&flags.size)?;
     let svg = draw(flags.screen.clone(), size).await.map_err(UsageError)?;
-    std::fs::write(&flags.output, svg)
-        .map_err(|error| UsageError(format!("{}: cannot be written: {error}", flags.output.display())))?;
+    check_kind(&flags.output, SVG)
+        .and_then(|()| std::fs::write(&flags.output, svg))
+        .map_err(|error| unwritable(&flags.output, &error))?;
     tell(&format!("{} drawn into {}", flags.screen, flags.output.display()));
     Ok(exit::OK)
 }

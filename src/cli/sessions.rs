@@ -1,5 +1,6 @@
 //! `sessions`: the list, and one session turn by turn; searching, marks and recovery have files of their own.
 
+mod failures;
 mod marks;
 mod recover;
 mod search;
@@ -36,6 +37,7 @@ pub(super) fn sessions(
             show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
         }
         SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
+        SessionsCommand::Failures(flags) => return failures::failures(flags, plain, workbench),
         SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),
@@ -103,7 +105,7 @@ fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
     let mut members = vec![
         ("id", Json::str(summary.id.as_str())),
         ("created_ms", number(summary.created_ms)),
-        ("path", Json::str(summary.path.display().to_string())),
+        ("path", if summary.example { Json::default() } else { Json::str(summary.path.display().to_string()) }),
         ("agent", Json::str(summary.agent.as_str())),
         ("mode", Json::str(summary.mode.as_str())),
         ("model", Json::str(summary.model.as_str())),

@@ -17,6 +17,9 @@ use crate::workbench::files::{check_place, write_whole};
 use crate::workbench::format::{duration, plural};
 use crate::workbench::suite::{AgentReport, CaseReport, Counts, Suite, SuiteAgent, SuiteReport, TrialReport, junit};
 
+/// How the results begin as XML.
+const XML: &str = "<?xml";
+
 pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let agents = flags.agents.iter().map(|name| agent(name, flags.mode.as_deref())).collect::<Result<Vec<_>, _>>()?;
     for agent in agents.iter().filter(|agent| agent.cases.is_empty()) {
@@ -31,7 +34,7 @@ pub(super) async fn test(flags: &TestFlags, plain: bool, workbench: &Workbench) 
     let suite = Suite { agents, model: flags.model.clone(), trials: flags.trials, jobs: flags.jobs.into() };
     workbench.check_suite(&suite).map_err(|error| UsageError(error.to_string()))?;
     if let Some(file) = &flags.junit {
-        check_place(file).map_err(|error| unwritable(file, &error))?;
+        check_place(file, XML).map_err(|error| unwritable(file, &error))?;
     }
     let stop = Stop::default();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));

@@ -33,10 +33,9 @@ pub(super) fn read(plan: &Plan, text: &str, finish: Finish) -> Answer {
     };
     let extracted = reply::extract(text, &want, plan.recovery, finish, &mut accept);
     let tried = match &extracted.outcome {
-        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => attempt(plan, json).ok().map(|trial| {
-            let issues = with_numbers(plan, &extracted, json, trial.issues);
-            (issues, trial.value)
-        }),
+        Outcome::Found { json, .. } | Outcome::Rejected { json, .. } => {
+            attempt(plan, json).ok().map(|trial| (with_numbers(plan, &extracted, json, trial.issues), trial.value))
+        }
         Outcome::Malformed { .. } | Outcome::NotFound => None,
     };
     match tried {
@@ -74,6 +73,12 @@ fn part<'j>(json: &'j Json, path: &Path) -> Option<&'j Json> {
         }
         Segment::Index(place) => part.items()?.get(*place),
     })
+}
+
+/// The same for the answer in a control object that was found in a reply.
+pub(super) fn fit_in(plan: &Plan, extracted: &Extracted, json: &Json) -> (Vec<Issue>, Option<Json>) {
+    let (issues, value) = fit(plan, json);
+    (with_numbers(plan, extracted, json, issues), value)
 }
 
 /// Checks a value that was found otherwise: what was found, and the answer when it fits. A text that holds JSON counts as that JSON

@@ -1,7 +1,7 @@
 //! One question to the model: the request is told, deltas are merged into parts, the end is told.
 //!
 //! In: the messages so far. Out: the reply, or the record of what went wrong. Ends within a second of a stop even when
-//! the model does not.
+//! the model does not, and a reply that came in spite of a stop is not used.
 
 use std::time::Duration;
 
@@ -104,12 +104,15 @@ impl Cycle<'_> {
             cache: request.cache,
         };
         self.emit(at, made).await?;
+        // A run that was stopped before asks nobody any more. (What a recording says to have ended a reply came while it was told.)
+        let is_over = stop.reason().is_some();
         self.ports.tools.stop_reply_as_recorded(at, &self.ports.stop);
 
         let (sender, mut events) = mpsc::channel(QUEUE);
         let call = Call { events: sender, cancel: self.ports.stop.token().clone() };
         let was_edited = edited_reply.is_some();
         let mut answer = match edited_reply {
+            _ if is_over => Box::pin(std::future::ready(Err(ModelError::cancelled()))),
             Some(reply) => edit::answer(reply, &call),
             None => model.answer(&request, &call),
         };
@@ -123,19 +126,20 @@ impl Cycle<'_> {
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => self.hear(at, event, &mut parts).await?,
-                result = &mut answer => break result,
-                () = sleep_until(parts.due), if parts.pending.is_some() => self.flush(at, &mut parts).await?,
                 () = stop.token().cancelled(), if grace.is_none() => {
                     grace = Some(Instant::now() + GRACE);
                     let interrupt = stop.reason().cloned().unwrap_or_default();
                     self.emit(at, interrupt).await?;
                 }
+                result = &mut answer => break result,
+                () = sleep_until(parts.due), if parts.pending.is_some() => self.flush(at, &mut parts).await?,
                 () = sleep_until(due.unwrap_or(far)), if due.is_some() => self.stop_when_due(),
                 () = sleep_until(grace.unwrap_or(far)), if grace.is_some() => break Err(ModelError::cancelled()),
             }
         };
         drop(answer);
         drop(wait);
+        let result = if stop.reason().is_some() { Err(left_behind(result)) } else { result };
         let result = match result {
             Err(error) if error.class == ErrorClass::Waiting => {
                 while let Ok(event) = events.try_recv() {
@@ -276,6 +280,15 @@ impl Cycle<'_> {
             None => ErrorRecord::new(Reason::Cancelled, "the run was stopped"),
         }
     }
+}
+
+/// What a model said although the run was stopped: only what it cost counts.
+fn left_behind(result: Result<Reply, ModelError>) -> ModelError {
+    let (attempt, requests, usage) = match result {
+        Ok(reply) => (reply.attempt, reply.requests, reply.usage.map(Box::new)),
+        Err(error) => (error.attempt, error.requests, error.usage),
+    };
+    ModelError { attempt, requests, usage, ..ModelError::cancelled() }
 }
 
 fn advised(error: &ModelError) -> ErrorRecord {

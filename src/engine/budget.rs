@@ -11,11 +11,37 @@ use super::cycle::Cycle;
 use crate::event::{Address, Tokens};
 use crate::model::{Reply, Request};
 
+/// What a run and those below it spent, beside the tokens that their providers counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    /// Tokens of replies without counts, where a limit needs them.
+    pub(super) estimated: Tokens,
+    /// Costs, where prices are known, estimated ones included.
+    pub(super) cost: f64,
+}
+
 impl Cycle<'_> {
     /// Tokens spent so far, estimated where the provider counts none.
     pub(super) fn spent(&self) -> u64 {
-        let below = self.below().and_then(|below| below.totals.tokens);
-        self.own().total().saturating_add(below.map_or(0, |tokens| tokens.total()))
+        let below = self.below().unwrap_or_default();
+        let counted = self.totals.tokens.unwrap_or_default().plus(&below.totals.tokens.unwrap_or_default());
+        counted.plus(&self.estimated_in_all()).total()
+    }
+
+    /// What a budget above counts of this run.
+    pub(super) fn spent_here(&self) -> Spent {
+        Spent { estimated: self.estimated_in_all(), cost: self.cost(None) }
+    }
+
+    fn estimated_in_all(&self) -> Tokens {
+        self.estimated.plus(&self.below().unwrap_or_default().estimated)
+    }
+
+    /// Costs so far, with these tokens more.
+    fn cost(&self, more: Option<Tokens>) -> f64 {
+        let tokens = self.own().plus(&more.unwrap_or_default());
+        let own = self.ports.model.info().price.map_or(0.0, |price| price.cost(&tokens));
+        own + self.below().map_or(0.0, |below| below.cost)
     }
 
     /// The same without agents below.
@@ -25,8 +51,7 @@ impl Cycle<'_> {
 
     /// Counts a reply whose provider counts nothing: a token is about four characters of what was sent and said (agent contract §18.2).
     pub(super) fn estimate(&mut self, request: &Request, reply: &Reply) {
-        let is_limited = self.plan.agent.token_limit.is_some() || self.plan.settings.cost_limit.is_some();
-        if reply.usage.is_some() || !is_limited {
+        if reply.usage.is_some() || !self.estimates {
             return;
         }
         let system = request.system.as_deref().map_or(0, estimate_tokens);
@@ -51,14 +76,16 @@ impl Cycle<'_> {
     pub(super) fn check_budget(&self, more: Option<Tokens>) -> Result<(), Halt> {
         let spent = self.spent().saturating_add(more.map_or(0, |tokens| tokens.total()));
         if let Some(limit) = self.plan.agent.token_limit.filter(|limit| spent > *limit) {
-            let by = if self.estimated.total() > 0 { " by estimate (the model counts none)" } else { "" };
+            let by = match (self.estimated.total(), self.estimated_in_all().total()) {
+                (_, 0) => "",
+                (0, _) => " by estimate (the model of an agent below counts none)",
+                _ => " by estimate (the model counts none)",
+            };
             let message = format!("{spent} tokens were used{by}, token_limit is {limit}");
             return Err(Halt::fail(Reason::TokenLimitExceeded, message));
         }
         let Some(limit) = self.plan.settings.cost_limit else { return Ok(()) };
-        let tokens = self.own().plus(&more.unwrap_or_default());
-        let own = self.ports.model.info().price.map_or(0.0, |price| price.cost(&tokens));
-        let cost = own + self.below().map_or(0.0, |below| below.cost);
+        let cost = self.cost(more);
         if cost <= limit {
             return Ok(());
         }

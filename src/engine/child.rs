@@ -66,14 +66,15 @@ impl Cycle<'_> {
             depth,
             deadline_ms: self.deadline_ms(),
             tree: self.tree.clone(),
+            estimates: self.estimates,
             journal: None,
             continues: None,
             pipeline: None,
             consents: Vec::new(),
             notices: Vec::new(),
         };
-        let step = super::run(plan, input, &ports).await;
-        self.adopt(at, &step);
+        let (step, _, spent) = super::run_spending(plan, input, &ports).await;
+        self.adopt(at, &step, &spent);
         self.given(at, tool, step).await
     }
 

@@ -1,8 +1,8 @@
 //! The turn cycle that all modes share: numbering, time, budgets, messages, and the end of turns and runs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ptc_core::reasons::Reason;
@@ -10,7 +10,9 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::{Json, Value};
 use tokio::time::Instant;
 
+use super::budget::Spent;
 use super::conversation::Conversation;
+use super::tree::Tree;
 use super::{Answered, Halt, Input, Ports};
 use crate::agent::StepFold;
 use crate::agent::{Plan, Step};
@@ -21,98 +23,6 @@ use crate::event::{
 use crate::model::{self, Reply};
 use crate::port::SinkError;
 use crate::prompt::{self, ptc_lisp::Kept};
-
-/// What the agents of one tree share. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct Tree {
-    /// Turns that are left; not known before the root run starts.
-    turns: Arc<Mutex<Option<u32>>>,
-    /// Levels of agents that the root run allows; not known before it starts.
-    levels: Arc<OnceLock<u32>>,
-    /// The time in which somebody waited for a person.
-    waits: Arc<Mutex<Waits>>,
-    /// Definitions of tools that may be called.
-    allowed: Arc<Mutex<HashSet<String>>>,
-    /// Held while a person is asked for consent.
-    consent: Arc<tokio::sync::Mutex<()>>,
-}
-
-#[derive(Debug, Default)]
-struct Waits {
-    over: Duration,
-    /// How many wait now, and since when.
-    now: Option<(u32, Instant)>,
-}
-
-impl Tree {
-    /// The turns left in a tree that starts with so many.
-    fn left(&self, start: u32) -> u32 {
-        *self.turns.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(start)
-    }
-
-    /// The same, and then one is used: branches that begin at the same time never get the same last turn.
-    fn take(&self, start: u32) -> u32 {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = *turns.get_or_insert(start);
-        *turns = Some(left.saturating_sub(1));
-        left
-    }
-
-    /// The time waited for persons so far, the wait of this moment included. Waits at the same time count once.
-    fn waited(&self) -> Duration {
-        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
-    }
-
-    /// May tools of this definition be called?
-    pub(super) fn allows(&self, definition: &str) -> bool {
-        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(definition)
-    }
-
-    /// From now on they may.
-    pub(super) fn allow(&self, definition: String) {
-        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(definition);
-    }
-
-    /// The right to ask for consent.
-    pub(super) async fn asking(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.consent.lock().await
-    }
-
-    /// Somebody waits for a person from now on.
-    fn wait(&self) {
-        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        waits.now = Some(waits.now.map_or((1, Instant::now()), |(count, since)| (count + 1, since)));
-    }
-
-    /// The same until what is given back is dropped.
-    pub(super) fn waiting(&self) -> Waiting<'_> {
-        self.wait();
-        Waiting(self)
-    }
-
-    /// Somebody does not wait any more.
-    fn go_on(&self) {
-        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        match waits.now {
-            Some((1, since)) => {
-                waits.over += since.elapsed();
-                waits.now = None;
-            }
-            Some((count, since)) => waits.now = Some((count - 1, since)),
-            None => {}
-        }
-    }
-}
-
-/// A wait for a person; over when it is dropped.
-pub(super) struct Waiting<'t>(&'t Tree);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.go_on();
-    }
-}
 
 fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
@@ -135,6 +45,8 @@ pub(super) struct Cycle<'a> {
     pub(super) totals: Totals,
     /// What replies without counts are about.
     pub(super) estimated: Tokens,
+    /// A limit on tokens or costs, here or above, needs that.
+    pub(super) estimates: bool,
     pub(super) structured_by: Option<StructuredBy>,
     /// The time of this turn, Unix ms.
     pub(super) now_ms: i64,
@@ -157,6 +69,10 @@ pub(super) struct Cycle<'a> {
     /// When this turn began, and what this process had waited by then.
     began: (Instant, Duration),
     tree_turns: u32,
+    /// The same when the first turn began.
+    first_tree_turns: Option<u32>,
+    /// Turns that the agents below had used when this turn began.
+    below_before: u32,
     /// Which messages are sent.
     pub(super) conversation: Conversation,
     /// Parts of the first user message.
@@ -177,6 +93,7 @@ impl<'a> Cycle<'a> {
             messages: Vec::new(),
             totals: Totals::default(),
             estimated: Tokens::default(),
+            estimates: input.estimates || plan.agent.token_limit.is_some() || plan.settings.cost_limit.is_some(),
             structured_by: None,
             now_ms: 0,
             calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
@@ -191,6 +108,8 @@ impl<'a> Cycle<'a> {
             waited_ms: 0,
             began: (Instant::now(), Duration::ZERO),
             tree_turns: 0,
+            first_tree_turns: None,
+            below_before: 0,
             conversation: Conversation::default(),
             opening: Vec::new(),
             kept: Kept::default(),
@@ -209,11 +128,14 @@ impl<'a> Cycle<'a> {
     }
 
     /// Takes the Step of an agent below, which was called here.
-    pub(super) fn adopt(&self, at: &Address, step: &Step) {
-        let totals = step.usage.totals();
+    pub(super) fn adopt(&self, at: &Address, step: &Step, spent: &Spent) {
         let mut below = self.below.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = below.unwrap_or_default();
-        *below = Some(Below { totals: sum.totals.plus(&totals), cost: sum.cost + step.cost() });
+        *below = Some(Below {
+            totals: sum.totals.plus(&step.usage.totals()),
+            estimated: sum.estimated.plus(&spent.estimated),
+            cost: sum.cost + spent.cost,
+        });
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(at.clone(), step.clone());
     }
 
@@ -234,7 +156,7 @@ impl<'a> Cycle<'a> {
 
     /// `run.start`
     pub(super) async fn start(&mut self, input: &Input) -> Result<(), SinkError> {
-        _ = self.tree.levels.set(self.plan.settings.max_depth);
+        _ = self.tree.levels(self.plan.settings.max_depth);
         let start = RunStart {
             agent: self.plan.agent.record(),
             mode: self.plan.agent.mode.name().to_owned(),
@@ -293,6 +215,8 @@ impl<'a> Cycle<'a> {
         let tree = if is_used { self.tree.left(most) } else { self.tree.take(most) };
         let tree = self.ports.clock.tree_turns(&address, tree);
         self.tree_turns = tree;
+        self.first_tree_turns.get_or_insert(tree);
+        self.below_before = self.below_turns();
         let stop = match (tree, mission_ms) {
             (0, _) => Some(Reason::TurnBudgetExhausted),
             (_, Some(0)) => Some(Reason::MissionTimeout),
@@ -324,10 +248,26 @@ impl<'a> Cycle<'a> {
         self.tree_turns
     }
 
+    /// The same when the first turn began; nothing before it did.
+    pub(super) fn first_tree_turns(&self) -> Option<u32> {
+        self.first_tree_turns
+    }
+
+    /// Turns left in the whole tree when this turn is over, as far as this agent and those below it use them. (What others of the tree use
+    /// meanwhile is chance.)
+    pub(super) fn tree_turns_behind(&self) -> u32 {
+        let below = self.below_turns().saturating_sub(self.below_before);
+        self.tree_turns.saturating_sub(below.saturating_add(1))
+    }
+
+    fn below_turns(&self) -> u32 {
+        self.below().map_or(0, |below| below.totals.turns)
+    }
+
     /// Levels of agents that are allowed: what the root run allows, or less.
     pub(super) fn max_depth(&self) -> u32 {
         let own = self.plan.settings.max_depth;
-        own.min(*self.tree.levels.get_or_init(|| own))
+        own.min(self.tree.levels(own))
     }
 
     /// Counts a call of the run; a call that a resumed recording holds is counted from the start.

@@ -5,7 +5,7 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::reply::control::{self, Action, Answers, Control, Read};
-use ptc_core::reply::{self, CHUNK_CHARS, Finish as Ending, REPEATS};
+use ptc_core::reply::{self, CHUNK_CHARS, Extracted, Finish as Ending, REPEATS};
 use ptc_core::signature::underscored;
 use ptc_core::value::{Json, json};
 
@@ -74,7 +74,8 @@ async fn turn(
     let read = control::read(&reply.text, answers(cycle.plan), cycle.plan.recovery, ending);
     let recovered = read.is_recovered();
     let extract = extract_event(&read, reply);
-    let control = usable(cycle.plan, read, reply);
+    let Read { extracted, control, .. } = read;
+    let control = usable(cycle.plan, control, reply);
     let extract = Extract { error: control.as_ref().err().map(|record| record.as_ref().clone()), ..extract };
     cycle.emit(at, extract).await?;
     let control = match control {
@@ -95,14 +96,14 @@ async fn turn(
             }
             let result = made(cycle, &at.call(0), &name, &args).await?;
             cycle.say(at, Role::Assistant, Source::Reply, said).await?;
-            go_on(cycle, at, reply, Source::Tool, texts::results(&[(name, result)], left(cycle))).await
+            go_on(cycle, at, reply, Source::Tool, texts::results(&[(name, result)], told_left(cycle))).await
         }
         Action::Ask { expected, prompt } => {
             let answer = cycle.ask_person(at, texts::question(expected, &prompt), Vec::new()).await?;
             cycle.say(at, Role::Assistant, Source::Reply, said).await?;
-            go_on(cycle, at, reply, Source::Person, texts::answered(&answer, left(cycle))).await
+            go_on(cycle, at, reply, Source::Person, texts::answered(&answer, told_left(cycle))).await
         }
-        Action::Answer(json) => answered(cycle, at, reply, &json, said, course).await,
+        Action::Answer(json) => answered(cycle, at, reply, (&extracted, &json), said, course).await,
     }
 }
 
@@ -111,13 +112,18 @@ fn left(cycle: &Cycle<'_>) -> u32 {
     cycle.plan.agent.max_turns.saturating_sub(cycle.totals.turns + 1)
 }
 
+/// The same as the model is told: no more than all agents of the tree together have left.
+fn told_left(cycle: &Cycle<'_>) -> u32 {
+    left(cycle).min(cycle.tree_turns_behind())
+}
+
 /// The control object, or why the reply cannot be used.
-fn usable(plan: &Plan, read: Read, reply: &Reply) -> Result<Control, Box<ErrorRecord>> {
+fn usable(plan: &Plan, control: Result<Control, String>, reply: &Reply) -> Result<Control, Box<ErrorRecord>> {
     if reply.finish == Some(Finish::Length) {
         return Err(truncated(&reply.text).into());
     }
     let broken = |problem: String| Box::new(ErrorRecord::new(Reason::ProtocolError, problem));
-    match read.control.map_err(broken)? {
+    match control.map_err(broken)? {
         Control { action: Action::Call { name, .. }, .. } if plan.native_tool(&name).is_none() => {
             Err(broken(unknown(plan, &name)))
         }
@@ -177,12 +183,12 @@ async fn go_back(
     if is_last { Err(Halt::Fail(record)) } else { Ok(None) }
 }
 
-/// A final answer: the end when it fits.
+/// A final answer, found in what was extracted: the end when it fits.
 async fn answered(
     cycle: &mut Cycle<'_>,
     at: &Address,
     reply: &Reply,
-    json: &Json,
+    (extracted, json): (&Extracted, &Json),
     said: Vec<MessagePart>,
     course: &mut Course,
 ) -> Result<Option<Answered>, Halt> {
@@ -191,7 +197,7 @@ async fn answered(
             format!("the answer repeats the same {CHUNK_CHARS} characters {REPEATS} times: {:?}", chunk.trim());
         return Err(looped(cycle, at, reply, message).await?);
     }
-    let (issues, value) = answer::fit(cycle.plan, json);
+    let (issues, value) = answer::fit_in(cycle.plan, extracted, json);
     if answers(cycle.plan) != Answers::Text {
         let layer = if cycle.plan.raw_schema.is_some() { "schema" } else { "return" };
         let issues = issues.iter().map(issue_record).collect();
@@ -199,7 +205,7 @@ async fn answered(
     }
     let Some(value) = value else {
         let record = ErrorRecord::new(Reason::ValidationError, joined(&issues));
-        let feedback = texts::misfit(cycle.plan, &issues, left(cycle));
+        let feedback = texts::misfit(cycle.plan, &issues, told_left(cycle));
         return go_back(cycle, at, reply, record, said, feedback).await;
     };
     match complete(cycle, value, &mut course.ref_retries).await {
@@ -209,7 +215,7 @@ async fn answered(
             Ok(Some(answer))
         }
         Err((record, Some(parts))) => {
-            let parts = parts.into_iter().chain(texts::next(left(cycle))).collect();
+            let parts = parts.into_iter().chain(texts::next(told_left(cycle))).collect();
             go_back(cycle, at, reply, record, said, parts).await
         }
         Err((record, None)) => {
@@ -230,7 +236,7 @@ async fn broke_protocol(
     course.failures += 1;
     if course.failures < cycle.plan.settings.protocol_failures {
         let said = texts::said_wrongly(at, &reply.text);
-        let feedback = texts::broken(cycle.plan, &record.message, &reply.text, left(cycle));
+        let feedback = texts::broken(cycle.plan, &record.message, &reply.text, told_left(cycle));
         return go_back(cycle, at, reply, record, said, feedback).await;
     }
     let failures = course.failures;
@@ -303,7 +309,7 @@ async fn called_natively(
         results.push((name.clone(), made(cycle, &at.call(place), name, args).await?));
     }
     cycle.say(at, Role::Assistant, Source::Reply, texts::said_natively(&calls)).await?;
-    go_on(cycle, at, reply, Source::Tool, texts::results(&results, left(cycle))).await
+    go_on(cycle, at, reply, Source::Tool, texts::results(&results, told_left(cycle))).await
 }
 
 /// The tool and the arguments of a native call.

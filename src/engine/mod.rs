@@ -26,6 +26,7 @@ mod progress;
 mod ptc_lisp;
 mod refs;
 mod text;
+mod tree;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,12 +42,13 @@ use crate::event::{Address, Check, ConsentRecord, ErrorRecord, IssueRecord, Pipe
 use crate::model::Message;
 use crate::port::SinkError;
 use crate::prompt::json::Opening;
+use budget::Spent;
 
 pub use ask::{PART_BYTES, PART_MS};
-pub use cycle::Tree;
 pub use edit::{EDITOR, Edited, Edits, check_definitions};
 pub use ports::{ModelList, Models, Ports};
 pub use preview::{Preview, preview};
+pub use tree::Tree;
 
 /// What a run works on.
 #[derive(Debug, Clone)]
@@ -65,6 +67,8 @@ pub struct Input {
     pub deadline_ms: Option<i64>,
     /// What the whole tree of agents shares.
     pub tree: Tree,
+    /// An agent above has a limit on tokens or costs: what nobody counts is estimated.
+    pub estimates: bool,
     /// Results of finished tasks to start with.
     pub journal: Option<Map>,
     /// The run that this one continues, and what it left.
@@ -93,6 +97,7 @@ impl Input {
             depth: 0,
             deadline_ms: None,
             tree: Tree::default(),
+            estimates: false,
             journal: None,
             continues: None,
             consents: Vec::new(),
@@ -160,13 +165,22 @@ pub fn run<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<
 /// The same, with what the run leaves.
 pub fn run_carrying<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, (Step, Carry)> {
     Box::pin(async move {
+        let (step, carry, _) = run_spending(plan, input, ports).await;
+        (step, carry)
+    })
+}
+
+/// The same, with what a budget above counts.
+fn run_spending<'a>(plan: &'a Plan, input: Input, ports: &'a Ports<'a>) -> BoxFuture<'a, (Step, Carry, Spent)> {
+    Box::pin(async move {
         let mut cycle = cycle::Cycle::new(plan, &input, ports);
         let result = match cycle.start(&input).await {
             Ok(()) => by_mode(&mut cycle, &input).await,
             Err(error) => Err(error.into()),
         };
         let carry = cycle.carry(result.as_ref().ok());
-        (cycle.finish(result).await, carry)
+        let spent = cycle.spent_here();
+        (cycle.finish(result).await, carry, spent)
     })
 }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use ptc_core::limits::COMPILE_TIMEOUT;
+use ptc_core::lisp::builtins::Ends;
 use ptc_core::lisp::firewall::visible;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{CallAddress, Error, Failure, Memory, Outcome, Signal, ToolInfo, Usage, boundary};
@@ -49,6 +50,8 @@ pub(super) struct World {
     pub(super) closed: Option<String>,
     /// What is printed leaves out names that start with `_`.
     pub(super) firewall: bool,
+    /// What `return` and `fail` end here.
+    pub(super) ends: Ends,
 }
 
 /// A call that waits for its answer.
@@ -243,6 +246,7 @@ fn job(source: &str, world: &World, settings: &Settings, now_ms: i64, timed: boo
         tools: world.tools.clone(),
         dialect: settings.dialect,
         firewall: world.firewall,
+        ends: world.ends,
         limits,
         timeout_ms: within(settings.program_timeout_ms),
         compile_timeout_ms: within(COMPILE_TIMEOUT.default.unwrap_or(COMPILE_TIMEOUT.max)),

@@ -31,7 +31,8 @@ pub(super) async fn run(cycle: &mut Cycle<'_>, input: &Input) -> Result<Answered
     let mut work = Work::begin(cycle, context, input)?;
     let mut said = opening(cycle, &mut work, input)?;
     let mut at = begin(cycle).await?;
-    if work.take_edits(cycle, &at).await? {
+    let is_short = cycle.tree_turns() < cycle.plan.settings.turn_budget;
+    if work.take_edits(cycle, &at).await? || is_short {
         said = opening(cycle, &mut work, input)?;
     }
     cycle.open(&at, input, said).await?;
@@ -54,7 +55,8 @@ fn opening(cycle: &Cycle<'_>, work: &mut Work, input: &Input) -> Result<Opening,
         (work.progress, warning) = Progress::begin(cycle.plan);
     }
     let progress = work.progress.text.clone();
-    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone(), progress };
+    let tree_turns = cycle.first_tree_turns();
+    let kept = Kept { memory: work.memory.clone(), journal: work.journal.clone(), progress, tree_turns };
     let opened = prompt::open(cycle.plan, &work.context, &input.descriptions, &kept);
     let mut opening = opened.map_err(|error| Halt::fail(Reason::TemplateError, error.to_string()))?;
     opening.warnings.extend(warning);
@@ -67,20 +69,25 @@ async fn begin(cycle: &mut Cycle<'_>) -> Result<Address, Halt> {
     cycle.begin_turn_as(kind.name()).await
 }
 
+/// Where the run stands when a turn begins.
 pub(super) fn standing(cycle: &Cycle<'_>) -> Standing {
-    Standing { used: cycle.totals.turns, work: cycle.plan.agent.max_turns, retry: cycle.plan.settings.retry_turns }
+    Standing { used: cycle.totals.turns, tree: cycle.tree_turns(), ..first(cycle.plan) }
+}
+
+/// The same before the first turn.
+fn first(plan: &Plan) -> Standing {
+    Standing { used: 0, work: plan.agent.max_turns, retry: plan.settings.retry_turns, tree: plan.settings.turn_budget }
 }
 
 /// What a run of this plan starts with.
 pub(super) fn start(plan: &Plan) -> Kept {
     let (progress, _) = Progress::begin(plan);
-    Kept { memory: work::initial(plan).unwrap_or_default(), journal: None, progress: progress.text }
+    Kept { memory: work::initial(plan).unwrap_or_default(), progress: progress.text, ..Kept::default() }
 }
 
 /// May the program of the first turn call tools?
 pub(super) fn opens_with_tools(plan: &Plan) -> bool {
-    let first = Standing { used: 0, work: plan.agent.max_turns, retry: plan.settings.retry_turns };
-    may_call(plan, first.next().unwrap_or(TurnKind::Retry))
+    may_call(plan, first(plan).next().unwrap_or(TurnKind::Retry))
 }
 
 /// Are tools told in a turn of this kind? The last work turn and the turns for corrections are for returning.
@@ -138,7 +145,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
     };
     work.last_fail.clone_from(&failure);
     let used = cycle.totals.turns + 1;
-    let after = Standing { used, ..standing(cycle) };
+    let after = Standing { used, tree: cycle.tree_turns_behind(), ..standing(cycle) };
     if after.next().is_none() {
         return exhausted(cycle, work, at, reply.usage, failure).await.map(Some);
     }

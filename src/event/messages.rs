@@ -30,6 +30,10 @@ pub struct SentMessage {
     pub source: Source,
     /// Its text as sent, in parts: prompt section and text.
     pub parts: Vec<(String, String)>,
+    /// The native tool calls in it; the text shows them as well.
+    pub calls: Vec<NativeCall>,
+    /// The id of the native call whose result it is.
+    pub answers: Option<String>,
 }
 
 impl SentMessage {
@@ -56,6 +60,8 @@ impl MessageLog {
                 role: message.role,
                 source: message.source,
                 parts: message.sections(&self.replies),
+                calls: message.calls(&self.replies),
+                answers: message.answers().map(ToOwned::to_owned),
             }),
             Event::RequestMade(request) => {
                 self.requests.insert(envelope.address.clone(), request.messages.clone());
@@ -125,6 +131,24 @@ impl Message {
     /// Section name and text of each part.
     pub fn sections(&self, replies: &RunText) -> Vec<(String, String)> {
         self.pieces(replies).into_iter().map(|(name, text)| (name.to_owned(), text.into_owned())).collect()
+    }
+
+    /// The native calls in it, given the replies of the run.
+    fn calls(&self, replies: &RunText) -> Vec<NativeCall> {
+        let of = |part: &MessagePart| match part {
+            MessagePart::Call { call } => vec![call.clone()],
+            MessagePart::Reply { reply } => replies.get(reply).map(|said| said.calls.clone()).unwrap_or_default(),
+            MessagePart::Text { .. } | MessagePart::Result { .. } => Vec::new(),
+        };
+        self.parts.iter().flat_map(of).collect()
+    }
+
+    /// The id of the native call whose result it is.
+    fn answers(&self) -> Option<&str> {
+        self.parts.iter().find_map(|part| match part {
+            MessagePart::Result { call, .. } => Some(call.as_str()),
+            _ => None,
+        })
     }
 
     fn pieces<'a>(&'a self, replies: &'a RunText) -> Vec<(&'a str, Cow<'a, str>)> {

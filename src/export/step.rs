@@ -1,10 +1,12 @@
 //! Steps as JSON: for `--json` and for the export.
 
 use ptc_core::value::Json;
-use ptc_core::value::json::Node;
+use ptc_core::value::json::{self, Node};
 
 use crate::agent::{CallEntry, Step, Turn, Usage};
-use crate::event::{Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, Role, Tokens, Totals};
+use crate::event::{
+    Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
+};
 
 /// A Step as JSON: `{return|fail, memory, usage, turns, signature, name, session, …}`
 pub fn step(step: &Step) -> Json {
@@ -122,17 +124,31 @@ fn compaction(done: &CompactionDone) -> Json {
     ])
 }
 
+/// A message as sent. Its `content` shows native calls as text; `tool_calls` holds them with their ids.
+fn message(message: &SentMessage) -> Json {
+    known([
+        ("role", Some(Json::str(message.role.name()))),
+        ("content", Some(Json::str(message.text()))),
+        ("tool_calls", (!message.calls.is_empty()).then(|| Json::list(message.calls.iter().map(native_call)))),
+        ("tool_call_id", message.answers.as_deref().map(Json::str)),
+    ])
+}
+
+/// A call that a model asked for: arguments that are no JSON stay the text that came.
+fn native_call(call: &NativeCall) -> Json {
+    let args = json::parse(&call.args).unwrap_or_else(|_| Json::str(call.args.as_str()));
+    Json::object([("id", Json::str(call.id.as_str())), ("name", Json::str(call.name.as_str())), ("args", args)])
+}
+
 fn turn(step: &Step, turn: &Turn) -> Json {
     let (system, others): (Vec<_>, Vec<_>) = step.sent(turn).partition(|message| message.role == Role::System);
-    let messages = others.iter().map(|message| {
-        Json::object([("role", Json::str(message.role.name())), ("content", Json::str(message.text()))])
-    });
     known([
         ("number", Some(number(u64::from(turn.number)))),
+        ("type", turn.kind.as_deref().map(Json::str)),
         ("success", Some(truth(turn.success))),
         ("reason", turn.reason.as_deref().map(Json::str)),
         ("system_prompt", system.first().map(|message| Json::str(message.text()))),
-        ("messages", Some(Json::list(messages))),
+        ("messages", Some(Json::list(others.into_iter().map(message)))),
         ("raw_response", Some(Json::str(turn.raw_response.as_str()))),
         ("json", turn.json.clone()),
         ("program", turn.program.as_deref().map(Json::str)),

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use ptc_core::lisp::builtins::Ends;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{self, Dialect, Memory, Outcome, ToolInfo};
 use ptc_core::value::{Map, Value};
@@ -31,6 +32,8 @@ pub struct Job {
     pub dialect: Dialect,
     /// What is printed leaves out names that start with `_`.
     pub firewall: bool,
+    /// What `return` and `fail` end here.
+    pub ends: Ends,
     /// Limits of the machine.
     pub limits: Limits,
     /// Milliseconds it may compute.
@@ -53,6 +56,7 @@ impl Job {
             budget: &self.budget,
             dialect: self.dialect,
             firewall: self.firewall,
+            ends: self.ends,
             ..lisp::Input::new(&self.source, &self.limits)
         };
         let setting = Setting {

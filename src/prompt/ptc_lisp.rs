@@ -77,6 +77,8 @@ pub struct Kept {
     pub journal: Option<Map>,
     /// What stands in the place of the checklist.
     pub progress: Option<String>,
+    /// Turns that all agents of the tree together have left, when that is less than the agent's `turn_budget`.
+    pub tree_turns: Option<u32>,
 }
 
 /// The opening of a run on this context.
@@ -119,7 +121,7 @@ pub fn open(
     } else if !plan.settings.plan.is_empty() {
         user.push(ours("plan", feedback::checklist(&plan.settings.plan, &[])));
     }
-    user.push(ours("turns", feedback::first_turn_line(plan)));
+    user.push(ours("turns", feedback::first_turn_line(plan, kept.tree_turns.unwrap_or(plan.settings.turn_budget))));
     let warnings = mission.warnings.iter().map(|warning| warning.message.clone()).collect();
     Ok(Opening { system: limited(plan, joined(system)), user: joined(user), warnings })
 }

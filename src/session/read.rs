@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::Skeleton;
-use super::header::{FORMAT, Header, SessionId, VERSION};
+use super::header::{FORMAT, Header, VERSION};
 use super::lines::Lines;
 use super::shell::shell_word;
 use crate::event::{Address, Envelope, Event, Line, MessageLog, MessagePart, SentMessage};
@@ -388,8 +388,7 @@ impl Session {
 
 /// The command that saves what can be read of a file.
 fn recovery(path: &Path) -> String {
-    let named = path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
-    let name = named.map_or_else(|| shell_word(&path.to_string_lossy()), |id| id.to_string());
+    let name = shell_word(&path.to_string_lossy());
     format!("`ptc-workbench sessions recover {name}` saves what can be read as a new session")
 }
 

@@ -38,7 +38,7 @@ impl std::fmt::Display for RecorderError {
         }
         write!(
             f,
-            "cannot write sessions to {}: {} (choose another folder with --sessions, or run with --no-save)",
+            "cannot write sessions to {}: {} (choose another folder with --sessions)",
             self.path.display(),
             self.error
         )

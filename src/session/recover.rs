@@ -41,7 +41,8 @@ pub fn recover(damaged: &Path, dir: &Path, id: SessionId, now_ms: i64) -> io::Re
     let (events, lost) = match written.and_then(|done| std::fs::rename(&beside, &path).map(|()| done)) {
         Ok(done) => done,
         Err(error) => {
-            std::fs::remove_file(&beside)?;
+            // What was begun is of no use; that it cannot be removed changes nothing.
+            _ = std::fs::remove_file(&beside);
             return Err(error);
         }
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::resume::unusable;
 use super::{StartError, Workbench};
 use crate::replay::{AdoptError, Adopted, Recording, adopt};
-use crate::session::{Session, shell_word};
+use crate::session::Session;
 
 /// A recording to go on from.
 #[derive(Default)]
@@ -21,9 +21,7 @@ pub(super) struct Onto {
 impl Workbench {
     /// Adopts a recording, which is of this session or begins as it does.
     pub(super) async fn onto(&self, recording: &Arc<Recording>, session: &Session) -> Result<Onto, StartError> {
-        let is_listed = session.path.parent() == Some(&*self.folders.sessions_dir);
-        let path = shell_word(&session.path.display().to_string());
-        let named = if is_listed { session.header.id.to_string() } else { path };
+        let named = self.name_of(&session.path);
         match adopt(recording).await {
             Ok(adopted) => Ok(Onto { notices: adopted.notice(&named).into_iter().collect(), adopted }),
             Err(AdoptError::Replay(error)) => Err(unusable(error)),

@@ -122,6 +122,7 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
     let address = match (&spec.run, recording.runs().as_slice()) {
         (Some(run), _) => run.clone(),
         (None, [only]) => only.clone(),
+        (None, []) => return Err(CaseError(format!("{id} holds no run: there is nothing to make a case of"))),
         (None, runs) => {
             return Err(CaseError(format!("{id} holds {} runs; name one with --run, such as --run r0", runs.len())));
         }

@@ -110,6 +110,9 @@ pub fn write_export(path: &Path, text: &str, session: &Session) -> Result<(), Ex
     if same(&session.path) {
         return Err(fail("this is the session itself; choose another file".to_owned()));
     }
+    if Session::header_of(path).is_ok() {
+        return Err(fail("a session is there, and would be lost; choose another file".to_owned()));
+    }
     let name = path.file_name().ok_or_else(|| fail("this is no name of a file".to_owned()))?;
     let mut draft_name = std::ffi::OsString::from(".");
     draft_name.push(name);

@@ -1,7 +1,7 @@
 //! Writing whole files: beside their place first and moved there, so that a crash leaves the old or the new.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Where a file is written before it gets its name.
@@ -11,7 +11,8 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Can a file be written there? To be asked before long work whose result goes there. Nothing is there afterwards that was not before.
-pub fn check_place(path: &Path) -> io::Result<()> {
+/// A file is only replaced by one of its kind, see [`check_kind`].
+pub fn check_place(path: &Path, begins: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.exists()) {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display())));
@@ -19,9 +20,23 @@ pub fn check_place(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Err(io::Error::other("this is a folder"));
     }
+    check_kind(path, begins)?;
     let beside = beside(path)?;
     fs::File::create(&beside)?;
     fs::remove_file(&beside)
+}
+
+/// Is there no file, or one that is empty or begins so? Anything else would be lost.
+pub fn check_kind(path: &Path, begins: &str) -> io::Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(begins.len() as u64).read_to_end(&mut start)?;
+    if start.is_empty() || start == begins.as_bytes() {
+        return Ok(());
+    }
+    Err(io::Error::other("another kind of file is there, and would be lost; choose another name"))
 }
 
 /// Replaces the content of a file, or makes it. Its permissions stay.

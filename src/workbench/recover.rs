@@ -1,5 +1,6 @@
 //! A damaged session as a new one with everything that can be read.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::run::chance;
@@ -29,6 +30,13 @@ impl Workbench {
         }
         let now = SystemClock.now();
         let done = recover(&path, &self.folders.sessions_dir, SessionId::new(now, chance()), now);
-        done.map_err(|error| OpenError(format!("{} cannot be recovered: {error}", path.display())))
+        let folder = self.folders.sessions_dir.display();
+        done.map_err(|error| match error.kind() {
+            ErrorKind::Other => OpenError(format!("{} cannot be recovered: {error}", path.display())),
+            _ => OpenError(format!(
+                "{} cannot be recovered into {folder}: {error} (choose another folder with --sessions)",
+                path.display()
+            )),
+        })
     }
 }

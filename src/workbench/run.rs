@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::Workbench;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
+use super::keys::told_secrets;
 use super::saving::Saving;
 use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
@@ -117,7 +118,8 @@ impl Workbench {
         let path = recorder.as_ref().map(|recorder| recorder.path().to_owned());
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
-        let input = Input { descriptions: context.descriptions, seed: spec.seed, ..Input::new(context.json) };
+        let notices = told_secrets(&agent, &context);
+        let input = Input { descriptions: context.descriptions, seed: spec.seed, notices, ..Input::new(context.json) };
         let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());

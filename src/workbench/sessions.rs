@@ -1,11 +1,11 @@
 //! Sessions as a user handles them: found by name, opened, replayed. The example sessions count where no other has the name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Workbench, example_sessions};
 use crate::replay::{Recording, Report, Rules, replay_by};
-use crate::session::{FindError, Session, find};
+use crate::session::{FindError, Session, SessionId, find, shell_word};
 
 /// Why a session cannot be opened or replayed; the text says what could be read and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,14 @@ impl Workbench {
                 }
             }
         }
+    }
+
+    /// What a command is told to find this session by: its id where it lies in the folder of the sessions, else its file as a word of
+    /// a shell, because a session of the folder may have the same id.
+    pub fn name_of(&self, path: &Path) -> String {
+        let id = path.file_name().and_then(|name| SessionId::from_file_name(name.to_str()?));
+        let own = id.filter(|_| path.parent() == Some(&*self.folders.sessions_dir));
+        own.map_or_else(|| shell_word(&path.to_string_lossy()), |id| id.to_string())
     }
 
     /// Replays a session with the same engine, without a model.

@@ -124,7 +124,7 @@ fn a_folder_that_cannot_be_written() {
     let program = Program::new();
     program.file("sessions", "");
     let done = program.run(["run", "sentiment", "--model", "sample"]);
-    assert_snapshot!(done.exits(2).told(), @"error: cannot write sessions to sessions: this is no folder (choose another folder with --sessions, or run with --no-save)");
+    assert_snapshot!(done.exits(2).told(), @"error: cannot write sessions to sessions: this is no folder (choose another folder with --sessions); --no-save runs without a session");
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 

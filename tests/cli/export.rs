@@ -115,6 +115,11 @@ fn the_session_itself_is_never_the_target() {
     done.exits(2);
     assert!(done.stderr.contains("this is the session itself"), "{}", done.stderr);
     assert_eq!(fs::read(&path).unwrap(), before);
+    // Nor is another one.
+    let other = program.file("other.jsonl", &before);
+    let done = program.run(["sessions", "export", "last", "-f", "json", "-o", other]);
+    done.exits(2).tells("other.jsonl: a session is there, and would be lost; choose another file");
+    assert_eq!(fs::read(program.dir().join(other)).unwrap(), before);
     let done = program.run(["sessions", "export", "last", "-f", "md", "-o", "no/such/folder.md"]);
     done.exits(2);
     assert!(done.stderr.contains("no/such/folder.md: cannot be written"), "{}", done.stderr);

@@ -211,6 +211,23 @@ fn what_cannot_be_tested_is_told() {
         .exits(2)
         .tells("none/out.xml cannot be written: there is no folder none");
     assert!(!program.dir().join("none").exists() && program.session_files().is_empty(), "told before anything runs");
+    let own = std::fs::read(program.dir().join("own.toml")).unwrap();
+    for command in [
+        &["test", "sentiment", "--junit", "own.toml"][..],
+        &["compare", "sentiment", "--models", "sample", "--save-baseline", "own.toml"],
+        &["screenshot", "workbench", "-o", "own.toml"],
+    ] {
+        program
+            .run(command)
+            .exits(2)
+            .tells("own.toml cannot be written: another kind of file is there, and would be lost");
+        assert_eq!(std::fs::read(program.dir().join("own.toml")).unwrap(), own);
+    }
+    for _ in 0..2 {
+        program.run(["test", "sentiment", "--model", "sample", "--junit", "again.xml"]).exits(0);
+        program.run(["compare", "sentiment", "--models", "sample", "--save-baseline", "again.json"]).exits(0);
+        program.run(["screenshot", "workbench", "-o", "again.svg"]).exits(0);
+    }
     let done = program.run(["test", "own.toml", "sentiment", "--json"]).exits(1).json();
     assert_eq!(done["errors"], json!(1), "{done}");
 }

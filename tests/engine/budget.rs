@@ -231,3 +231,49 @@ async fn return_partial_holds_for_costs_as_well() {
     assert_eq!((ran.outcome(), ran.step.from_turn), (r#"{"r":7}"#.to_owned(), Some(1)));
     assert_eq!(ran.turns(), ["ok", "cost_exceeded"]);
 }
+
+const BELOW: &str = "[tools.below]\nkind = 'agent'\ndescription = 'Below'\nsignature = '() -> :string'\n\
+    [tools.below.agent]\nmode = 'text'\nmax_turns = 1\nprompt = '";
+
+/// Replies of the agent above are counted with ten tokens, those below not at all.
+fn counted_above(replies: Vec<Reply>) -> impl Model {
+    let made = Mutex::new(replies.into_iter());
+    ClosureModel::new(move |request: &Request| {
+        if request.address.is_call() || request.address.run_part().is_call() {
+            return Reply::from("ok");
+        }
+        let usage = Some(Tokens { input: 5, output: 5, ..Tokens::default() });
+        Reply { usage, ..made.lock().unwrap().next().unwrap_or_else(|| Reply::from("done")) }
+    })
+}
+
+#[tokio::test]
+async fn tokens_of_agents_below_whose_model_counts_none_are_estimated() {
+    let below = format!("{BELOW}{}'\n", "word ".repeat(400));
+    let text = || vec![Reply::calling([("below", "{}")])];
+    let lisp = |program: &str| vec![Reply::from(ptc::p(program).as_str())];
+    let cases = [
+        ("text", text()),
+        ("ptc_lisp", lisp("(tool/below {})")),
+        // What ran in a program that is not run again on replay counts there as well.
+        ("ptc_lisp", lisp("(pmap (fn [x] (tool/below {})) [1]) (/ 1 0)")),
+    ];
+    for (mode, replies) in cases {
+        let toml = format!("mode = '{mode}'\nprompt = 'go'\nmax_turns = 4\ntoken_limit = 400\n{below}");
+        let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+        let ran = run(&agent, "{}", &counted_above(replies)).await;
+        replays(&ran.events).await;
+        assert_eq!(ran.outcome(), "budget_callback_exceeded", "{mode}: {:?}", ran.step.fail);
+        let message = ran.step.fail.unwrap().message;
+        assert!(message.contains("by estimate (the model of an agent below counts none)"), "{message}");
+        assert_eq!(
+            ran.step.usage.tokens.map(|tokens| tokens.total()),
+            Some(10),
+            "what was counted stays what was counted"
+        );
+        assert_eq!(ran.step.usage.children.and_then(|below| below.tokens), None);
+    }
+    let wide =
+        Agent::from_toml(&format!("mode = 'text'\nprompt = 'go'\nmax_turns = 4\ntoken_limit = 4000\n{below}"), "t");
+    assert_eq!(run(&wide.unwrap(), "{}", &counted_above(text())).await.outcome(), "\"done\"");
+}

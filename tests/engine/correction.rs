@@ -149,3 +149,30 @@ async fn a_number_that_json_cannot_hold_is_named_where_it_stood() {
     let ran = run(&agent, "{}", &quoted).await;
     assert_eq!(ran.step.turns[0].issues[0].got, "string", "a text stays a text");
 }
+
+#[tokio::test]
+async fn a_number_that_json_cannot_hold_is_named_in_a_final_answer_too() {
+    let answer = |json: &str| format!(r#"{{"thought":"done","final_answer":{json}}}"#);
+    let cases = [
+        (
+            "standard",
+            "{score :float, why :string}",
+            r#"{"score":-Infinity,"why":"x"}"#,
+            "score: expected float, got -Infinity",
+        ),
+        ("lenient", "{score :float, why :string}", r#"{"score":NaN,"why":"x"}"#, "score: expected float, got NaN"),
+        ("standard", ":float", "NaN", "expected float, got NaN"),
+    ];
+    for (level, output, wrong, told) in cases {
+        let toml = format!(
+            "mode = 'json_loop'\nprompt = 'go'\nrecovery = '{level}'\nsignature = '() -> {output}'\nmax_turns = 3"
+        );
+        let good = if output == ":float" { "1" } else { r#"{"score":1,"why":"NaN"}"# };
+        let (model, requests) = recorded_script(&[&answer(wrong), &answer(good)]);
+        let ran = run(&Agent::from_toml(&toml, "test.toml").unwrap(), "{}", &model).await;
+        replays(&ran.events).await;
+        assert_eq!(ran.turns(), ["validation_error", "ok"], "{level} {wrong}");
+        let said = requests.lock().unwrap()[1].messages.last().unwrap().joined();
+        assert!(said.contains(&format!("{told}, which JSON cannot hold")), "{said}");
+    }
+}

@@ -19,6 +19,7 @@ mod shape;
 mod stop;
 mod text;
 mod tools;
+mod turns;
 mod waiting;
 mod words;
 

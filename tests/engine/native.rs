@@ -13,8 +13,8 @@ fn eval(program: &str) -> Reply {
 /// The results of the calls of a run.
 async fn results(toml: &str, replies: Vec<Reply>) -> (Ran, Vec<Json>) {
     let (model, _) = recorded_replies(replies);
-    let agent =
-        Agent::from_toml(&format!("prompt = \"go\"\ntransport = \"tool_call\"\nmax_turns = 9\n{toml}"), "native.toml");
+    let turns = if toml.contains("max_turns") { "" } else { "max_turns = 9\n" };
+    let agent = Agent::from_toml(&format!("prompt = \"go\"\ntransport = \"tool_call\"\n{turns}{toml}"), "native.toml");
     let ran = run(&agent.unwrap_or_else(|error| panic!("{error}")), "{}", &model).await;
     replays(&ran.events).await;
     let of_tools = ran.step.messages.iter().filter(|message| message.role == Role::Tool);
@@ -144,4 +144,44 @@ async fn the_advice_about_arguments_holds_for_calls_as_well() {
     let error = ran.step.calls[0].error.clone().unwrap();
     assert_eq!(error.reason, "invalid_tool_args");
     assert!(error.hint.unwrap().contains("an object in a call"));
+}
+
+#[tokio::test]
+async fn what_return_does_is_told_as_it_is_in_the_mode() {
+    for (mode, ends) in [("ptc_lisp", "Ends the whole run"), ("text", "the run goes on")] {
+        let asked = "(doc return) (doc fail) (println (:description (meta return))) (println (apropos \"return\"))";
+        let done = if mode == "text" { Reply::from("done") } else { eval("(return 1)") };
+        let (ran, results) = results(&format!("mode = \"{mode}\""), vec![eval(asked), done]).await;
+        assert!(ran.step.fail.is_none(), "{:?}", ran.step.fail);
+        let prints = results[0].get("prints").and_then(Json::items).unwrap();
+        assert_eq!(prints.len(), 4);
+        for print in prints {
+            let others = if mode == "text" { "Ends the whole run" } else { "the run goes on" };
+            let text = print.as_str().unwrap();
+            assert!(text.contains(ends) && !text.contains(others), "{mode}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_exported_step_names_the_kind_of_its_turns_and_the_ids_of_its_calls() {
+    let (ran, _) = results("mode = \"ptc_lisp\"\nretry_turns = 1\nmax_turns = 2", vec![eval("1")]).await;
+    let step = ptc_workbench::export::step(&ran.step);
+    let turns = step.get("turns").and_then(Json::items).unwrap();
+    let kinds: Vec<String> = turns.iter().map(|turn| at(turn, "type")).collect();
+    assert_eq!(kinds, ["\"normal\"", "\"must_return\"", "\"retry\""]);
+    let sent = turns[1].get("messages").and_then(Json::items).unwrap();
+    let (called, answered) = (&sent[1], &sent[2]);
+    let call = called.get("tool_calls").and_then(Json::items).unwrap();
+    assert_eq!(call.len(), 1);
+    assert_eq!(names(&call[0]), ["id", "name", "args"]);
+    assert_eq!((at(&call[0], "name"), at(&call[0], "args")), ("\"lisp_eval\"".into(), r#"{"program":"1"}"#.into()));
+    assert!(at(&call[0], "id").len() > 2 && at(&call[0], "id") == at(answered, "tool_call_id"));
+    assert_eq!(names(&sent[0]), ["role", "content"], "where there is no call nothing is said of one");
+
+    let (ran, _) = results("mode = \"text\"", vec![Reply::calling([("nothing", "[1")]), Reply::from("done")]).await;
+    let step = ptc_workbench::export::step(&ran.step);
+    let turns = step.get("turns").and_then(Json::items).unwrap();
+    assert_eq!(at(&turns[0], "type"), "", "the mode knows no kinds");
+    assert_eq!(at(&turns[1].get("messages").and_then(Json::items).unwrap()[1], "tool_calls.0.args"), "\"[1\"");
 }

@@ -172,7 +172,7 @@ async fn notes_of_a_program_that_broke_do_not_tick_the_plan() {
     assert!(ran.step.summaries.is_empty());
 }
 
-const CHILD: &str = r#"max_turns = 2
+pub(crate) const CHILD: &str = r#"max_turns = 2
 [tools.child]
 kind = "agent"
 description = "answers"

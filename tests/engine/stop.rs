@@ -37,6 +37,56 @@ async fn a_run_ends_soon_after_a_stop_even_when_the_model_does_not_listen() {
     assert!(ran.events.iter().any(|envelope| matches!(&envelope.event, Event::Interrupt(by) if by.by == "person")));
 }
 
+/// Answers at once, whatever was stopped; stops the run itself where it is told to.
+struct Quick {
+    asked: Mutex<u32>,
+    stops: Option<Stop>,
+}
+
+impl Quick {
+    fn new(stops: Option<Stop>) -> Self {
+        Self { asked: Mutex::default(), stops }
+    }
+}
+
+impl Model for Quick {
+    fn info(&self) -> ModelRecord {
+        ModelRecord::default()
+    }
+
+    fn answer<'a>(&'a self, _: &'a Request, _: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            *self.asked.lock().unwrap() += 1;
+            if let Some(stop) = &self.stops {
+                stop.by_person();
+            }
+            Ok(Reply::from("{\"a\":1}"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_stopped_before_it_starts_asks_nobody() {
+    let (model, stop) = (Quick::new(None), Stop::default());
+    stop.by_person();
+    let ran = run_with(&agent("go", "{a :int}"), "{}", &model, &Ticks(1), stop).await;
+    replays(&ran.events).await;
+    assert_eq!((ran.outcome(), ran.turns()), ("cancelled".to_owned(), vec!["cancelled".to_owned()]));
+    assert_eq!(*model.asked.lock().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_reply_that_comes_in_spite_of_a_stop_is_not_applied() {
+    let stop = Stop::default();
+    let model = Quick::new(Some(stop.clone()));
+    let ran = run_with(&agent("go", "{a :int}"), "{}", &model, &Ticks(1), stop).await;
+    replays(&ran.events).await;
+    assert_eq!((ran.outcome(), ran.turns()), ("cancelled".to_owned(), vec!["cancelled".to_owned()]));
+    assert_eq!(*model.asked.lock().unwrap(), 1);
+    let told = ran.events.iter().filter(|envelope| matches!(envelope.event, Event::Interrupt(_))).count();
+    assert_eq!(told, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_model_that_takes_longer_than_the_mission_is_ended() {
     let mut limited = agent("go", "{a :int}");

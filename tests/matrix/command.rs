@@ -139,7 +139,9 @@ fn inputs_that_do_not_fit_are_told_before_anything_runs() {
 #[test]
 fn slips_are_told_before_anything_runs() {
     let program = Program::new();
-    let slips: [(&[&str], &str); 11] = [
+    let slips: [(&[&str], &str); 13] = [
+        (&["compare", "quote"], "quote is a pipeline, not an agent"),
+        (&["compare", "quote", "--models", "sample"], "quote is a pipeline, not an agent"),
         (&["compare", "sentiment", "--models", "human"], "the model `human` cannot be compared"),
         (&["compare", "sentiment", "--models", "sampel"], "no model `sampel`; did you mean `sample`?"),
         (&["compare", "sentiment", "--models", "demo,demo"], "`demo` is named twice"),

@@ -365,6 +365,9 @@ fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
     refused("r0/t1:after", &["x=(foo)"])
         .tells("nothing can begin at r0/t1:after: the edit of memory.x: nothing is called `foo`");
     refused("r0/t2", &["=1"]).tells("--memory =1: write it as NAME=VALUE");
+    let unnamed = |flag: &str| program.run(["fork", parent.to_str().unwrap(), "--at", "r0/t2", flag, "=1"]);
+    unnamed("--option").exits(2).tells("--option =1: write it as NAME=VALUE");
+    unnamed("--set").exits(2).tells("--set =1: write it as NAME=VALUE or NAME=@FILE");
     refused("r0/t2", &["x=1 2"]).tells("the edit of memory.x: write one expression");
     // What the turns before have defined is known.
     let known = ["--at", "r0/t3", "--memory", "x=(count entries)", "--model", "sample"];

@@ -139,7 +139,9 @@ fn the_list_names_what_is_wrong_with_a_file() {
     std::fs::create_dir(dir.join("2026-01-01T00-00-00Z-00000004.jsonl")).unwrap();
     let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
     let of = |end: &str| {
-        let path = |line: &&serde_json::Value| line["path"].as_str().unwrap().ends_with(&format!("{end}.jsonl"));
+        let path = |line: &&serde_json::Value| {
+            line["path"].as_str().is_some_and(|path| path.ends_with(&format!("{end}.jsonl")))
+        };
         listed.as_array().unwrap().iter().find(path).map(|line| (line["state"].clone(), line["damage"].clone()))
     };
     assert_eq!(of("00000001").unwrap().1, "the file is empty; there is no session in it");
@@ -355,7 +357,8 @@ fn messages_about_damage_say_how_to_save_the_rest() {
     lines[4] = "}{ garbage".to_owned();
     std::fs::write(program.session_file(), lines.join("\n") + "\n").unwrap();
     let id = program.session_file().file_stem().unwrap().to_str().unwrap().to_owned();
-    let advice = format!("`ptc-workbench sessions recover {id}` saves what can be read as a new session");
+    let file = format!("sessions/{id}.jsonl");
+    let advice = format!("`ptc-workbench sessions recover {file}` saves what can be read as a new session");
     let commands: [&[&str]; 5] = [
         &["replay", "last"],
         &["fork", "last", "--at", "r0/t1"],
@@ -366,8 +369,50 @@ fn messages_about_damage_say_how_to_save_the_rest() {
     for command in commands {
         program.run(command).exits(2).tells(&advice);
     }
-    let done = program.run(["sessions", "recover", &id]).exits(0).stdout.clone();
+    let done = program.run(["sessions", "recover", &file]).exits(0).stdout.clone();
     assert!(done.contains("events recovered as"), "{done}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_is_named_when_nothing_is_recovered() {
+    let (program, mut lines) = lines();
+    lines[4] = "}{ garbage".to_owned();
+    program.file("damaged.jsonl", lines.join("\n") + "\n");
+    let refused = || program.run(["sessions", "recover", "damaged.jsonl"]).exits(2).stderr.clone();
+    std::fs::remove_dir_all(program.sessions_dir()).unwrap();
+    program.file("sessions", "a file");
+    let told = refused();
+    assert!(told.contains("damaged.jsonl cannot be recovered into sessions: "), "{told}");
+    assert!(told.contains("choose another folder with --sessions"), "{told}");
+    // What the system says of a folder that exists, and not that the draft, which was never made, cannot be removed.
+    if std::path::Path::new("/sys/kernel").is_dir() {
+        std::fs::remove_file(program.sessions_dir()).unwrap();
+        std::os::unix::fs::symlink("/sys/kernel", program.sessions_dir()).unwrap();
+        let told = refused();
+        assert!(!told.contains("No such file"), "{told}");
+    }
+}
+
+/// What a session is called that stands outside of the folder and has the id of one in it.
+#[test]
+fn a_file_outside_of_the_folder_is_named_by_its_path() {
+    let (program, lines) = lines();
+    let file = program.session_file();
+    let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+    let id = name.trim_end_matches(".jsonl");
+    let outside = format!("other folder/{name}");
+    std::fs::create_dir(program.dir().join("other folder")).unwrap();
+    let open = lines[..lines.len() - 6].join("\n") + "\n";
+    std::fs::write(program.dir().join(&outside), &open).unwrap();
+    let resumed = program.run(["resume", &outside, "--model", "sample"]);
+    resumed.exits(0).tells(&format!("saved as 'other folder/{name}'"));
+    assert_ne!(std::fs::read_to_string(program.dir().join(&outside)).unwrap(), open);
+    std::fs::write(program.dir().join(&outside), &open).unwrap();
+    let waiting = program.run(["resume", &outside]);
+    waiting.exits(4).tells(&format!("answer with: ptc-workbench resume 'other folder/{name}' --answer TEXT"));
+    std::fs::write(&file, &open).unwrap();
+    program.run(["resume", id, "--model", "sample"]).exits(0).tells(&format!("saved as {id}\n"));
 }
 
 #[cfg(unix)]

@@ -163,7 +163,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_is_asked() {
     let program = Program::new();
     program.file("sessions", "a file where the folder should be");
     let done = program.run(["run", "sentiment", "--model", "sample"]);
-    done.exits(2).tells("cannot write sessions to sessions: this is no folder (choose another folder with --sessions, or run with --no-save)");
+    done.exits(2).tells("cannot write sessions to sessions: this is no folder (choose another folder with --sessions); --no-save runs without a session");
     program.run(["run", "sentiment", "--model", "sample", "--no-save"]).exits(0);
 }
 

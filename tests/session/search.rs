@@ -204,5 +204,12 @@ fn the_command_line_finds_sessions_and_tells_mistakes() {
     assert_eq!(search(&["--regex", r"0\.\d5 -is:example", "--json"]).exits(0).json()["found"], 1);
     let wrong = search(&["mode:json", "stats:ok"]);
     wrong.exits(2).tells("(did you mean `status`?)\n  mode:json stats:ok\n            ^^^^^^");
+    let taken = search(&["after:2026-11-22"]);
+    taken.exits(0).tells("0 of ").tells("notice: `after:2026-11-22` was looked for as text; filters are mode, model, ");
+    for text in ["https://nowhere.example", "std::vec", "no such words"] {
+        assert!(!search(&[text]).exits(0).stderr.contains("notice"), "{text}");
+    }
+    let example = search(&["is:example", "--json", "--limit", "1"]).exits(0).json();
+    assert_eq!(example["sessions"][0]["path"], serde_json::Value::Null, "it is part of the program");
     assert!(search(&["--help"]).stdout.contains("turns>3"));
 }

@@ -10,6 +10,9 @@ use super::builtins::Builtin;
 use super::machine::{Lambda, Machine};
 use crate::value::{Value, dismantle};
 
+/// The name of what `reduced` makes.
+pub(crate) const REDUCED: &str = "reduced";
+
 /// A function value.
 pub enum Function {
     /// Made by `fn`, `defn` or `#()`.
@@ -120,6 +123,8 @@ impl fmt::Display for Function {
             Self::Closure(closure) => write!(f, "#fn{}", closure.lambda.params()),
             Self::Builtin(_) => f.write_str("#<builtin>"),
             Self::Tool(name) => write!(f, "#<tool {name}>"),
+            // It is no function, and what it holds may be large.
+            Self::Bound(bound) if bound.name == REDUCED => f.write_str("#<reduced>"),
             Self::Bound(_) => f.write_str("#fn[...]"),
         }
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::analyse::{self, analyse_watched};
+use super::builtins::Ends;
 use super::compile::{Unit, compile};
 use super::legacy::{self, LegacyNames};
 use super::machine::{Limits, Machine, STACK_MARGIN, Target, World};
@@ -63,6 +64,8 @@ pub struct Input<'a> {
     pub absent_data: AbsentData,
     /// Printed values leave out what [`firewall`](super::firewall) hides.
     pub firewall: bool,
+    /// What `return` and `fail` end here.
+    pub ends: Ends,
 }
 
 static NOTHING: Value = Value::Nil;
@@ -83,6 +86,7 @@ impl<'a> Input<'a> {
             dialect: Dialect::default(),
             absent_data: AbsentData::default(),
             firewall: false,
+            ends: Ends::default(),
         }
     }
 }
@@ -303,6 +307,7 @@ impl Prepared {
             context: input.context,
             absent_data: input.absent_data,
             firewall: input.firewall,
+            ends: input.ends,
             history: input.history,
             budget: input.budget,
             memory: input.memory,

@@ -153,3 +153,35 @@ fn descriptions_stay_with_their_names() {
     assert_eq!(doc("f").as_deref(), Some("doubles"));
     assert_eq!(doc("c").as_deref(), Some("a count"));
 }
+
+/// A value of so many levels, built by a program.
+fn deep(levels: u32, then: &str) -> String {
+    format!("(let [v (reduce (fn [v _] [v]) nil (range {levels}))] {then})")
+}
+
+#[test]
+fn a_text_never_holds_a_part_of_a_deep_value_as_if_it_were_whole() {
+    for then in ["(count (str v))", "(count (pr-str v))", "(count (format \"%s\" v))", "(count (str/join \" \" [v]))"] {
+        assert_eq!(shown(&deep(512, then)).chars().next(), Some('1'), "{then}");
+        assert!(shown(&deep(513, then)).starts_with("!runtime_error"), "{then}: {}", shown(&deep(513, then)));
+    }
+}
+
+#[test]
+fn what_println_leaves_out_of_a_deep_value_is_told_once() {
+    let warnings = |levels: u32| {
+        let program = Json::str(deep(levels, "(println v) (println v 1)")).to_text();
+        let case = Case::read(&json::parse(&format!("{{\"program\": {program}}}")).expect("JSON")).expect("a case");
+        let outcome = outcome(&case);
+        assert_eq!((outcome.result.map(|(_, value)| value), outcome.prints.len()), (Ok(Value::Nil), 2));
+        outcome.warnings
+    };
+    assert_eq!(warnings(512), [""; 0]);
+    assert_eq!(warnings(513), ["println: what lies deeper than 512 levels in a value was printed as `...`"]);
+}
+
+#[test]
+fn the_mark_of_reduced_is_not_shown_as_a_function() {
+    assert_eq!(shown("(reduced 1)"), "#<reduced>");
+    assert_eq!(shown("[(reduced 1) (comp inc dec)]"), "[#<reduced> #fn[...]]");
+}

@@ -7,7 +7,8 @@ use super::issue::{Issue, Trail};
 use super::{Field, Type, names};
 
 /// Checks that the fields of `from` fill the parameters `to`: a missing field is an error unless its parameter is optional;
-/// types that need not fit are warnings. Text goes to the only parameter of the next agent, whatever its name.
+/// types that need not fit are warnings. What is no map goes to the only parameter of the next
+/// agent, whatever its name.
 pub fn chain(from: &Type, to: &[Field]) -> Vec<Issue> {
     let root = Trail::Root;
     let mut issues = Vec::new();
@@ -24,9 +25,7 @@ pub fn chain(from: &Type, to: &[Field]) -> Vec<Issue> {
                 ));
             }
         }
-        (Type::String | Type::Keyword | Type::Enum(_) | Type::Datetime, [only]) => {
-            compare(from, &only.ty, &Trail::Field(&root, &only.name), &mut issues);
-        }
+        (_, [only]) => record(&[Field { ty: from.clone(), ..only.clone() }], to, &root, &mut issues),
         _ => record(&[], to, &root, &mut issues),
     }
     issues

@@ -6,7 +6,7 @@ use ptc_core::value::json::Node;
 use super::{line, members, number};
 use crate::cli::arguments::SearchFlags;
 use crate::cli::{UsageError, exit, json, out, safe_line, tell};
-use crate::session::index::{Found, Match, QueryError, Reading};
+use crate::session::index::{FILTERS, Found, Match, QueryError, Reading};
 use crate::workbench::Workbench;
 
 pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -40,7 +40,20 @@ pub(super) fn search(flags: &SearchFlags, plain: bool, workbench: &Workbench) ->
         }
     }
     tell(&told(&report.found, report.searched, limit));
+    if let Some(word) = taken_for_text(&text).filter(|_| report.found.is_empty()) {
+        let filters = FILTERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        tell(&format!("notice: `{}` was looked for as text; filters are {filters}", safe_line(word)));
+    }
     Ok(exit::OK)
+}
+
+/// A word that may have been meant as a filter, and is none.
+fn taken_for_text(text: &str) -> Option<&str> {
+    text.split_whitespace().find(|word| {
+        let (key, value) = word.trim_start_matches('-').split_once(':').unwrap_or_default();
+        let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase());
+        is_key && !value.starts_with([':', '/']) && FILTERS.iter().all(|(name, _)| *name != key)
+    })
 }
 
 fn told(found: &[Found], searched: usize, limit: usize) -> String {
@@ -75,7 +88,7 @@ fn of_line(found: &Match, plain: bool) -> String {
 }
 
 /// The error under its place in the query.
-fn with_place(text: &str, error: &QueryError) -> String {
+pub(super) fn with_place(text: &str, error: &QueryError) -> String {
     let (start, end) = error.span;
     let column = text.get(..start).map_or(0, |before| before.chars().count());
     let length = text.get(start..end).map_or(1, |part| part.chars().count().max(1));

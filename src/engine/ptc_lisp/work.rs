@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ptc_core::lisp::builtins::Ends;
 use ptc_core::lisp::legacy::LAST_RESULT;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Input as Program, Memory, Outcome, Signal};
@@ -122,6 +123,7 @@ impl Work {
             tools: tools.map(crate::tool::Tool::info).collect(),
             closed: closed.then(why),
             firewall: cycle.plan.hides(),
+            ends: if cycle.plan.is_combined() { Ends::Call } else { Ends::Run },
         }
     }
 

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{ErrorRecord, JsonText, Kept, Totals};
+use crate::event::{ErrorRecord, JsonText, Kept, Tokens, Totals};
 
 /// A tool call that a model asked for in its reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -122,6 +122,9 @@ pub struct ProgramEnd {
 pub struct Below {
     /// Turns, requests and tokens.
     pub totals: Totals,
+    /// Tokens of replies whose provider counts none, estimated where a limit needs them.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub estimated: Tokens,
     /// Costs, where prices are known.
     #[serde(default)]
     pub cost: f64,

@@ -166,6 +166,11 @@ impl Tokens {
         self.input.saturating_add(self.output)
     }
 
+    /// Is nothing counted?
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The sum, part by part.
     #[must_use]
     pub fn plus(&self, more: &Self) -> Self {

@@ -30,6 +30,8 @@ pub struct Standing {
     pub work: u32,
     /// Retry turns in all.
     pub retry: u32,
+    /// Turns that all agents of the tree together have left.
+    pub tree: u32,
 }
 
 /// The kind of a turn.
@@ -66,20 +68,22 @@ impl Standing {
     }
 }
 
-/// The line about turns in the first message.
-pub fn first_turn_line(plan: &Plan) -> String {
-    let standing = Standing { used: 0, work: plan.agent.max_turns, retry: plan.settings.retry_turns };
+/// The line about turns in the first message. `tree`: turns that all agents of the tree together have left.
+pub fn first_turn_line(plan: &Plan, tree: u32) -> String {
+    let standing = Standing { used: 0, work: plan.agent.max_turns, retry: plan.settings.retry_turns, tree };
     if is_single(plan) { String::new() } else { turn_line(plan, standing) }
 }
 
 /// What the model is told about its turns before the next one.
 pub fn turn_line(plan: &Plan, standing: Standing) -> String {
-    let Standing { used, work, retry } = standing;
+    let Standing { used, work, retry, tree } = standing;
     let number = used + 1;
     let (work_left, all_left) = (work.saturating_sub(used), (work + retry).saturating_sub(used));
-    if plan.settings.format.minimal_turns && all_left > 2 {
+    // After the last turn of the tree nobody is asked any more.
+    if tree == 0 || (plan.settings.format.minimal_turns && all_left.min(tree) > 2) {
         return String::new();
     }
+    let behind = tree - 1;
     let end = match plan.settings.completion {
         Completion::AnswerWithoutCode => "reply with your answer in words",
         Completion::ReturnRequired | Completion::Explicit => "end with (return value)",
@@ -88,14 +92,23 @@ pub fn turn_line(plan: &Plan, standing: Standing) -> String {
         None => String::new(),
         Some(TurnKind::Retry) => {
             let attempt = used - work + 1;
-            let left = retry - attempt;
+            let left = (retry - attempt).min(behind);
             let rest = if left == 0 { "this is the last one".to_owned() } else { format!("{left} more after it") };
             format!("\nCorrection {attempt} of {retry}, {rest}: correct what was wrong and {end}.\n")
         }
         Some(TurnKind::MustReturn) if work == 1 && retry == 0 => format!("\nThis is your only turn: {end}.\n"),
         Some(TurnKind::MustReturn) => {
-            let more = if retry > 0 { format!(" {retry} turns for corrections follow it.") } else { String::new() };
+            let more = match retry.min(behind) {
+                0 => String::new(),
+                retry => format!(" {retry} turns for corrections follow it."),
+            };
             format!("\nTurn {number} of {work}, the last one: no tools any more, {end}.{more}\n")
+        }
+        Some(TurnKind::Normal) if behind == 0 => {
+            format!("\nTurn {number}, the last one: all agents together have no turn behind it, {end}.\n")
+        }
+        Some(TurnKind::Normal) if tree < all_left => {
+            format!("\nTurn {number}: all agents together have {tree} turns left.\n")
         }
         Some(TurnKind::Normal) if retry > 0 => {
             format!("\nTurn {number}: {work_left} work turns and {retry} correction turns are left.\n")

@@ -8,6 +8,7 @@ use crate::tui::compare::backend::Ask;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, KEPT, Model, Popup, SaveWhat, Tone};
+use crate::workbench::SECRET;
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -97,7 +98,11 @@ pub(super) fn saved(
             if known {
                 model.say(Tone::Info, format!("everything is saved in {path}"));
             } else {
-                model.say(Tone::Good, format!("saved {path}"));
+                let saved = format!("saved {path}");
+                match model.workbench.diagnostics.iter().find(|finding| finding.key == SECRET) {
+                    Some(finding) => model.say(Tone::Bad, format!("{saved}, but {}", finding.message)),
+                    None => model.say(Tone::Good, saved),
+                }
             }
             if model.workbench.unsaved() { Vec::new() } else { vec![Effect::Forget] }
         }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use ptc_core::lisp::builtins::Ends;
 use ptc_core::lisp::machine::Limits;
 use ptc_core::lisp::{Dialect, Memory, Outcome, Signal, format};
 use ptc_core::value::{Bounds, Value};
@@ -137,6 +138,7 @@ fn data_only(recording: &Arc<Recording>, turn: &Address) -> Result<Workplace, St
         tools: Vec::new(),
         dialect: Dialect::Auto,
         firewall: false,
+        ends: Ends::default(),
         limits: Limits::default(),
         timeout_ms: TIMEOUT_MS,
         compile_timeout_ms: TIMEOUT_MS,

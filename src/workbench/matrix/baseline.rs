@@ -85,6 +85,9 @@ impl From<&CellReport> for BaselineCell {
 }
 
 impl Baseline {
+    /// How its file begins.
+    pub const BEGINS: &str = "{\n  \"format\": \"ptc-workbench-baseline\"";
+
     /// The baseline of a matrix.
     pub fn of(matrix: &str, reports: &[CellReport]) -> Self {
         let cells = reports.iter().map(BaselineCell::from).collect();

@@ -4,7 +4,7 @@
 //! that cannot be read counts as a trial that was not run.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -116,8 +116,10 @@ impl MatrixFile {
     /// Opens a matrix to go on with it: by id, by a beginning that only one id has, or `last`.
     pub(super) fn open(sessions: &Path, name: &str) -> Result<(Self, MatrixState), MatrixError> {
         let path = find(sessions, name)?;
-        let mut file =
-            OpenOptions::new().read(true).append(true).open(&path).map_err(|error| unwritable(&path, &error))?;
+        let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
+            Ok(file) => file,
+            Err(error) => return Self::finished(path, &error),
+        };
         if file.try_lock().is_err() {
             return Err(MatrixError(format!("{}: another program is running this matrix", path.display())));
         }
@@ -127,6 +129,20 @@ impl MatrixFile {
         let (head, trials, unreadable) = read(&path, bytes.get(..whole).unwrap_or_default())?;
         file.set_len(whole as u64).map_err(|error| unwritable(&path, &error))?;
         Ok((Self { id: head.id, path, unreadable, file }, MatrixState::new(head.plan, trials)))
+    }
+
+    /// A matrix in a file that cannot be written: it can be shown when nothing is left to run.
+    fn finished(path: PathBuf, error: &std::io::Error) -> Result<(Self, MatrixState), MatrixError> {
+        let mut bytes = Vec::new();
+        let opened = File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes).map(|_| file));
+        let file = opened.map_err(|_| unwritable(&path, error))?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let (head, trials, unreadable) = read(&path, bytes.get(..whole).unwrap_or_default())?;
+        let state = MatrixState::new(head.plan, trials);
+        if !state.is_complete() {
+            return Err(unwritable(&path, error));
+        }
+        Ok((Self { id: head.id, path, unreadable, file }, state))
     }
 
     /// Adds a finished trial; it is on the disk afterwards.
@@ -178,7 +194,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(Head, Vec<Trial>, Vec<usize>), Mat
     Ok((head, trials, unreadable))
 }
 
-/// The ids of all matrices, oldest first.
+/// The ids of all matrices, oldest first. Ids of the same second are ordered by the time in their first lines.
 fn ids(sessions: &Path) -> Vec<String> {
     let folder = sessions.join(MATRIX_FOLDER);
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -189,7 +205,18 @@ fn ids(sessions: &Path) -> Vec<String> {
     };
     let mut ids: Vec<String> = entries.filter_map(id).collect();
     ids.sort();
+    let stamp = |id: &String| id.rsplit_once('-').map(|(stamp, _)| stamp.to_owned());
+    for same_second in ids.chunk_by_mut(|a, b| stamp(a) == stamp(b)).filter(|ids| ids.len() > 1) {
+        same_second.sort_by_cached_key(|id| created_ms(&folder.join(format!("{id}.jsonl"))));
+    }
     ids
+}
+
+/// When the matrix of this file was begun, in Unix ms; `None` when its first line cannot be read.
+fn created_ms(path: &Path) -> Option<i64> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    serde_json::from_slice::<Head>(&line).ok().map(|head| head.created_ms)
 }
 
 fn find(sessions: &Path, name: &str) -> Result<PathBuf, MatrixError> {
@@ -240,9 +267,14 @@ mod tests {
         let made = |ms: i64, chance: u32| MatrixFile::create(dir.path(), &plan, ms, chance).unwrap().id;
         let (one, two) = (made(1_000, 1), made(2_000, 2));
         let opened = |name: &str| MatrixFile::open(dir.path(), name).map(|(file, _)| file.id);
-        assert_eq!(opened("last"), Ok(two));
+        assert_eq!(opened("last"), Ok(two.clone()));
         assert_eq!(opened(&one), Ok(one.clone()));
-        assert!(opened("m-1970").unwrap_err().0.contains("is the beginning of 2 matrices"));
+        // In one second the time in the file counts, not the chance behind it.
+        let (early, late) = (made(3_001, 0xffff_ffff), made(3_002, 0));
+        assert_eq!(opened("last"), Ok(late.clone()));
+        let listed: Vec<String> = list(dir.path()).into_iter().map(|entry| entry.id).collect();
+        assert_eq!(listed, [late, early, two, one.clone()]);
+        assert!(opened("m-1970").unwrap_err().0.contains("is the beginning of 4 matrices"));
         assert!(opened("m-1971").unwrap_err().0.starts_with("no matrix \"m-1971\""));
         assert!(is_matrix_name(&one) && !is_matrix_name("m-agent") && !is_matrix_name("2026-11-22"));
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::argument::{is_record, no_entries};
 use super::view::{collect, items};
 use super::{Arity, Builtin, Clojure, Cost};
+use crate::limits::JSON_DEPTH;
 use crate::lisp::firewall::visible;
 use crate::lisp::machine::Machine;
 use crate::lisp::{Error, Halt, R, wrong};
@@ -73,6 +74,7 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
         }
     }
     let mut entry = Entry { text: String::new(), machine, halt: None };
+    let mut is_cut = false;
     for (place, value) in args.iter().enumerate() {
         let space = if place > 0 { entry.write_str(" ") } else { Ok(()) };
         let written = space.and_then(|()| match value {
@@ -80,7 +82,7 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
             Value::List(list) if !list.is_empty() && list.iter().all(is_char) => {
                 list.iter().filter_map(Value::as_str).try_for_each(|text| entry.write_str(text))
             }
-            value => value.write(&mut entry, Bounds::default()).map(|_| ()),
+            value => value.write(&mut entry, Bounds::default()).map(|cut| is_cut |= cut),
         });
         if written.is_err()
             && let Some(halt) = entry.halt.take()
@@ -90,6 +92,14 @@ fn println(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     }
     let Entry { text, machine, .. } = entry;
     machine.print(text);
+    // Nothing else is left out without bounds.
+    if is_cut {
+        let levels = JSON_DEPTH.max;
+        let warning = format!("println: what lies deeper than {levels} levels in a value was printed as `...`");
+        if !machine.warnings.contains(&warning) {
+            machine.warnings.push(warning);
+        }
+    }
     Ok(Value::Nil)
 }
 

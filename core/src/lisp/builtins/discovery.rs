@@ -1,7 +1,7 @@
 //! Discovery (language contract §16): what there is, told by the table of builtins, the agent's tools and what programs
 //! have defined. Symbols arrive as they were written. Nothing here leaves the program's surroundings.
 
-use super::{Arity, Builtin, Clojure, Run, SECTIONS, find, rows};
+use super::{Arity, Builtin, Clojure, Ends, Run, SECTIONS, find, rows};
 use crate::lisp::function::Function;
 use crate::lisp::machine::Machine;
 use crate::lisp::{Binding, Error, R, ToolInfo, described, namespaces, wrong};
@@ -65,7 +65,7 @@ const APROPOS_LINES: (i64, i64) = (8, 50);
 
 /// Something that can be asked about.
 enum Subject<'m> {
-    Row(&'static Builtin),
+    Row(&'static Builtin, Ends),
     Tool(&'m ToolInfo),
     Memory(Keyword, Binding),
 }
@@ -73,7 +73,7 @@ enum Subject<'m> {
 impl Subject<'_> {
     fn name(&self) -> String {
         match self {
-            Self::Row(row) => row.name.to_owned(),
+            Self::Row(row, _) => row.name.to_owned(),
             Self::Tool(tool) => format!("tool/{}", tool.name),
             Self::Memory(name, _) => name.name().to_owned(),
         }
@@ -81,7 +81,7 @@ impl Subject<'_> {
 
     fn about(&self) -> String {
         match self {
-            Self::Row(row) => row.about.to_owned(),
+            Self::Row(row, ends) => ends.about(row).to_owned(),
             Self::Tool(tool) => tool.description.clone().unwrap_or_default(),
             Self::Memory(_, binding) => binding.doc.as_deref().unwrap_or_default().to_owned(),
         }
@@ -89,7 +89,7 @@ impl Subject<'_> {
 
     fn signatures(&self) -> Vec<String> {
         match self {
-            Self::Row(row) => row.signatures.iter().map(ToString::to_string).collect(),
+            Self::Row(row, _) => row.signatures.iter().map(ToString::to_string).collect(),
             Self::Tool(tool) => {
                 let call = format!("(tool/{} {{…}})", tool.name);
                 vec![tool.signature.as_ref().map_or_else(|| call.clone(), |signature| format!("{call} {signature}"))]
@@ -106,8 +106,8 @@ impl Subject<'_> {
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::Row(Builtin { run: Run::Form, .. }) => "form",
-            Self::Row(_) => "function",
+            Self::Row(Builtin { run: Run::Form, .. }, _) => "form",
+            Self::Row(..) => "function",
             Self::Tool(_) => "tool",
             Self::Memory(_, binding) if matches!(binding.value, Value::Function(_)) => "defined function",
             Self::Memory(..) => "defined value",
@@ -116,7 +116,7 @@ impl Subject<'_> {
 
     fn namespace(&self) -> &'static str {
         match self {
-            Self::Row(row) => {
+            Self::Row(row, _) => {
                 let holds =
                     |name: &&&str| namespaces::named(name).is_some_and(|found| found.list().contains(&row.name));
                 LISTED[1..].iter().find(holds).copied().unwrap_or(match row.name.split_once('/') {
@@ -143,7 +143,7 @@ impl Subject<'_> {
         let mut lines = vec![self.name()];
         lines.extend(self.signatures());
         lines.extend(Some(self.about()).filter(|about| !about.is_empty()));
-        if let Self::Row(row) = self {
+        if let Self::Row(row, _) = self {
             match row.clojure {
                 Clojure::Differs(how) => lines.push(format!("Other than in Clojure: {}.", sentence(how))),
                 Clojure::Extension => lines.push("Not in Clojure.".to_owned()),
@@ -159,7 +159,7 @@ impl Subject<'_> {
     fn map(&self) -> Value {
         let text = |text: &str| Value::from(text);
         let section = match self {
-            Self::Row(row) => SECTIONS.iter().find(|section| section.rows.iter().any(|have| have.name == row.name)),
+            Self::Row(row, _) => SECTIONS.iter().find(|section| section.rows.iter().any(|have| have.name == row.name)),
             Self::Tool(_) | Self::Memory(..) => None,
         };
         let signatures: Vec<Value> = self.signatures().into_iter().map(Value::from).collect();
@@ -224,7 +224,7 @@ fn subject<'h>(machine: &Machine<'h>, value: &Value) -> R<Subject<'h>> {
         namespaces::named(namespace)?.target(member).and_then(find)
     };
     if let Some(row) = namespaces::bare(&name).or_else(qualified) {
-        return Ok(Subject::Row(row));
+        return Ok(Subject::Row(row, machine.world.ends));
     }
     let near = nearest(&name, rows().map(|row| row.name));
     let hint = near.map_or_else(|| "(apropos \"text\") searches".to_owned(), |near| format!("Did you mean `{near}`?"));
@@ -242,7 +242,9 @@ fn members<'h>(machine: &Machine<'h>, value: &Value) -> R<Vec<(String, Subject<'
         }
         other => {
             let namespace = namespace(other)?;
-            let row = |member: &str| Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?)));
+            let row = |member: &str| {
+                Some((member.to_owned(), Subject::Row(find(namespace.target(member)?)?, machine.world.ends)))
+            };
             namespace.list().into_iter().filter_map(row).collect()
         }
     };
@@ -267,7 +269,7 @@ fn source(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let subject = subject(machine, &args[0])?;
     let text = match &subject {
         Subject::Memory(_, binding) => closure(&binding.value).map(|(_, source)| source.to_owned()),
-        Subject::Row(_) | Subject::Tool(_) => None,
+        Subject::Row(..) | Subject::Tool(_) => None,
     };
     let text = text.unwrap_or_else(|| format!("there is no source of {}", subject.name()));
     machine.print(text);
@@ -330,7 +332,7 @@ fn apropos(machine: &mut Machine<'_>, args: &mut [Value]) -> R {
     let names = machine.names();
     machine.ticks(names.len() + 1_000)?;
     let defined = names.into_iter().filter_map(|name| Some(Subject::Memory(name, machine.binding(name)?)));
-    let all = tools.chain(defined).chain(rows().map(Subject::Row));
+    let all = tools.chain(defined).chain(rows().map(|row| Subject::Row(row, machine.world.ends)));
     let mut found: Vec<(u8, Subject<'_>)> = all
         .filter_map(|subject| {
             let name = subject.name().to_lowercase();

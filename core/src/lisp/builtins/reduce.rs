@@ -3,7 +3,7 @@
 use super::collection::{each_item, each_record, several};
 use super::key::Key;
 use super::{Arity, Builtin, Clojure, Cost};
-use crate::lisp::function::Function;
+use crate::lisp::function::{Function, REDUCED};
 use crate::lisp::machine::{Callee, Machine};
 use crate::lisp::{Error, Items, R, wrong};
 use crate::reasons::Reason;
@@ -140,8 +140,6 @@ fn reduced(_: &mut Machine<'_>, args: &mut [Value]) -> R {
             .halt()
     }))
 }
-
-const REDUCED: &str = "reduced";
 
 /// The value inside when `result` is the last one.
 #[inline]

@@ -26,15 +26,25 @@ PTC-Lisp is a small Clojure. A program is a few forms; the value of the last one
 ";
 
 /// What `return` and `fail` end where a program stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ends {
     /// The whole run.
+    #[default]
     Run,
     /// The call that the program came in; the run goes on.
     Call,
 }
 
 impl Ends {
+    /// What a row does where these end.
+    pub(super) fn about(self, row: &Builtin) -> &'static str {
+        match (self, row.name) {
+            (Self::Call, "return") => "Ends the program with this value as its result, from anywhere; the run goes on.",
+            (Self::Call, "fail") => "Ends the program as failed, with this value as the error; the run goes on.",
+            (Self::Run | Self::Call, _) => row.about,
+        }
+    }
+
     fn rule(self) -> &'static str {
         match self {
             Self::Run => {

@@ -2,8 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use crate::limits::JSON_DEPTH;
 use crate::lisp::machine::Machine;
-use crate::lisp::{Halt, R};
+use crate::lisp::{Error, Halt, R};
+use crate::reasons::Reason;
 use crate::value::number::shortest;
 use crate::value::{Bounds, Value};
 
@@ -65,11 +67,17 @@ impl Written {
         }
     }
 
-    /// Adds the readable form of a value.
+    /// Adds the readable form of a value; `runtime_error` when it is nested too deep to be written whole.
     pub(super) fn readable(&mut self, machine: &mut Machine<'_>, value: &Value) -> R<()> {
         let mut sink = Sink { written: self, machine, halt: None };
         match (value.write(&mut sink, Bounds::default()), sink.halt) {
             (Err(_), Some(halt)) => Err(halt),
+            // Nothing else is left out without bounds.
+            (Ok(true), _) => {
+                let problem =
+                    format!("the value is nested deeper than {} levels: no text holds it whole", JSON_DEPTH.max);
+                Error::new(Reason::RuntimeError, problem).hint("Write its parts one by one").halt()
+            }
             _ => Ok(()),
         }
     }

@@ -88,17 +88,15 @@ impl Case {
     /// What the program is run on.
     pub fn input(&self) -> Input<'_> {
         Input {
-            source: &self.program,
             context: &self.context,
             memory: &self.memory,
             tools: &self.tools,
             history: &self.history,
             journal: self.journal.as_ref(),
             budget: &self.budget,
-            limits: &self.limits,
             dialect: self.dialect,
             absent_data: self.absent_data,
-            firewall: false,
+            ..Input::new(&self.program, &self.limits)
         }
     }
 

@@ -113,7 +113,7 @@
 ;; 2
 (let [d (fn [] (reduce (fn [v i] [v]) [] (range 30000)))] (count (sort [(d) (d)])))
 
-;; true
+;; runtime_error | deeper than 512 levels
 (let [d (reduce (fn [v i] {:a v}) {} (range 50000))] (string? (str d)))
 
 ;; nil

@@ -1,0 +1,106 @@
+//! What the agents of one tree share: turns, levels, waits for persons, allowed tools.
+//!
+//! Agents of parallel branches use it at the same time: everything lies behind locks.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What the agents of one tree share. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Turns that are left; not known before the root run starts.
+    turns: Arc<Mutex<Option<u32>>>,
+    /// Levels of agents that the root run allows; not known before it starts.
+    levels: Arc<OnceLock<u32>>,
+    /// The time in which somebody waited for a person.
+    waits: Arc<Mutex<Waits>>,
+    /// Definitions of tools that may be called.
+    allowed: Arc<Mutex<HashSet<String>>>,
+    /// Held while a person is asked for consent.
+    consent: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    over: Duration,
+    /// How many wait now, and since when.
+    now: Option<(u32, Instant)>,
+}
+
+impl Tree {
+    /// The turns left in a tree that starts with so many.
+    pub(super) fn left(&self, start: u32) -> u32 {
+        *self.turns.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(start)
+    }
+
+    /// The same, and then one is used: branches that begin at the same time never get the same last turn.
+    pub(super) fn take(&self, start: u32) -> u32 {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = *turns.get_or_insert(start);
+        *turns = Some(left.saturating_sub(1));
+        left
+    }
+
+    /// The time waited for persons so far, the wait of this moment included. Waits at the same time count once.
+    pub(super) fn waited(&self) -> Duration {
+        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.over + waits.now.map(|(_, since)| since.elapsed()).unwrap_or_default()
+    }
+
+    /// Levels of agents that the root run allows; the first to ask is the root run and says it.
+    pub(super) fn levels(&self, own: u32) -> u32 {
+        *self.levels.get_or_init(|| own)
+    }
+
+    /// May tools of this definition be called?
+    pub(super) fn allows(&self, definition: &str) -> bool {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(definition)
+    }
+
+    /// From now on they may.
+    pub(super) fn allow(&self, definition: String) {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(definition);
+    }
+
+    /// The right to ask for consent.
+    pub(super) async fn asking(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.consent.lock().await
+    }
+
+    /// Somebody waits for a person from now on.
+    fn wait(&self) {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.now = Some(waits.now.map_or((1, Instant::now()), |(count, since)| (count + 1, since)));
+    }
+
+    /// The same until what is given back is dropped.
+    pub(super) fn waiting(&self) -> Waiting<'_> {
+        self.wait();
+        Waiting(self)
+    }
+
+    /// Somebody does not wait any more.
+    fn go_on(&self) {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        match waits.now {
+            Some((1, since)) => {
+                waits.over += since.elapsed();
+                waits.now = None;
+            }
+            Some((count, since)) => waits.now = Some((count - 1, since)),
+            None => {}
+        }
+    }
+}
+
+/// A wait for a person; over when it is dropped.
+pub(super) struct Waiting<'t>(&'t Tree);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.go_on();
+    }
+}
