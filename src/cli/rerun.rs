@@ -62,7 +62,9 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
         }
     }
     let (comparison, warnings) = workbench.compare_sessions(&names)?;
-    warnings.iter().for_each(|warning| tell(&format!("warning: {}", super::safe_line(warning))));
+    for warning in &warnings {
+        tell(&format!("warning: {}", super::safe_line(warning)));
+    }
     let repeats = Repeats::of(&comparison);
     let rows = names.iter().zip(&steps).zip(&repeats.parted);
     if flags.json {
@@ -83,9 +85,9 @@ async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session
             ("runs", Json::list(rows)),
         ])));
     } else {
-        rows.for_each(|((name, _), parted)| {
-            out(&format!("{name}  {}", parted.as_ref().map_or("the same".to_owned(), words)))
-        });
+        for ((name, _), parted) in rows {
+            out(&format!("{name}  {}", parted.as_ref().map_or("the same".to_owned(), words)));
+        }
         out(&summary(&repeats, names.len()));
     }
     let is_over = code == exit::CANCELLED || code == exit::WAITING;

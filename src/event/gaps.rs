@@ -64,7 +64,7 @@ mod tests {
         );
         assert_eq!(
             gaps(&[("question", 10), ("run.wait", 12), ("resume", 70_000), ("answer", 70_001)]),
-            [0, 0, 69_988, 0]
+            [0, 2, 69_988, 1]
         );
         assert_eq!(gaps(&[("reply.part", 10), ("resume", 500), ("reply.part", 501)]), [0, 490, 0]);
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::compare::Divergence;
-use super::layer::{Policy, Rules};
+use super::layer::{Layer, Policy, Rules};
 use super::{Recording, ReplayError, replay_by};
 use crate::engine::Carry;
 use crate::event::Address;
@@ -76,7 +76,11 @@ pub async fn adopt(recording: &Arc<Recording>) -> Result<Adopted, AdoptError> {
             return Err(AdoptError::Lost(run.clone(), text.to_owned()));
         }
     }
-    if let Some(elsewhere) = report.differences.iter().find(|found| found.is_of_course()) {
+    // What is read from the last reply decides what is done next: nothing that follows is recorded yet.
+    let read_otherwise =
+        |found: &Divergence| found.layer == Layer::Extraction && !recording.is_turn_over(&found.address);
+    let leads_elsewhere = |found: &&Divergence| found.is_of_course() || read_otherwise(found);
+    if let Some(elsewhere) = report.differences.iter().find(leads_elsewhere) {
         return Err(AdoptError::Course(Box::new(elsewhere.clone())));
     }
     let was_answered = |at: &&Address| recording.is_turn_over(at) || recording.is_complete(&at.root());

@@ -65,6 +65,6 @@ fn grouped(found: Vec<Found>, counts: impl Fn(&str) -> bool) -> Vec<FailureGroup
             groups[place].sessions += usize::from(here.insert(place));
         }
     }
-    groups.sort_by(|one, other| (other.count, other.sessions).cmp(&(one.count, one.sessions)));
+    groups.sort_by_key(|group| std::cmp::Reverse((group.count, group.sessions)));
     groups
 }

@@ -154,7 +154,7 @@ impl Workbench {
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let descriptions = context.descriptions;
             let pipeline = Some(record);
-            let input = Input { descriptions, consents, notices, pipeline, ..Input::new(context.json) };
+            let input = Input { descriptions, pipeline, consents, notices, ..Input::new(context.json) };
             let step = engine::run(&first.plan, input, &ports).await;
             let step = follow(step, &later, 1, &ports).await;
             tools.end().await;

@@ -145,13 +145,12 @@ impl Workbench {
         // A model that stood in the place of a pinned program then does so now.
         let before = Some(recorded.as_str()).filter(|name| spec.agent.is_none() && *name != Pinned::NAME);
         let agent = answered(agent, spec.model.as_deref().or(before));
-        let (agent, choice) = match agent.program() {
-            Some(_) => (agent, None),
-            None => {
-                let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
-                let choice = self.chosen(named.as_deref(), &recorded)?;
-                (with_options(agent, &choice), Some(choice))
-            }
+        let (agent, choice) = if agent.program().is_some() {
+            (agent, None)
+        } else {
+            let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
+            let choice = self.chosen(named.as_deref(), &recorded)?;
+            (with_options(agent, &choice), Some(choice))
         };
         let agent = self.connected(agent)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;

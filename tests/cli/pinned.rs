@@ -26,7 +26,7 @@ fn a_pinned_program_that_fails_has_run_once_and_ends_with_its_own_reason() {
     let program = Program::new();
     program.file("wrong.toml", WRONG);
     let done = program.run(["run", "wrong.toml", "--allow-tools", "--json"]);
-    let step = done.exits(3).json();
+    let step = done.exits(1).json();
     assert_eq!(left(&program), 1, "{}", done.stderr);
     assert_eq!(step["fail"]["reason"], "return_validation_failed");
     assert!(step["fail"]["hint"].as_str().unwrap().contains("correct the program"), "{step}");
@@ -36,7 +36,7 @@ fn a_pinned_program_that_fails_has_run_once_and_ends_with_its_own_reason() {
     let more =
         WRONG.replace("signature = \"-> :int\"", "signature = \"-> :int\"\nretry_turns = 2\ntransport = \"tool_call\"");
     program.file("more.toml", more);
-    let step = program.run(["run", "more.toml", "--allow-tools", "--json"]).exits(3).json();
+    let step = program.run(["run", "more.toml", "--allow-tools", "--json"]).exits(1).json();
     assert_eq!((left(&program), &step["fail"]["reason"]), (2, &json!("return_validation_failed")));
 }
 
@@ -44,7 +44,7 @@ fn a_pinned_program_that_fails_has_run_once_and_ends_with_its_own_reason() {
 fn a_pinned_program_that_breaks_ends_with_its_error() {
     let program = Program::new();
     program.file("a.toml", "mode = \"ptc_lisp\"\nprompt = \"go\"\nprogram = \"(return (/ 1 0))\"\n");
-    let step = program.run(["run", "a.toml", "--json"]).exits(3).json();
+    let step = program.run(["run", "a.toml", "--json"]).exits(1).json();
     assert_eq!(step["fail"]["reason"], "arithmetic_error");
     assert_eq!(step["turns"].as_array().unwrap().len(), 1);
 }

@@ -112,7 +112,7 @@ fn what_takes_another_course_is_refused_with_the_place_and_the_way_out() {
     let refused = |arguments: &[&str]| {
         let done = program.run(arguments);
         done.exits(2).tells("takes another course today").tells("replay altered.jsonl --accept");
-        done.tells("r0/t1/c1 (turn 1, layer tool arguments, event tool.call)");
+        done.tells("r0/t1 (turn 1, layer extraction, event extract)");
     };
     refused(&["resume", "altered.jsonl", "--answer", "large"]);
     refused(&["fork", "altered.jsonl", "--at", "r0/t1/c1:call", "--result", "1"]);

@@ -13,7 +13,7 @@ fn failing() -> Program {
         "refused.toml",
         "mode = \"ptc_lisp\"\nprompt = \"go\"\nprogram = \"(return (tool/look {}))\"\n[tools.look]\nkind = \"table\"\nrows = [{ args = {}, error = \"no\" }]\n",
     );
-    program.run(["run", "refused.toml"]).exits(3);
+    program.run(["run", "refused.toml"]).exits(1);
     program
 }
 

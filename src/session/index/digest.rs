@@ -223,7 +223,9 @@ impl Digester {
         if unfit.is_empty() {
             self.keep_failure(reason, "", at);
         }
-        unfit.iter().for_each(|path| self.keep_failure(reason, path, at));
+        for path in &unfit {
+            self.keep_failure(reason, path, at);
+        }
     }
 
     fn take(&mut self, envelope: Envelope) {
