@@ -17,9 +17,9 @@ use ptc_workbench::tui::backend::{
 use ptc_workbench::tui::compare::backend::{BegunMatrix, Compared, Comparing, MatrixLine, MatrixWish};
 use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::live::Live;
-use ptc_workbench::workbench::Standing;
 use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::matrix::MatrixState;
+use ptc_workbench::workbench::{Pipeline, Standing};
 
 use crate::told::Told;
 
@@ -126,7 +126,7 @@ impl Backend for Scripted {
         Ok(self.run.clone())
     }
 
-    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+    fn start_pipeline(&self, _: &Pipeline) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         Ok(self.run.clone())
     }
 

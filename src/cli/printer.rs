@@ -13,8 +13,8 @@ use crate::event::{
     TurnEnd, elapsed_ms,
 };
 
-use crate::workbench::Definitions;
 use crate::workbench::format::plural;
+use crate::workbench::{Definitions, next_step};
 
 /// Columns that the new text of an edit may take.
 const EDIT_COLUMNS: usize = 60;
@@ -53,6 +53,8 @@ pub(super) struct Printer<W: Write> {
     marks: &'static Marks,
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
+    /// How the root run started.
+    start: RunStart,
     gaps: Gaps,
     /// The reply text of each turn that has not ended, and its attempt.
     replies: HashMap<Address, (u32, String)>,
@@ -88,6 +90,7 @@ impl<W: Write> Printer<W> {
             out,
             marks,
             started_ms: HashMap::new(),
+            start: RunStart::default(),
             gaps: Gaps::default(),
             replies: HashMap::new(),
             programs: HashMap::new(),
@@ -219,7 +222,9 @@ impl<W: Write> Printer<W> {
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
         let who = if envelope.address.is_call() { "agent " } else { "" };
-        self.ended &= envelope.address.is_call();
+        if !envelope.address.is_call() {
+            (self.ended, self.start) = (false, start.clone());
+        }
         let dot = self.marks.dot;
         self.line(&format!("{who}{}{dot}{}{dot}{}", start.agent.name, start.mode, start.model.alias));
     }
@@ -298,7 +303,8 @@ impl<W: Write> Printer<W> {
             }
             Some(fail) => {
                 let said = format!("{} after {turns}, {seconds:.1} s: {}", fail.reason, fail.message);
-                self.failure(&said, fail.hint.as_deref().filter(|_| root));
+                let next = root.then(|| next_step(&self.start, end)).flatten();
+                self.failure(&said, next.as_deref());
             }
         }
         self.extras(end);

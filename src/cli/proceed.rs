@@ -41,6 +41,9 @@ pub(super) async fn proceed(flags: &ContinueFlags, plain: bool, workbench: &Work
     let desk = Arc::new(Desk::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
     let running = workbench.proceed(&session, &flags.message, flags.model.as_deref(), person).await?;
+    for warning in &running.warnings {
+        super::tell(&super::safe_line(&format!("warning: {}", warning.message)));
+    }
     told(running, &desk, flags.json, plain, workbench).await
 }
 

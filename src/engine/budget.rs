@@ -5,10 +5,12 @@
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::Halt;
 use super::cycle::Cycle;
-use crate::event::{Address, Tokens};
+use crate::event::{Address, ErrorRecord, JsonText, Tokens};
 use crate::model::{Reply, Request};
 
 /// What a run and those below it spent, beside the tokens that their providers counted.
@@ -82,13 +84,21 @@ impl Cycle<'_> {
                 _ => " by estimate (the model counts none)",
             };
             let message = format!("{spent} tokens were used{by}, token_limit is {limit}");
-            return Err(Halt::fail(Reason::TokenLimitExceeded, message));
+            let whole = |tokens: u64| Node::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
+            return Err(overspent(Reason::TokenLimitExceeded, message, whole(spent), whole(limit)));
         }
         let Some(limit) = self.plan.settings.cost_limit else { return Ok(()) };
         let cost = self.cost(more);
         if cost <= limit {
             return Ok(());
         }
-        Err(Halt::fail(Reason::CostExceeded, format!("the run cost {cost:.6}, cost_limit is {limit}")))
+        let message = format!("the run cost {cost:.6}, cost_limit is {limit}");
+        Err(overspent(Reason::CostExceeded, message, Node::Float(cost), Node::Float(limit)))
     }
+}
+
+/// A budget ended the run: what was spent and what it allows are in the details.
+fn overspent(reason: Reason, message: String, spent: Node, limit: Node) -> Halt {
+    let details = Json::object([("spent", Json::from(spent)), ("limit", Json::from(limit))]);
+    Halt::Fail(ErrorRecord { details: Some(JsonText::of(&details)), ..ErrorRecord::new(reason, message) })
 }

@@ -24,6 +24,11 @@ use crate::model::{self, Reply};
 use crate::port::SinkError;
 use crate::prompt::{self, ptc_lisp::Kept};
 
+/// Turns that were used up, as the message of an end tells them.
+pub(super) fn used_up(turns: u32) -> String {
+    if turns == 1 { "1 turn was used".to_owned() } else { format!("{turns} turns were used") }
+}
+
 fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -11,7 +11,7 @@ use ptc_core::value::{Json, json};
 
 use super::answer::{self, joined};
 use super::call::canonical;
-use super::cycle::Cycle;
+use super::cycle::{Cycle, used_up};
 use super::edit::next_turn;
 use super::json::{complete, issue_record, told, truncated, withheld};
 use super::text::made;
@@ -160,7 +160,7 @@ async fn go_on(
     }
     Err(Halt::fail(
         Reason::MaxTurnsExceeded,
-        format!("{turns} turns were used without a final answer; max_turns is {turns}"),
+        format!("{} without a final answer; max_turns is {turns}", used_up(turns)),
     ))
 }
 

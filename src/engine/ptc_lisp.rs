@@ -10,7 +10,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::signature::{self, Issue, Type};
 use ptc_core::value::{Json, Kind, Value};
 
-use super::cycle::Cycle;
+use super::cycle::{Cycle, used_up};
 use super::json::{issue_record, judge, withheld};
 use super::program::{failed, record};
 use super::progress::Progress;
@@ -126,7 +126,7 @@ async fn one_turn(cycle: &mut Cycle<'_>, work: &mut Work, at: &Address) -> Resul
             (vec![MessagePart::Reply { reply: at.clone() }], in_words(cycle, at, &reply).await?)
         }
         Found::Answer(text) => (vec![MessagePart::Reply { reply: at.clone() }], answered(cycle, work, text).await?),
-        Found::Nothing { record, said } if is_single(cycle.plan) => (said, Verdict::Over(record)),
+        Found::Nothing { record, said } if is_single(cycle.plan) => (said, Verdict::Over(turn::at_the_end(record))),
         Found::Nothing { record, said } => {
             let parts = feedback::error(cycle.plan, &record.reason, &record.message, None);
             (said, Verdict::Next(Some(record), parts))
@@ -368,8 +368,9 @@ async fn exhausted(
     }
     let reason = if cycle.plan.settings.retry_turns == 0 { Reason::MaxTurnsExceeded } else { Reason::BudgetExhausted };
     let turns = cycle.totals.turns;
-    let last = failure.map(|record| format!("; the last error was {}: {}", record.reason, record.message));
-    Err(Halt::fail(reason, format!("{turns} turns were used without an answer{}", last.unwrap_or_default())))
+    let last = failure.map(turn::at_the_end);
+    let last = last.map(|record| format!("; the last error was {}: {}", record.reason, record.message));
+    Err(Halt::fail(reason, format!("{} without an answer{}", used_up(turns), last.unwrap_or_default())))
 }
 
 /// Is the one turn that of a pinned program, which no model corrects?

@@ -7,7 +7,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, Value, json};
 
 use super::combined::Combined;
-use super::cycle::Cycle;
+use super::cycle::{Cycle, used_up};
 use super::edit::next_turn;
 use super::json::{complete, json_verdict, settle, truncated, withheld};
 use super::{Answered, Halt, Input, begin};
@@ -105,7 +105,7 @@ async fn called(
     cycle.check_budget(None)?;
     if is_last {
         let turns = cycle.totals.turns;
-        let message = format!("{turns} turns were used and the model still called tools; max_turns is {turns}");
+        let message = format!("{} and the model still called tools; max_turns is {turns}", used_up(turns));
         return Err(Halt::fail(Reason::MaxTurnsExceeded, message));
     }
     Ok(())

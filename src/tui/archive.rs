@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::backend::{AgentFile, Run, SessionKey, Written};
+use super::backend::{AgentFile, OpenPipeline, Run, SessionKey, Written};
 use crate::agent::DraftTexts;
 use crate::event::{Address, Envelope, ErrorRecord};
 pub use crate::workbench::Standing;
@@ -50,13 +50,15 @@ pub enum Source {
     Named(String),
 }
 
-/// An agent for the editors.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An agent for the editors, or a pipeline in their place.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
-    /// Its texts.
+    /// Its texts; of a pipeline those of its first step.
     pub texts: DraftTexts,
-    /// Its file; `None` for those of sessions and examples.
+    /// Its file; `None` for those of sessions and examples, and for pipelines.
     pub file: Option<AgentFile>,
+    /// The pipeline.
+    pub pipeline: Option<OpenPipeline>,
 }
 
 /// What is answered.

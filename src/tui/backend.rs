@@ -20,11 +20,12 @@ use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 use crate::port::Gate;
 pub use crate::replay::Policy;
 use crate::session::TurnEntry;
+use crate::workbench::Pipeline;
 pub use crate::workbench::SessionKey;
 use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// The agent a workbench starts with.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Opening {
     /// Its texts.
     pub texts: DraftTexts,
@@ -37,10 +38,10 @@ pub struct Opening {
 }
 
 /// A pipeline that is open to be read and run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OpenPipeline {
-    /// Its name.
-    pub name: String,
+    /// What is run.
+    pub definition: Pipeline,
     /// Its steps in order.
     pub steps: Vec<PipelineStep>,
     /// Why it cannot run.
@@ -390,8 +391,8 @@ pub trait Backend: Archive + Comparing + Send + Sync {
     /// Starts a run in the background and returns at once, or says why it is refused.
     fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
 
-    /// Starts the pipeline that is open, or says why it is refused.
-    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
+    /// Starts a pipeline in the background and returns at once, or says why it is refused.
+    fn start_pipeline(&self, pipeline: &Pipeline) -> Result<Arc<dyn Run>, Vec<Diagnostic>>;
 
     /// Runs stop at this gate from now on, also those that go on; or they do not.
     fn intercept(&self, gate: Gate, closed: bool) {

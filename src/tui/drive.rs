@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::backend::{Backend, Bodies, Run, Trial};
+use super::checks::Checks;
 use super::compare::backend::{MatrixRun, MatrixTold, Told};
 use super::effects;
 use super::limiter::{Limiter, News};
@@ -89,9 +90,8 @@ pub struct Driver {
     answers: mpsc::UnboundedReceiver<Done>,
     /// Turns that are being read.
     pub(super) reading: Vec<crate::event::Address>,
-    /// A check of the texts is under way, and the texts that came meanwhile: only the newest are checked next.
-    pub(super) checking: bool,
-    pub(super) unchecked: Option<(u64, DraftTexts)>,
+    /// The check of the texts that is under way, and the texts of the next with their version.
+    pub(super) checks: Checks<(u64, DraftTexts)>,
     /// Is a listing of the sessions under way?
     pub(super) listing: Listing,
     /// The search that counts.
@@ -148,8 +148,7 @@ impl Driver {
             done,
             answers,
             reading: Vec::new(),
-            checking: false,
-            unchecked: None,
+            checks: Checks::default(),
             listing: Listing::Idle,
             search: None,
             in_turn: None,
@@ -184,10 +183,10 @@ impl Driver {
     pub(super) async fn settle(&mut self, model: &mut Model, stage: &mut dyn Stage) -> io::Result<()> {
         loop {
             self.draw(model, stage)?;
-            if self.working == 0 {
+            if self.working == 0 && !self.checks.waits() {
                 return Ok(());
             }
-            while self.working > 0 {
+            while self.working > 0 || self.checks.waits() {
                 self.turn(model, stage).await?;
             }
         }
@@ -211,9 +210,11 @@ impl Driver {
             () = changed(&self.runs) => {}
             () = matrix_changed(self.matrix.as_ref()) => {}
             () = until(deadline) => {}
+            () = until(self.checks.due()) => {}
             () = until(frame) => {}
         }
         self.tell(model, stage, Msg::Clock(self.clock.now_ms())).await?;
+        effects::check(self);
         if let Some(done) = answer {
             self.finish(model, stage, done).await?;
         }

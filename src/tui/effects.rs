@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::archive::{self, Answer, Archive, Ask, Told};
 use super::backend::{Overwrite, Run, SaveError, SessionKey, Trial};
 use super::drive::{Done, Driver, Listing};
@@ -24,9 +26,12 @@ pub(super) async fn perform(
 ) -> io::Result<()> {
     let backend = driver.backend.clone();
     match effect {
-        Effect::Check(version, texts) => check(driver, version, texts),
+        Effect::Check(version, texts) => {
+            driver.checks.ask((version, texts), Instant::now());
+            check(driver);
+        }
         Effect::Start(texts) => start(driver, move || backend.start(&texts)),
-        Effect::StartPipeline => start(driver, move || backend.start_pipeline()),
+        Effect::StartPipeline(pipeline) => start(driver, move || backend.start_pipeline(&pipeline)),
         Effect::Replay(key, policy) => {
             let handle = tokio::runtime::Handle::current();
             work(driver, move || {
@@ -114,13 +119,9 @@ pub(super) async fn perform(
     Ok(())
 }
 
-/// Checks the texts, one check at a time: large texts are typed into faster than they are checked, and only the newest count.
-fn check(driver: &mut Driver, version: u64, texts: DraftTexts) {
-    if driver.checking {
-        driver.unchecked = Some((version, texts));
-        return;
-    }
-    driver.checking = true;
+/// Checks the texts that wait for it, when a check is due.
+pub(super) fn check(driver: &mut Driver) {
+    let Some((version, texts)) = driver.checks.begin(Instant::now()) else { return };
     let backend = driver.backend.clone();
     work(driver, move || {
         let (findings, preview) = (backend.diagnose(&texts), backend.preview(&texts));
@@ -130,10 +131,8 @@ fn check(driver: &mut Driver, version: u64, texts: DraftTexts) {
 
 /// A check has ended: the texts that came meanwhile are next.
 pub(super) fn checked(driver: &mut Driver) {
-    driver.checking = false;
-    if let Some((version, texts)) = driver.unchecked.take() {
-        check(driver, version, texts);
-    }
+    driver.checks.ended(Instant::now());
+    check(driver);
 }
 
 /// Lists the sessions, one listing at a time, so that an older list never takes the place of a newer one.

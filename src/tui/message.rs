@@ -15,6 +15,7 @@ use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::event::{Address, Envelope, ErrorRecord};
 use crate::port::Gate;
+use crate::workbench::Pipeline;
 use crate::workbench::inspect::{Inspection, Probe, Said};
 
 /// Which of the runs on screen.
@@ -109,8 +110,8 @@ pub enum Effect {
     Check(u64, DraftTexts),
     /// Start a run; answers [`Msg::Started`].
     Start(DraftTexts),
-    /// Start the open pipeline; answers [`Msg::Started`].
-    StartPipeline,
+    /// Start a pipeline; answers [`Msg::Started`].
+    StartPipeline(Box<Pipeline>),
     /// Stop a run.
     Cancel(Slot),
     /// Answer a question of the workbench's run.

@@ -6,6 +6,7 @@
 pub mod actions;
 pub mod archive;
 pub mod backend;
+pub mod checks;
 pub mod colours;
 pub mod compare;
 pub mod draft;

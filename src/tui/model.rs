@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::actions::Context;
-use super::archive::Source;
+use super::archive::{Source, Taken};
 use super::backend::{AgentFile, Ended, OpenPipeline, OpenSession, Opening, Preview, Question, Recovery, SessionKey};
 use super::colours::Language;
 use super::compare::Compare;
@@ -154,8 +154,6 @@ pub struct Workbench {
     pub run: Option<RunView>,
     /// The run before, until the one that is starting has begun: a refused start brings it back.
     pub before: Option<RunView>,
-    /// The agent that is opened once the question about unsaved edits is answered.
-    pub wanted: Option<Source>,
     /// Where the transcript was drawn.
     pub run_area: Rect,
     /// Columns of the editors in percent of the screen; the divider changes it.
@@ -169,12 +167,23 @@ pub struct Workbench {
 }
 
 /// What happens when a save has succeeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterSave {
     /// Nothing.
     Stay,
     /// The program ends.
     Quit,
+    /// This is opened.
+    Open(Source),
+}
+
+/// What unsaved edits stand in the way of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Leaving {
+    /// The program is to end.
+    Program,
+    /// Something was read that takes their place: where it comes from, and it.
+    For(Source, Box<Taken>),
 }
 
 /// A run or an opened session.
@@ -198,6 +207,8 @@ pub struct RunView {
     pub asked: (String, usize),
     /// When it was asked.
     pub asked_ms: i64,
+    /// The reply that was being written when the question was put aside.
+    pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay.
     pub replay: bool,
     /// It waits for a person, in its session.
@@ -265,7 +276,7 @@ pub enum Popup {
     /// The tour, at this of its steps, from 0.
     Tour(usize),
     /// Unsaved edits: save, discard, stay.
-    Leaving,
+    Leaving(Leaving),
     /// Kept texts of an earlier start.
     Recovery(Box<Recovery>),
     /// Where to save.
@@ -333,7 +344,7 @@ impl Popup {
             Self::Find(_) => Context::Find,
             Self::Fixes { .. } => Context::Fixes,
             Self::Tour(_) => Context::Tour,
-            Self::Leaving => Context::Leaving,
+            Self::Leaving(_) => Context::Leaving,
             Self::Recovery(_) => Context::Recovery,
             Self::SavePath { .. } => Context::SavePath,
             Self::Overwrite { .. } => Context::Overwrite,
@@ -396,7 +407,6 @@ impl Model {
                 keep_at_ms: None,
                 run: None,
                 before: None,
-                wanted: None,
                 run_area: Rect::default(),
                 split: 40,
                 stop_told: false,

@@ -1,14 +1,17 @@
 //! What a run may spend, what it has spent, and which limit ended it.
 //!
-//! In: how a run started and failed. Out: limits by name with their values, and what would have allowed the run to go on. The names are those of
+//! In: how a run started and ended. Out: limits by name with their values, and what would have allowed the run to go on. The names are those of
 //! the table of limits.
 
-use ptc_core::limits::{LIMITS, MISSION_TIMEOUT, RUN_CALLS, TOKEN_LIMIT};
+use ptc_core::limits::{
+    LIMITS, LOOP_JUMPS, Limit, MAX_TURNS, MISSION_TIMEOUT, PROGRAM_MEMORY, PROGRAM_TIMEOUT, RUN_CALLS, TOKEN_LIMIT,
+};
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use crate::config::document;
-use crate::event::{ErrorRecord, RunStart};
+use crate::event::{ErrorRecord, RunEnd, RunStart};
 
 /// The key of the limit of costs, which is not a whole number.
 const COST_LIMIT: &str = "cost_limit";
@@ -51,27 +54,53 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// The limit that made a run fail, when one did.
-    pub fn of(start: &RunStart, fail: &ErrorRecord) -> Option<Self> {
+    /// The limit that made a run fail, when one did that can be raised.
+    pub fn of(start: &RunStart, end: &RunEnd) -> Option<Self> {
+        let fail = end.fail.as_ref()?;
         let reason = Reason::from_name(&fail.reason)?;
         if reason == Reason::CostExceeded {
             let value = written(start, COST_LIMIT)?;
-            let spent = spent(fail).and_then(|told| told.parse().ok()).unwrap_or(0.0);
+            let spent = spent(fail).unwrap_or(0.0);
             let next = value.parse().map_or_else(|_| value.clone(), |limit| enough(limit, spent).to_string());
             return Some(Self { key: COST_LIMIT, value, next });
         }
         // The turns are used up by work: more turns help before more corrections do.
         let row = match reason {
-            Reason::BudgetExhausted | Reason::MustReturnMissing => LIMITS.first(),
-            _ if !NAMES_A_LIMIT.contains(&reason) => None,
-            _ => LIMITS.iter().find(|limit| limit.reason == reason),
-        }?;
+            Reason::BudgetExhausted | Reason::MustReturnMissing => &MAX_TURNS,
+            _ if NAMES_A_LIMIT.contains(&reason) => LIMITS.iter().find(|limit| limit.reason == reason)?,
+            _ => return None,
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts far below 2^53")]
+        let spent = spent(fail).map_or(0, |spent| spent as u64);
+        Self::raised(row, start, spent)
+    }
+
+    /// The turns, when the run failed because its last one did: with more of them the model reads what was wrong and corrects it.
+    pub fn of_turns(start: &RunStart, end: &RunEnd) -> Option<Self> {
+        let hit = Self::raised(&MAX_TURNS, start, 0)?;
+        let all = hit.value.parse().is_ok_and(|turns: u32| end.usage.totals.turns >= turns);
+        (end.fail.is_some() && all).then_some(hit)
+    }
+
+    /// The limit that ended the last program.
+    pub fn of_program(start: &RunStart, reason: Reason) -> Option<Self> {
+        let row = match reason {
+            Reason::LoopLimitExceeded => &LOOP_JUMPS,
+            Reason::Timeout => &PROGRAM_TIMEOUT,
+            Reason::MemoryExceeded => &PROGRAM_MEMORY,
+            _ => return None,
+        };
+        Self::raised(row, start, 0)
+    }
+
+    /// A limit, doubled until it allows more than was spent; `None` when it is as large as it can be.
+    fn raised(row: &Limit, start: &RunStart, spent: u64) -> Option<Self> {
         let known = start.limits.iter().find(|(known, _)| known == row.name).map(|(_, value)| *value);
-        let value = known.or_else(|| written(start, row.name)?.parse().ok()).or(row.default)?;
-        let spent = spent(fail).and_then(|told| told.parse().ok()).unwrap_or(0);
+        let written = || written(start, row.name)?.parse().ok();
+        let value = known.or_else(written).or(row.default)?;
         let mut doubled = std::iter::successors(Some(value.max(1)), |limit| limit.checked_mul(2));
         let next = doubled.find(|limit| *limit > value.max(spent)).unwrap_or(row.max).clamp(row.min, row.max);
-        Some(Self { key: row.name, value: value.to_string(), next: next.to_string() })
+        (next > value).then(|| Self { key: row.name, value: value.to_string(), next: next.to_string() })
     }
 }
 
@@ -81,11 +110,12 @@ fn enough(limit: f64, spent: f64) -> f64 {
     doubled.take(64).find(|limit| *limit > spent).unwrap_or(limit * 2.0)
 }
 
-/// What had been spent when the limit was noticed: the engine's message tells it.
-fn spent(fail: &ErrorRecord) -> Option<&str> {
-    match Reason::from_name(&fail.reason)? {
-        Reason::TokenLimitExceeded => fail.message.split(' ').next(),
-        Reason::CostExceeded => fail.message.strip_prefix("the run cost ")?.split(',').next(),
+/// What had been spent when the limit was noticed.
+fn spent(fail: &ErrorRecord) -> Option<f64> {
+    match fail.details.as_ref()?.json().get("spent").map(|spent: &Json| &spent.node)? {
+        #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+        Node::Int(count) => Some(*count as f64),
+        Node::Float(amount) => Some(*amount),
         _ => None,
     }
 }
@@ -113,16 +143,22 @@ fn written(start: &RunStart, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::AgentRecord;
+    use crate::event::{AgentRecord, JsonText};
 
     fn start(toml: &str) -> RunStart {
         let agent = AgentRecord { toml: toml.to_owned(), ..AgentRecord::default() };
         RunStart { agent, limits: vec![("max_turns".to_owned(), 3)], ..RunStart::default() }
     }
 
+    fn ended(reason: Reason, spent: Option<&str>) -> RunEnd {
+        let details = spent.map(|spent| ptc_core::value::json::parse(&format!("{{\"spent\":{spent}}}")).unwrap());
+        let details = details.map(|details| JsonText::of(&details));
+        RunEnd { fail: Some(ErrorRecord { details, ..ErrorRecord::new(reason, "") }), ..RunEnd::default() }
+    }
+
     #[test]
     fn the_limit_that_ended_a_run_is_named_with_its_value_and_the_next() {
-        let hit = |reason, toml| Hit::of(&start(toml), &ErrorRecord::new(reason, ""));
+        let hit = |reason, toml| Hit::of(&start(toml), &ended(reason, None));
         let turns = hit(Reason::MaxTurnsExceeded, "").unwrap();
         assert_eq!((turns.key, turns.value.as_str(), turns.next.as_str()), ("max_turns", "3", "6"));
         let calls = hit(Reason::ToolCallLimitExceeded, "max_tool_calls = 4").unwrap();
@@ -132,16 +168,26 @@ mod tests {
         let refs = hit(Reason::MissingRefs, "max_ref_retries = 0").unwrap();
         assert_eq!((refs.key, refs.next.as_str()), ("max_ref_retries", "1"));
         assert_eq!(hit(Reason::ValidationError, ""), None);
+        assert_eq!(hit(Reason::MaxDepthExceeded, "max_depth = 100"), None, "it is as large as it can be");
+    }
+
+    #[test]
+    fn turns_are_used_up_only_when_they_are() {
+        let turns = |used| {
+            let mut end = ended(Reason::ValidationError, None);
+            end.usage.totals.turns = used;
+            Hit::of_turns(&start(""), &end).map(|hit| hit.next)
+        };
+        assert_eq!((turns(2), turns(3).as_deref()), (None, Some("6")));
+        assert_eq!(Hit::of_turns(&start(""), &RunEnd::default()), None, "it did not fail");
     }
 
     #[test]
     fn the_next_limit_allows_what_was_spent() {
-        let next = |reason, toml, message| Hit::of(&start(toml), &ErrorRecord::new(reason, message)).unwrap().next;
-        let tokens = "1100000 tokens were used, token_limit is 50";
-        assert_eq!(next(Reason::TokenLimitExceeded, "token_limit = 50", tokens), "1638400");
-        let cost = "the run cost 1.100000, cost_limit is 0.5";
-        assert_eq!(next(Reason::CostExceeded, "cost_limit = 0.5", cost), "2");
-        assert_eq!(next(Reason::CostExceeded, "cost_limit = 0.0", cost), "1.28");
+        let next = |reason, toml, spent: &str| Hit::of(&start(toml), &ended(reason, Some(spent))).unwrap().next;
+        assert_eq!(next(Reason::TokenLimitExceeded, "token_limit = 50", "1100000"), "1638400");
+        assert_eq!(next(Reason::CostExceeded, "cost_limit = 0.5", "1.1"), "2");
+        assert_eq!(next(Reason::CostExceeded, "cost_limit = 0.0", "1.1"), "1.28");
     }
 
     #[test]

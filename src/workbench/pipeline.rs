@@ -20,7 +20,7 @@ use crate::event::{Address, PipelineRecord};
 use crate::port::{Human, Stop, SystemClock};
 
 /// Agents in a row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pipeline {
     /// Its name.
     pub name: String,

@@ -11,13 +11,14 @@ use ptc_core::value::json::Node;
 use super::adopted::Onto;
 use super::below::LiveModels;
 use super::desk::Prepared;
+use super::ending::more_turns;
 use super::feed::{Feed, Onward, Tee};
 use super::run::{chance, refuse_closures};
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Plan, Step, StepFold};
+use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, Envelope};
+use crate::event::{Address, Envelope, Event, RunEnd};
 use crate::model::{Model, Pinned};
 use crate::port::{Human, Sink, Stop, SystemClock};
 use crate::replay::{Answers, Appending, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
@@ -152,7 +153,7 @@ impl Workbench {
     }
 
     /// A new message to a finished run: a new session that starts with the old one's events, and a run that knows what was said and
-    /// defined.
+    /// defined. After a run that failed for want of turns it may take more of them; a warning says so.
     pub async fn proceed(
         &self,
         session: &Session,
@@ -174,10 +175,13 @@ impl Workbench {
             str::to_owned,
         );
         let old = old.without_program();
+        // What failed for want of turns would fail again.
+        let more = run_end(&recording, &earlier).and_then(|end| more_turns(&start, end));
+        let max_turns = more.as_ref().and_then(|hit| hit.next.parse().ok()).unwrap_or(old.max_turns);
         // The message is no template, and it has no parameters.
-        let agent =
-            Agent { prompt: message.to_owned(), signature: without_parameters(old.signature.as_deref()), ..old }
-                .with_option("literal", Node::Bool(true).into());
+        let signature = without_parameters(old.signature.as_deref());
+        let agent = Agent { prompt: message.to_owned(), signature, max_turns, ..old }
+            .with_option("literal", Node::Bool(true).into());
         self.refuse_keys(&agent, &Context::default())?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         let Onto { mut adopted, notices } = self.onto(&recording, session).await?;
@@ -203,7 +207,12 @@ impl Workbench {
         let id = header.id.to_string();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let run = Address::run(recording.runs().len());
-        let (warnings, tools) = (plan.warnings.clone(), self.outside());
+        let told = more.map(|hit| {
+            let message = format!("the run before used up {} = {}: this one may take {}", hit.key, hit.value, hit.next);
+            Diagnostic::error(Place::Options, Reason::MaxTurnsExceeded, message).key(hit.key).warning()
+        });
+        let warnings = plan.warnings.iter().cloned().chain(told).collect();
+        let tools = self.outside();
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
             let events: &dyn Sink = &tee;
@@ -217,6 +226,13 @@ impl Workbench {
         });
         Ok(Running { session: Some(id), path, saving, feed, stop, warnings, task })
     }
+}
+
+fn run_end<'r>(recording: &'r Recording, run: &Address) -> Option<&'r RunEnd> {
+    recording.at(run).iter().rev().find_map(|envelope| match &envelope.event {
+        Event::RunEnd(end) => Some(end),
+        _ => None,
+    })
 }
 
 /// The output of a signature alone: a message has no parameters.

@@ -151,6 +151,20 @@ fn a_pipeline_goes_on_with_the_step_that_waited_and_then_with_the_later_ones() {
 }
 
 #[test]
+fn what_failed_for_want_of_turns_is_continued_with_more_of_them() {
+    let program = Program::new();
+    program.file("one.toml", "mode = 'json'\nprompt = 'go'\nsignature = '{a :int, b :string}'\nmax_turns = 1\n");
+    let wrong = ["--model", "sample:missing_field"];
+    let failed = program.run(["run", "one.toml"].iter().chain(&wrong));
+    failed.exits(1).tells("Set max_turns = 2 in the options (it was 1), so that the model can correct it");
+    let more = program.run(["continue", "last", "again"].iter().chain(&wrong));
+    more.exits(0).tells("warning: the run before used up max_turns = 1: this one may take 2");
+    // A run that has its answer keeps its limits.
+    let same = program.run(["continue", "last", "again", "--model", "sample"]);
+    assert!(!same.exits(0).stderr.contains("used up"), "{}", same.stderr);
+}
+
+#[test]
 fn a_pipeline_that_was_killed_anywhere_goes_on_also_between_two_steps() {
     let program = Program::new();
     program.file("paint.toml", PIPELINE);

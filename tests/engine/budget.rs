@@ -166,7 +166,9 @@ async fn a_budget_that_a_reply_exceeds_ends_the_run_before_its_program() {
         ("budget_callback_exceeded".into(), vec!["ok".into(), "budget_callback_exceeded".into()])
     );
     assert_eq!((ran.step.calls.len(), ran.step.usage.turns), (0, 2));
-    assert!(ran.step.fail.unwrap().message.contains("80 tokens were used, token_limit is 50"));
+    let fail = ran.step.fail.unwrap();
+    assert!(fail.message.contains("80 tokens were used, token_limit is 50"));
+    assert_eq!(fail.details.unwrap().as_str(), r#"{"spent":80,"limit":50}"#, "no reader need take the message apart");
 }
 
 #[tokio::test]

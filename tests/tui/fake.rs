@@ -24,6 +24,7 @@ use ptc_workbench::tui::inspector::Subject;
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::picture;
 use ptc_workbench::tui::stage::{Input, Stage};
+use ptc_workbench::workbench::Pipeline;
 use ptc_workbench::workbench::inspect::Inspection;
 use ptc_workbench::workbench::matrix::MatrixState;
 use tokio::sync::{Notify, mpsc};
@@ -158,7 +159,7 @@ impl Backend for Fake {
         Ok(self.run.clone())
     }
 
-    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+    fn start_pipeline(&self, _: &Pipeline) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         Ok(self.run.clone())
     }

@@ -342,8 +342,9 @@ fn an_agent_is_opened_by_the_name_of_an_example_or_by_its_file() {
     assert!(missing.message.starts_with("no-such-agent.toml"), "{}", missing.message);
     let pipeline = dir.path().join("steps.toml");
     fs::write(&pipeline, "name = \"p\"\n[[steps]]\nprompt = \"a\"\n").unwrap();
-    let pipeline = named(pipeline.to_str().unwrap()).unwrap_err();
-    assert!(pipeline.message.contains("is a pipeline: start the program with it"), "{}", pipeline.message);
+    let pipeline = named(pipeline.to_str().unwrap()).unwrap();
+    assert_eq!(pipeline.file, None, "a pipeline is edited in its file");
+    assert_eq!(pipeline.pipeline.map(|open| open.definition.name).as_deref(), Some("p"));
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Fix, Place};
-use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::event::{Address, ErrorRecord};
 use ptc_workbench::tui::archive::{Ask, Source, Taken, Told};
-use ptc_workbench::tui::backend::{Ended, Preview, Question, SessionKey, SessionStatus, SessionSummary};
+use ptc_workbench::tui::backend::{
+    AgentFile, Ended, Happening, Preview, Question, SessionKey, SessionStatus, SessionSummary,
+};
 use ptc_workbench::tui::inspector::{Focus, Tab};
-use ptc_workbench::tui::message::{Effect, Msg};
+use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
 
 use super::pictures::{screens, text};
@@ -84,6 +86,30 @@ fn a_search_that_found_nothing_leaves_nothing_behind_and_one_that_did_is_cleared
     assert!(footer(&mut model).contains("Esc clear search"), "{}", footer(&mut model));
     press(&mut model, "esc");
     assert!(model.active_transcript().unwrap().needle().is_empty());
+}
+
+#[test]
+fn a_reply_that_was_put_aside_goes_on_where_it_was() {
+    let mut model = fresh(SMALL);
+    ran(&mut model, asked().events(), None);
+    let question = |at: &str| Question {
+        address: Address::from(at),
+        text: "Which one?".to_owned(),
+        options: Vec::new(),
+        gate: None,
+    };
+    let ask = |model: &mut Model, at: &str| {
+        tell(model, Msg::Happened(Slot::Workbench, vec![Happening::Question(question(at))]));
+    };
+    ask(&mut model, "r0/t1");
+    write(&mut model, "the first half");
+    press(&mut model, "esc");
+    assert!(model.popups.is_empty());
+    press(&mut model, "f5");
+    assert!(text(&mut model).contains("the first half"));
+    press(&mut model, "esc");
+    ask(&mut model, "r0/t2");
+    assert!(!text(&mut model).contains("the first half"), "another question has another reply");
 }
 
 #[test]
@@ -194,7 +220,7 @@ fn the_palette_tells_the_name_that_a_key_is_given_to() {
 
 fn taken() -> Taken {
     let texts = DraftTexts { prompt: "Another task".to_owned(), ..DraftTexts::default() };
-    Taken { texts, file: None }
+    Taken { texts, file: None, pipeline: None }
 }
 
 #[test]
@@ -231,15 +257,53 @@ fn unsaved_edits_are_asked_about_before_another_agent_takes_their_place() {
 
     press(&mut model, "shift-a");
     tell(&mut model, told());
-    assert!(matches!(model.popups.last(), Some(Popup::Leaving)), "what was answered once is asked again");
-    assert_eq!(press(&mut model, "d"), ask);
+    assert!(matches!(model.popups.last(), Some(Popup::Leaving(_))), "what was answered once is asked again");
+    press(&mut model, "d");
     assert!(!model.quitting);
-    tell(&mut model, told());
     assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
     assert_eq!((model.screen, model.workbench.focus), (Screen::Workbench, Pane::Editor(Place::Prompt)));
     assert!(text(&mut model).contains("✓ the agent is in the editors"));
     press(&mut model, "ctrl-u");
     assert!(model.workbench.editor(Place::Prompt).draft.text().starts_with("Edited: "), "undo knows the text before");
+}
+
+#[test]
+fn edits_that_are_saved_first_make_room_for_the_other_agent_as_it_is_then() {
+    let mut model = fresh(SMALL);
+    write(&mut model, "Edited: ");
+    let source = Source::Named("mine.toml".to_owned());
+    tell(&mut model, Msg::Told(Told::Taken(source.clone(), Ok(Box::new(taken())))));
+    press(&mut model, "s");
+    let saves = press(&mut model, "enter");
+    assert!(matches!(saves.as_slice(), [Effect::Save { .. }]), "{saves:?}");
+    let file = AgentFile { path: "sentiment.toml".into(), sha: String::new() };
+    let texts = model.workbench.texts();
+    let next = tell(&mut model, Msg::Saved("sentiment.toml".to_owned(), texts, Ok(file)));
+    assert_eq!(next, [Effect::Forget, Effect::Ask(Ask::Take(source.clone()))]);
+    assert!(!model.quitting);
+    tell(&mut model, Msg::Told(Told::Taken(source, Ok(Box::new(taken())))));
+    assert_eq!(model.workbench.editor(Place::Prompt).draft.text(), "Another task");
+}
+
+#[test]
+fn a_letter_that_means_nothing_says_where_one_types() {
+    let mut model = finished();
+    let said = |model: &Model| model.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default();
+    press(&mut model, "x");
+    assert_eq!(said(&model), "x means nothing here; Tab to edit, F1 for keys");
+    press(&mut model, "j");
+    assert_eq!(said(&model), "", "a key that means something takes it away");
+    press(&mut model, "backspace");
+    assert_eq!(said(&model), "Backspace means nothing here; Tab to edit, F1 for keys");
+    press(&mut model, "f3");
+    press(&mut model, "x");
+    assert_eq!(said(&model), "x means nothing here; / to search, F1 for keys");
+    press(&mut model, "f1");
+    press(&mut model, "x");
+    assert_eq!(said(&model), "x means nothing here; F1 for keys");
+    let mut model = fresh(SMALL);
+    write(&mut model, "x");
+    assert_eq!(said(&model), "", "an editor takes it");
 }
 
 fn models_listed(size: (u16, u16)) -> Model {

@@ -2,13 +2,14 @@
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Envelope;
+use ptc_workbench::tui::archive::{Archive as _, Source, Told};
 use ptc_workbench::tui::backend::{Backend, Ended, Happening, Opening, Run};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::tui::message::{Effect, Msg};
 use ptc_workbench::tui::model::{Model, Pane, Phase};
 use ptc_workbench::workbench::{Pipeline, Workbench};
 
-use super::pictures::screens;
+use super::pictures::{screens, text};
 use super::story::{NOW_MS, happened};
 use super::{press, write};
 
@@ -65,12 +66,39 @@ fn a_pipeline_is_run_and_read_but_not_written() {
     assert_eq!(model.workbench.focus, Pane::Run);
     press(&mut model, "f2");
     assert_eq!(model.workbench.focus, Pane::Steps);
-    assert_eq!(press(&mut model, "f5"), [Effect::StartPipeline]);
+    assert_eq!(press(&mut model, "f5"), [Effect::StartPipeline(Box::new(quote()))]);
     assert_eq!(model.workbench.focus, Pane::Run, "the run page opens by itself");
     ptc_workbench::tui::update(&mut model, Msg::Started(Err(Vec::new())));
     assert_eq!(model.workbench.run.as_ref().map(|run| run.phase), None::<Phase>);
     press(&mut model, "ctrl-q");
     assert!(model.quitting, "nothing is unsaved");
+}
+
+#[test]
+fn a_pipeline_is_opened_like_an_agent_and_gives_way_to_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = backend(dir.path(), quote());
+    let mut model = super::story::fresh((80, 24));
+    super::story::ran(&mut model, super::story::two_turns(), Some(Ended::Run));
+    for (name, is_pipeline) in [("quote", true), ("sentiment", false)] {
+        let source = Source::Named(name.to_owned());
+        let taken = live.take(&source).unwrap();
+        ptc_workbench::tui::update(&mut model, Msg::Told(Told::Taken(source, Ok(Box::new(taken)))));
+        assert_eq!(model.workbench.pipeline.is_some(), is_pipeline);
+        assert_eq!(model.workbench.focus == Pane::Steps, is_pipeline);
+        assert!(!model.workbench.unsaved());
+        if is_pipeline {
+            let shown = text(&mut model);
+            assert!(shown.contains("✓ the pipeline quote is open"));
+            assert!(!shown.contains("✓ 1 read_request"), "the run before was another agent's: {shown}");
+            assert_eq!(press(&mut model, "f5"), [Effect::StartPipeline(Box::new(quote()))]);
+            ptc_workbench::tui::update(&mut model, Msg::Started(Err(Vec::new())));
+        }
+    }
+    let broken = dir.path().join("broken.toml");
+    std::fs::write(&broken, "[[steps]]\nfile = 'no-such.toml'\n").unwrap();
+    let error = live.take(&Source::Named(broken.display().to_string())).unwrap_err();
+    assert!(error.message.contains("no-such.toml"), "{error:?}");
 }
 
 #[test]
@@ -88,7 +116,7 @@ fn a_pipeline_whose_types_do_not_fit_says_so_and_does_not_start() {
 async fn the_runs_of_a_pipeline_follow_each_other_in_one_transcript() {
     let dir = tempfile::tempdir().unwrap();
     let live = backend(dir.path(), quote());
-    let run = live.start_pipeline().unwrap();
+    let run = live.start_pipeline(&quote()).unwrap();
     let told = events(&*run).await;
     let mut model = Model::new(Opening { first_time: false, ..live.opening() }, (140, 40), NOW_MS);
     press(&mut model, "f5");

@@ -199,7 +199,7 @@ fn a_discarded_attempt_stays_marked_and_a_wait_counts_down() {
     let ended = rows(&mut transcript, 100, 60).join("\n");
     assert!(ended.contains("attempt 1 discarded (rate_limit)"), "{ended}");
     assert!(ended.contains("json_parse_error") && ended.contains("line 1, column 20"), "{ended}");
-    assert!(ended.contains("max_turns_exceeded") && ended.contains("Raise max_turns"), "{ended}");
+    assert!(ended.contains("max_turns_exceeded") && ended.contains("Set max_turns = 6 in the options"), "{ended}");
 }
 
 #[test]
@@ -212,6 +212,16 @@ fn while_a_retry_is_under_way_the_attempt_before_is_discarded_and_not_the_end() 
         let now = rows(&mut told(all[..until].to_vec()), 100, 40).join("\n");
         assert!(now.contains("attempt 1 discarded (rate_limit)") && now.contains(says), "{now}");
         assert!(!now.contains("llm_error") && !now.contains('→'), "{now}");
+    }
+}
+
+#[test]
+fn an_attempt_that_broke_off_with_the_program_says_so() {
+    let broken = || asked().part("r0/t1", 1, "{\"senti");
+    for story in [broken(), broken().tell("r0/t1", end(1, ReplyStatus::Discarded, None))] {
+        let story = story.part("r0/t1", 2, "{\"sentiment\"");
+        let now = rows(&mut told(story.events()), 100, 40).join("\n");
+        assert!(now.contains("attempt 1 broke off  the program ended before the reply did"), "{now}");
     }
 }
 

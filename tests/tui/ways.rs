@@ -83,13 +83,13 @@ fn the_help_opens_over_a_popup_says_first_what_holds_there_and_its_key_closes_it
     let mut model = fresh(LARGE);
     super::write(&mut model, "x");
     press(&mut model, "ctrl-q");
-    assert!(matches!(model.popups.last(), Some(Popup::Leaving)));
+    assert!(matches!(model.popups.last(), Some(Popup::Leaving(_))));
     press(&mut model, "f1");
     let help = shown(&mut model, LARGE);
     let place = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text}\n{help}"));
     assert!(place("Leaving with unsaved edits  (here)") < place("Everywhere, popups included  (here)"), "{help}");
     press(&mut model, "f1");
-    assert!(matches!(model.popups.as_slice(), [Popup::Leaving]), "the question below is still there");
+    assert!(matches!(model.popups.as_slice(), [Popup::Leaving(_)]), "the question below is still there");
     let mut model = fresh(LARGE);
     press(&mut model, "f4");
     press(&mut model, "m");

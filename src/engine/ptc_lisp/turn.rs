@@ -79,6 +79,17 @@ fn written_out() -> ErrorRecord {
     ErrorRecord::new(Reason::NoCodeFound, message)
 }
 
+/// Why a reply gave no program, as the end of a run tells it: until then the words are those for the model.
+pub(super) fn at_the_end(record: ErrorRecord) -> ErrorRecord {
+    let said = match Reason::from_name(&record.reason) {
+        Some(Reason::NoCodeFound) => "the reply held no program to run",
+        Some(Reason::MultipleCodeBlocks) => "the reply held several programs, so none was run",
+        Some(Reason::ReplyTruncated) => "the output limit cut the reply, so its program was not run",
+        _ => return record,
+    };
+    ErrorRecord { message: said.to_owned(), ..record }
+}
+
 /// Does a reply without a program end the run?
 fn ends_by_words(plan: &Plan) -> bool {
     plan.settings.completion == Completion::AnswerWithoutCode

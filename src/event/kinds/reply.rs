@@ -218,7 +218,7 @@ pub struct ErrorRecord {
     /// HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What the program said beside the message.
+    /// What the program said beside the message; `{spent, limit}` where a budget ended the run.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<JsonText>,
 }

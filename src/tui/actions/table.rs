@@ -37,7 +37,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Mode(Mode::Text), "mode.text", "mode text", "Text or JSON, with or without tools: the variant follows from tools and signature.", &["alt-m t"], C::Global, 0),
     row(A::Mode(Mode::JsonLoop), "mode.json_loop", "mode json_loop", "Every reply is one control object: a tool call or the answer.", &["alt-m l"], C::Global, 0),
     row(A::ChooseModel, "draft.model", "model", "Chooses which model answers, from those that can be used now.", &["alt-m m"], C::Global, 0),
-    row(A::OpenAgent, "draft.open", "open agent", "Opens an agent file, or an example, in the editors.", &["ctrl-o"], C::Global, 62),
+    row(A::OpenAgent, "draft.open", "open agent", "Opens an agent or pipeline file, or an example.", &["ctrl-o"], C::Global, 62),
     row(A::Fix, "draft.fix", "fix", "Corrects the finding at the cursor, or shows what can be done about it.", &["f8"], C::Global, 12),
     row(A::FocusOn(Place::Prompt), "focus.prompt", "to the prompt", "Moves to the prompt.", &["alt-g p"], C::Global, 0),
     row(A::FocusOn(Place::Signature), "focus.signature", "to the signature", "Moves to the signature.", &["alt-g s"], C::Global, 0),

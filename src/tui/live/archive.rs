@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 use ptc_core::value::{Json, json};
 
-use super::{Live, files, run, unreadable};
-use crate::agent::{DraftTexts, Mode};
+use super::{Live, files, run, steps, unreadable};
+use crate::agent::{Agent, DraftTexts, Mode};
 use crate::event::{Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
 use crate::session::Session;
@@ -37,21 +37,21 @@ impl Live {
 }
 
 impl Live {
-    /// An agent file, or an example.
+    /// An agent or pipeline file, or an example.
     fn named(&self, name: &str) -> Result<Taken, ErrorRecord> {
         let unreadable = |message: String| spoken(Reason::InvalidAgent, message);
         let path = files::place(Path::new(name), self.home.clone());
-        let agent = match crate::workbench::Source::find(name, &path).map_err(unreadable)? {
-            crate::workbench::Source::Agent(agent) => agent,
-            crate::workbench::Source::Pipeline(_) => {
-                return Err(unreadable(format!(
-                    "{name} is a pipeline: start the program with it, `ptc-workbench {name}`"
-                )));
+        Ok(match crate::workbench::Source::find(name, &path).map_err(unreadable)? {
+            crate::workbench::Source::Agent(agent) => {
+                // An example has no file.
+                let file = files::stamp(&path).map(|file| AgentFile { path: name.into(), ..file });
+                Taken { texts: DraftTexts::of(&agent), file, pipeline: None }
             }
-        };
-        // An example has no file.
-        let file = files::stamp(&path).map(|file| AgentFile { path: name.into(), ..file });
-        Ok(Taken { texts: DraftTexts::of(&agent), file })
+            crate::workbench::Source::Pipeline(pipeline) => {
+                let texts = DraftTexts::of(pipeline.steps.first().unwrap_or(&Agent::default()));
+                Taken { texts, file: None, pipeline: Some(steps::outline(&self.workbench, pipeline)) }
+            }
+        })
     }
 }
 
@@ -258,7 +258,7 @@ impl Archive for Live {
         match source {
             Source::Session(key) => {
                 let agent = self.workbench.agent_of(&self.session(key)?).map_err(refused)?;
-                Ok(Taken { texts: DraftTexts::of(&agent), file: None })
+                Ok(Taken { texts: DraftTexts::of(&agent), file: None, pipeline: None })
             }
             Source::Named(name) => self.named(name),
         }

@@ -7,6 +7,7 @@ mod archive;
 mod compare;
 mod files;
 mod inspect;
+mod latest;
 mod run;
 mod sessions;
 mod steps;
@@ -39,8 +40,6 @@ use super::inspector::Subject;
 pub struct Live {
     workbench: Workbench,
     opening: Opening,
-    /// The pipeline that is open.
-    pipeline: Option<Pipeline>,
     /// Where this process keeps unsaved texts.
     drafts: Mutex<files::Drafts>,
     /// The texts of agent files as they were read or written last.
@@ -49,6 +48,8 @@ pub struct Live {
     home: Option<PathBuf>,
     /// The gates at which runs stop.
     intercept: Intercept,
+    /// The models for the options that were looked at last.
+    models: latest::Latest<Vec<Fix>>,
     /// What draws a session line by line.
     lines: Option<Lines>,
 }
@@ -73,15 +74,16 @@ impl Live {
         let first_time = !files::tour_mark(&workbench.folders.state_dir).exists();
         let opening = Opening { texts: DraftTexts::of(agent), file, pipeline: None, first_time };
         let intercept = Intercept::default();
-        Self { workbench, opening, pipeline: None, drafts, originals, home, intercept, lines: None }
+        let models = latest::Latest::default();
+        Self { workbench, opening, models, drafts, originals, home, intercept, lines: None }
     }
 
     /// A backend that opens with this pipeline.
     pub fn of_pipeline(workbench: Workbench, pipeline: Pipeline) -> Self {
-        let outline = steps::outline(&workbench, &pipeline);
         let live = Self::new(workbench, pipeline.steps.first().unwrap_or(&Agent::default()), None);
+        let outline = steps::outline(&live.workbench, pipeline);
         let opening = Opening { pipeline: Some(outline), ..live.opening };
-        Self { opening, pipeline: Some(pipeline), ..live }
+        Self { opening, ..live }
     }
 
     /// The same with what draws a session line by line.
@@ -90,8 +92,13 @@ impl Live {
         Self { lines: Some(lines), ..self }
     }
 
-    /// The models that can be used now, each as the change of the options that chooses it.
+    /// The models that can be used now, each as the change of the options that chooses it. They are looked for when the options have changed:
+    /// while other texts are typed they are the same.
     fn models(&self, texts: &DraftTexts) -> Vec<Fix> {
+        self.models.of(&texts.options, || self.usable_models(texts))
+    }
+
+    fn usable_models(&self, texts: &DraftTexts) -> Vec<Fix> {
         // A name in capitals stands for one that only the developer knows.
         let whole = |line: &&ModelLine| line.state == ModelState::Ready && !line.name.contains(char::is_uppercase);
         let models = self.workbench.models();
@@ -162,8 +169,8 @@ impl Backend for Live {
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }
 
-    fn start_pipeline(&self) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
-        let Some(pipeline) = self.pipeline.clone() else { return Err(Vec::new()) };
+    fn start_pipeline(&self, pipeline: &Pipeline) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
+        let pipeline = pipeline.clone();
         let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let spec = PipelineSpec { pipeline, model: None, context: None, person: desk.clone(), save: true };
         let running = self.workbench.start_pipeline(spec).map_err(refusal)?;

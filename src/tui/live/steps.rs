@@ -7,7 +7,7 @@ use crate::tui::backend::{OpenPipeline, PipelineStep};
 use crate::workbench::{Pipeline, Workbench};
 
 /// The outline of a pipeline.
-pub(super) fn outline(workbench: &Workbench, pipeline: &Pipeline) -> OpenPipeline {
+pub(super) fn outline(workbench: &Workbench, pipeline: Pipeline) -> OpenPipeline {
     let errors = match pipeline.plans() {
         Ok(_) => Vec::new(),
         Err(findings) => findings.into_iter().filter(Diagnostic::is_error).map(|finding| finding.message).collect(),
@@ -17,7 +17,7 @@ pub(super) fn outline(workbench: &Workbench, pipeline: &Pipeline) -> OpenPipelin
     let before = [None].into_iter().chain(signatures.iter().map(Option::as_ref));
     let steps = pipeline.steps.iter().zip(&signatures).zip(before);
     let steps = steps.map(|((agent, signature), before)| step(workbench, agent, signature.as_ref(), before));
-    OpenPipeline { name: pipeline.name.clone(), steps: steps.collect(), errors }
+    OpenPipeline { steps: steps.collect(), errors, definition: pipeline }
 }
 
 fn step(

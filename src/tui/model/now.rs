@@ -203,7 +203,7 @@ impl Model {
                 "nothing is open",
             ),
             Action::Quit => {
-                rule(!matches!(popups.last(), Some(Popup::Leaving)), "the question is open: save, discard or stay")
+                rule(!matches!(popups.last(), Some(Popup::Leaving(_))), "the question is open: save, discard or stay")
             }
             Action::Run => match self.workbench.run.as_ref().map(|run| run.phase) {
                 Some(Phase::Stopping) => Err("the run is being stopped"),
@@ -312,7 +312,7 @@ impl Model {
                 if found { "keep the marks" } else { "close" }
             }
             Action::Close if popup.is_none() && self.inspector.is_none() && self.searched() => "clear search",
-            Action::Close if matches!(popup, Some(Popup::Leaving)) => "stay",
+            Action::Close if matches!(popup, Some(Popup::Leaving(_))) => "stay",
             Action::Close if matches!(popup, Some(Popup::Tour(_))) => "skip",
             Action::Close if matches!(popup, Some(Popup::Recovery(_))) => "decide later",
             Action::Close if popup.is_none() && self.inspector.is_some() => "back",

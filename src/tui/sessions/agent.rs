@@ -1,8 +1,10 @@
-//! The dialog that opens an agent: a file, or one of the examples.
+//! The dialog that opens an agent or a pipeline: a file, or one of the examples.
 
-use crate::agent::BUNDLED;
+use crate::agent::{BUNDLED, BUNDLED_PIPELINES};
 use crate::tui::archive::Source;
 use crate::tui::form::{Choice, Field, Form};
+use crate::workbench::Pipeline;
+use crate::workbench::format::plural;
 
 /// The value that stands for a file of the developer's own.
 const FILE: &str = "file";
@@ -14,9 +16,13 @@ pub fn dialog() -> Form {
         let about = example.agent().ok().and_then(|agent| agent.description).unwrap_or_default();
         Choice::new(example.name, about)
     });
-    let agents = std::iter::once(own).chain(examples).collect();
+    let pipelines = BUNDLED_PIPELINES.iter().map(|example| {
+        let steps = Pipeline::bundled(example.name).ok().flatten().map_or(0, |pipeline| pipeline.steps.len());
+        Choice::new(example.name, format!("a pipeline of {}", plural(steps as u64, "agent")))
+    });
+    let agents = std::iter::once(own).chain(examples).chain(pipelines).collect();
     Form {
-        title: "Open an agent".to_owned(),
+        title: "Open an agent or a pipeline".to_owned(),
         verb: "open",
         fields: vec![
             Field::choice("agent", "A file of your own, or an example that is part of the program.", agents, 1),

@@ -16,7 +16,7 @@ use crate::event::{
 };
 use crate::session::TurnEntry;
 use crate::tui::backend::SentMessage;
-use crate::workbench::{Hit, wording};
+use crate::workbench::wording;
 
 /// One part of a run.
 #[derive(Debug, Clone)]
@@ -272,8 +272,8 @@ pub struct EndCard {
     pub elapsed_ms: u64,
     /// Cost, when price and tokens are known.
     pub cost: Option<f64>,
-    /// The limit that ended it.
-    pub hit: Option<Hit>,
+    /// What a person can do about a failure.
+    pub next: Option<String>,
 }
 
 /// How far a turn is.

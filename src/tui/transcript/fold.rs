@@ -11,7 +11,7 @@ use crate::event::{
     Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RunEnd, RunStart, Source,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
-use crate::workbench::{Budget, Hit};
+use crate::workbench::{Budget, next_step};
 
 /// Room for the cells that no turn has.
 const SPARE_CELLS: usize = 64;
@@ -376,14 +376,14 @@ impl Transcript {
         for cell in self.cells.iter_mut().skip(start.unwrap_or_default()).filter(|cell| cell.at.is_within(at)) {
             cell.over = true;
         }
-        let hit = self.starts.get(at).zip(end.fail.as_ref()).and_then(|(start, fail)| Hit::of(start, fail));
+        let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end);
         let card = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
             EndCard {
                 end: end.clone(),
                 elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms),
                 cost: None,
-                hit,
+                next,
             }
         } else {
             self.facts.tokens = end.usage.totals.tokens.or(self.facts.tokens);
@@ -392,7 +392,7 @@ impl Transcript {
                 end: end.clone(),
                 elapsed_ms: self.facts.elapsed_ms(envelope.at_ms),
                 cost: self.facts.cost(),
-                hit,
+                next,
             }
         };
         self.push(at, Card::End(Box::new(card)), true);

@@ -116,13 +116,7 @@ pub struct Facts {
 impl Facts {
     /// Cost so far, when price and tokens are known.
     pub fn cost(&self) -> Option<f64> {
-        let (price, tokens) = (self.price?, self.tokens?);
-        let cached = tokens.cache_read.unwrap_or(0).min(tokens.input);
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-        let amount = (tokens.input - cached) as f64 * price.input
-            + cached as f64 * price.cached_input.unwrap_or(price.input)
-            + tokens.output as f64 * price.output;
-        Some(amount / 1e6)
+        Some(self.price?.cost(&self.tokens?))
     }
 
     /// The time it took, or the time so far with tenths of seconds.

@@ -63,7 +63,7 @@ impl Reading {
         if self.push.stage() == Stage::Reasoning {
             return "thinking".to_owned();
         }
-        let Some(json) = self.push.json() else { return "no JSON yet".to_owned() };
+        let Some(json) = self.push.json().or(self.push.broken()) else { return "no JSON yet".to_owned() };
         let mut state = json.state();
         if let Some(fields) = &self.fields {
             state.keys.retain(|key| fields.iter().any(|field| field == key));
@@ -132,11 +132,23 @@ mod tests {
             reading.describe(reply)
         };
         assert_eq!(told("Here it is: "), "no JSON yet");
+        assert_eq!(told("Take {name} and {"), "object open, 0 of 2 fields");
+        assert_eq!(told("Take {name} and {b"), "no JSON yet", "it may be prose");
         assert_eq!(told("Here it is: {\"a\": 1, \"b\": \"x"), "object open, 1 of 2 fields, string unfinished");
         let whole = told("{\"a\": 1, \"b\": \"x\", \"other\": 1}");
         assert_eq!(whole, "object complete, 2 of 2 fields", "what is not in the schema is no field of it");
         let broken = told("{\"a\": 1,\n \"b\": oops, \"c\": {\"a\": 1}}");
         assert_eq!(broken, "object broken, 1 of 2 fields: expected a JSON value, found 'o' at line 2, column 7");
+        let from_the_start = told("{\"a\": oops, \"b\": {\"a\": 1}}");
+        assert_eq!(
+            from_the_start,
+            "object broken, 0 of 2 fields: expected a JSON value, found 'o' at line 1, column 7"
+        );
+        let unquoted = told("Here: {a: {\"b\": 1}}");
+        assert_eq!(
+            unquoted,
+            "object broken, 0 of 2 fields: expected a key in double quotes, found 'a' at line 1, column 8"
+        );
     }
 
     #[test]

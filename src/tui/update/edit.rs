@@ -87,15 +87,17 @@ pub(super) fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
 
 pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     model.toast = None;
-    let steps = model.workbench.pipeline.is_some();
+    let contexts = model.contexts();
     match field(model) {
         Some(Field::Line(draft)) => draft.paste(&text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")),
         Some(Field::Lines(editor)) => {
             editor.free = false;
             editor.draft.paste(text);
         }
-        None if steps => model.say(Tone::Info, "nothing here takes text"),
-        None => model.say(Tone::Info, "nothing here takes text; Tab moves to an editor"),
+        None => {
+            let helps = super::keys::what_helps(model, &contexts);
+            model.say(Tone::Info, format!("nothing here takes text; {helps}"));
+        }
     }
     let mut effects = super::dialog::changed(model);
     effects.extend(super::reading::searched(model));

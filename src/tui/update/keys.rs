@@ -11,7 +11,7 @@ use crate::tui::backend::Policy;
 use crate::tui::colours::Language;
 use crate::tui::keys::{self, Chord};
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
+use crate::tui::model::{AfterSave, Model, Pane, Popup, SaveWhat, Screen, TOUR, Tone};
 use crate::tui::sessions::scrub::Scrub;
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::tui::view;
@@ -46,7 +46,25 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Char(c) if plain && contexts.contains(&Context::Text) => {
             choice::choose(model, c).unwrap_or_else(|| edit::typed(model, c))
         }
+        KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete | KeyCode::Enter if plain => {
+            let text = format!("{} means nothing here; {}", keys::name(keys::chord(key)), what_helps(model, &contexts));
+            model.say(Tone::Info, text);
+            Vec::new()
+        }
         _ => Vec::new(),
+    }
+}
+
+/// Where one who types would type, and where the keys are told.
+pub(super) fn what_helps(model: &Model, contexts: &[Context]) -> String {
+    let name = |action| model.keymap.first_name(action);
+    let keys = format!("{} for keys", name(Action::Help));
+    match contexts.first() {
+        Some(Context::Transcript) if model.screen == Screen::Workbench && model.workbench.pipeline.is_none() => {
+            format!("{} to edit, {keys}", name(Action::FocusNext))
+        }
+        Some(Context::Sessions) => format!("{} to search, {keys}", name(Action::Filter)),
+        _ => keys,
     }
 }
 
@@ -90,7 +108,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return Vec::new();
         }
         if action == Action::Save && save::may_be_gone(model) {
-            return save::save(model, crate::tui::model::AfterSave::Stay);
+            return save::save(model, AfterSave::Stay);
         }
         let title = action.row().map_or("", |row| row.title);
         model.say(Tone::Info, format!("{title}: {reason}"));
@@ -119,7 +137,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Intercept(gate) => run::intercept(model, gate),
         Action::FocusNext => focus(model, 1),
         Action::FocusPrevious => focus(model, 2),
-        Action::Save => save::save(model, crate::tui::model::AfterSave::Stay),
+        Action::Save => save::save(model, AfterSave::Stay),
         Action::SaveAs => save::ask_path(model),
         Action::Mode(mode) => edit::choose_mode(model, mode),
         Action::FocusOn(place) => go_to(model, Pane::Editor(place)),
@@ -143,8 +161,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Redraw => vec![Effect::Redraw],
         Action::Close => close(model),
         Action::Quit => save::quit(model),
-        Action::SaveAndQuit => save::save(model, crate::tui::model::AfterSave::Quit),
-        Action::DiscardAndQuit => save::leave(model),
+        Action::SaveAndQuit => save::save_first(model),
+        Action::DiscardAndQuit => save::discard(model),
         Action::Restore => save::restore(model),
         Action::DropKept => save::drop_kept(model),
         Action::ConfirmPath => save::confirm_path(model),
@@ -360,7 +378,8 @@ fn close(model: &mut Model) -> Vec<Effect> {
     }
     if let Some(popup) = model.popups.pop() {
         return match popup {
-            Popup::Answer { .. } => {
+            Popup::Answer { editor, .. } => {
+                model.workbench.run.iter_mut().for_each(|run| run.begun_reply = Some(editor.clone()));
                 tell_stop(model);
                 Vec::new()
             }
@@ -374,8 +393,8 @@ fn close(model: &mut Model) -> Vec<Effect> {
                 Vec::new()
             }
             Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::Place(None)],
-            Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving => {
-                (model.workbench.saving, model.workbench.wanted) = (None, None);
+            Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving(_) => {
+                model.workbench.saving = None;
                 Vec::new()
             }
             _ => Vec::new(),

@@ -40,8 +40,8 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     if !model.wide() {
         model.workbench.focus = Pane::Run;
     }
-    match model.workbench.pipeline {
-        Some(_) => vec![Effect::StartPipeline],
+    match &model.workbench.pipeline {
+        Some((pipeline, _)) => vec![Effect::StartPipeline(Box::new(pipeline.definition.clone()))],
         None => vec![Effect::Start(model.workbench.texts())],
     }
 }
@@ -154,6 +154,7 @@ pub(super) fn happened(model: &mut Model, slot: Slot, happenings: Vec<Happening>
                 }
             }
             Happening::Question(question) => {
+                view.begun_reply = None;
                 view.transcript.set_asked(&turn_of(&question), true);
                 view.question = Some(question.clone());
                 view.asked_ms = model.now_ms;
@@ -236,7 +237,8 @@ pub(super) fn ask(model: &mut Model, question: Question) {
     let open = model.popups.iter().any(|popup| matches!(popup, Popup::Answer { question: q, .. } if *q == question));
     if !open {
         let draft = if question.gate.is_some() { Draft::new(&question.text) } else { Draft::default() };
-        let editor = Box::new(Editor { draft, ..Editor::default() });
+        let begun = model.workbench.run.as_mut().and_then(|run| run.begun_reply.take());
+        let editor = begun.unwrap_or_else(|| Box::new(Editor { draft, ..Editor::default() }));
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
         model.popups.push(Popup::Answer { question, top, editor });
@@ -247,6 +249,7 @@ fn drop_question(model: &mut Model) {
     if let Some(run) = &mut model.workbench.run
         && let Some(question) = run.question.take()
     {
+        run.begun_reply = None;
         run.transcript.set_asked(&turn_of(&question), false);
         model.popups.retain(|popup| !matches!(popup, Popup::Answer { .. }));
     }

@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use crate::agent::{DraftTexts, Place};
+use crate::tui::archive;
 use crate::tui::backend::{AgentFile, Overwrite, Recovery, SaveError};
 use crate::tui::compare::backend::Ask;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
-use crate::tui::model::{AfterSave, KEPT, Model, Popup, SaveWhat, Tone};
+use crate::tui::model::{AfterSave, KEPT, Leaving, Model, Popup, SaveWhat, Tone};
 use crate::workbench::SECRET;
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
-    model.popups.retain(|popup| !matches!(popup, Popup::Leaving));
+    model.popups.retain(|popup| !matches!(popup, Popup::Leaving(_)));
     model.workbench.saving = Some(after);
     match model.workbench.file.clone() {
         Some(file) => {
@@ -91,8 +92,8 @@ pub(super) fn saved(
             let known = model.workbench.file.as_ref() == Some(&file) && model.workbench.saved == texts;
             model.workbench.file = Some(file);
             model.workbench.saved = texts;
-            let after = model.workbench.saving.take();
-            if after == Some(AfterSave::Quit) && !model.workbench.unsaved() {
+            let after = model.workbench.saving.take().filter(|_| !model.workbench.unsaved());
+            if after == Some(AfterSave::Quit) {
                 return leave(model);
             }
             if known {
@@ -104,7 +105,13 @@ pub(super) fn saved(
                     None => model.say(Tone::Good, saved),
                 }
             }
-            if model.workbench.unsaved() { Vec::new() } else { vec![Effect::Forget] }
+            let forget = (!model.workbench.unsaved()).then_some(Effect::Forget);
+            // It is read again: it may be what was saved just now.
+            let open = match after {
+                Some(AfterSave::Open(source)) => Some(Effect::Ask(archive::Ask::Take(source))),
+                _ => None,
+            };
+            forget.into_iter().chain(open).collect()
         }
         Err(SaveError::Changed) => {
             model.popups.push(Popup::Overwrite { path });
@@ -122,22 +129,38 @@ pub(super) fn saved(
 
 /// Leaves, after asking when there are unsaved edits.
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
-    if matches!(model.popups.last(), Some(Popup::Leaving)) {
+    if matches!(model.popups.last(), Some(Popup::Leaving(_))) {
         return Vec::new();
     }
-    model.workbench.wanted = None;
     if model.workbench.unsaved() {
-        model.popups.push(Popup::Leaving);
+        model.popups.push(Popup::Leaving(Leaving::Program));
         return Vec::new();
     }
     leave(model)
 }
 
+/// The unsaved edits are saved first; what they stand in the way of follows.
+pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
+    let after = match model.popups.last() {
+        Some(Popup::Leaving(Leaving::For(source, _))) => AfterSave::Open(source.clone()),
+        _ => AfterSave::Quit,
+    };
+    save(model, after)
+}
+
+/// The unsaved edits are given up.
+pub(super) fn discard(model: &mut Model) -> Vec<Effect> {
+    match model.popups.pop() {
+        Some(Popup::Leaving(Leaving::For(_, taken))) => {
+            super::take::show(model, *taken);
+            Vec::new()
+        }
+        _ => leave(model),
+    }
+}
+
 /// Ends the program; runs are stopped or put down first, so that their sessions say so.
 pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
-    if let Some(open) = super::take::after_leaving(model) {
-        return vec![open];
-    }
     model.quitting = true;
     model.workbench.keep_at_ms = None;
     // A run that asks waits in its session; any other one is stopped.

@@ -27,7 +27,7 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     let columns = usize::from(area.width);
     let pipeline = workbench.pipeline.as_ref().map(|(pipeline, _)| pipeline);
     let name = match pipeline {
-        Some(pipeline) => &pipeline.name,
+        Some(pipeline) => &pipeline.definition.name,
         None if preview.name.is_empty() => "agent",
         None => &preview.name,
     };

@@ -13,7 +13,7 @@ use crate::tool::Decision;
 use crate::tui::actions::ActionRow;
 use crate::tui::backend::{Question, Recovery};
 use crate::tui::colours::Language;
-use crate::tui::model::{Model, Popup, SaveWhat, place_name};
+use crate::tui::model::{Leaving, Model, Popup, SaveWhat, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
@@ -75,7 +75,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
             (columns, u16::try_from(rows).unwrap_or(u16::MAX))
         }
         Popup::Form(dialog, _) => (answer_columns(screen.width), form::rows(dialog, answer_columns(screen.width)) + 3),
-        Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
+        Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) | Popup::SavePath { .. } => {
             let columns = 64.min(screen.width - 2);
             let text = message(model, popup);
             let rows = wrap(&text, usize::from(columns) - 4).len();
@@ -229,7 +229,7 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             let rows = draw_message(model, popup, inner, buffer);
             editor::draw_line(input, line_of(inner, rows), model.theme, buffer)
         }
-        Popup::Seek { .. } | Popup::Leaving | Popup::Overwrite { .. } | Popup::Recovery(_) => {
+        Popup::Seek { .. } | Popup::Leaving(_) | Popup::Overwrite { .. } | Popup::Recovery(_) => {
             draw_message(model, popup, inner, buffer);
             None
         }
@@ -245,7 +245,7 @@ fn title(popup: &Popup) -> String {
         Popup::Find(find) => return choices::find_title(find),
         Popup::Fixes { title, .. } => title,
         Popup::Tour(step) => return choices::tour_title(*step),
-        Popup::Leaving => "Unsaved edits",
+        Popup::Leaving(_) => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
         Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
         Popup::SavePath { .. } => "Save the agent",
@@ -270,12 +270,12 @@ fn title(popup: &Popup) -> String {
 /// What a question says.
 fn message(model: &Model, popup: &Popup) -> SafeText {
     let text = match popup {
-        Popup::Leaving => {
+        Popup::Leaving(leaving) => {
             let changed = changed(model).join(", ");
             let run = if model.workbench.running() { " The run will be stopped." } else { "" };
-            match &model.workbench.wanted {
-                Some(_) => format!("There are unsaved edits in {changed}. Open another agent?"),
-                None => format!("There are unsaved edits in {changed}.{run} Leave?"),
+            match leaving {
+                Leaving::For(..) => format!("There are unsaved edits in {changed}. Open another agent?"),
+                Leaving::Program => format!("There are unsaved edits in {changed}.{run} Leave?"),
             }
         }
         Popup::Overwrite { path } => {

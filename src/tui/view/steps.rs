@@ -39,13 +39,16 @@ pub(super) fn draw(model: &Model, pipeline: &OpenPipeline, top: usize, column: R
     }
 }
 
-/// How far each step is.
+/// How far each step is; nothing while another agent's run is shown.
 fn marks(model: &Model, pipeline: &OpenPipeline) -> Vec<Piece> {
     let Some(run) = &model.workbench.run else { return Vec::new() };
     let facts = &run.transcript.facts;
     let Some(now) = facts.run.as_ref().and_then(|run| run.as_str().get(1..)?.parse::<usize>().ok()) else {
         return Vec::new();
     };
+    if pipeline.steps.get(now).is_none_or(|step| step.name != facts.agent) {
+        return Vec::new();
+    }
     let mark = |place: usize| match (place.cmp(&now), &facts.end) {
         (std::cmp::Ordering::Less, _) | (std::cmp::Ordering::Equal, Some(Ok(()))) => Piece::literal(Role::Good, "✓ "),
         (std::cmp::Ordering::Equal, Some(Err(_))) => Piece::literal(Role::Bad, "✗ "),

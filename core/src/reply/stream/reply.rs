@@ -6,11 +6,14 @@
 use super::JsonPush;
 use super::state::Phase;
 use crate::reply::fence::Tag;
-use crate::reply::reasoning;
 use crate::reply::want::Want;
+use crate::reply::{reasoning, scan};
+use crate::text::Span;
 
 /// Longest fence tag that is remembered.
 const LONGEST_TAG: usize = 32;
+/// Bytes from a bracket on that are kept to tell whether JSON was meant.
+const HEAD: usize = 256;
 
 /// What a growing reply is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,10 @@ pub struct ReplyPush {
     run: Run,
     fence: Option<Tag>,
     json: Option<Found>,
+    /// What broke before anything in it was read, last.
+    stump: Option<Found>,
+    /// The start of what was read as JSON last.
+    head: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +75,7 @@ struct Found {
     rank: Rank,
 }
 
-/// Which JSON is shown when there are several: a later one only when it ranks higher, also when the one before broke off.
+/// Which JSON is shown when there are several: a later one only when it ranks higher, also when the one before broke off or never began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Prose,
@@ -89,6 +96,8 @@ impl ReplyPush {
             run: Run::default(),
             fence: None,
             json: None,
+            stump: None,
+            head: String::new(),
         }
     }
 
@@ -97,6 +106,11 @@ impl ReplyPush {
         let mut rest = piece;
         while !rest.is_empty() {
             let taken = if self.mode == Mode::Json { self.in_json(rest) } else { self.outside(rest) };
+            if self.json.is_some() || self.stump.is_some() {
+                let room = HEAD.saturating_sub(self.head.len());
+                let kept = rest[..taken].char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= room);
+                self.head.push_str(&rest[..kept.last().unwrap_or(0)]);
+            }
             self.at += taken;
             rest = rest.get(taken..).unwrap_or_default();
         }
@@ -116,6 +130,15 @@ impl ReplyPush {
         self.json.as_ref().map(|found| &found.push)
     }
 
+    /// JSON that broke before anything in it could be read; `None` for a bracket of prose, such as that of `{name}`.
+    pub fn broken(&self) -> Option<&JsonPush> {
+        self.meant().map(|found| &found.push)
+    }
+
+    fn meant(&self) -> Option<&Found> {
+        self.stump.as_ref().filter(|_| scan::looks_like_json(&self.head, Span::new(0, self.head.len())))
+    }
+
     fn in_json(&mut self, rest: &str) -> usize {
         let Some(found) = &mut self.json else {
             self.mode = Mode::Prose;
@@ -127,7 +150,7 @@ impl ReplyPush {
             Phase::Failed => {
                 self.mode = Mode::Prose;
                 if found.push.value().is_none_or(|partial| is_empty(&partial.json)) {
-                    self.json = None;
+                    self.stump = self.json.take();
                 }
             }
             Phase::Empty | Phase::Open => {}
@@ -177,6 +200,7 @@ impl ReplyPush {
                 self.after_json = true;
                 if self.starts(c) {
                     self.json = Some(Found { push: JsonPush::at(self.at), rank: self.rank() });
+                    (self.stump, self.head) = (None, String::new());
                     self.mode = Mode::Json;
                     return 0;
                 }
@@ -204,8 +228,7 @@ impl ReplyPush {
             let closing = tag.starts_with("</");
             if closing && self.mode != Mode::Reasoning {
                 // The opening tag was the template's: all before was thinking aloud.
-                self.json = None;
-                self.fence = None;
+                (self.json, self.stump, self.fence) = (None, None, None);
             }
             self.mode = if closing { Mode::Prose } else { Mode::Reasoning };
         }
@@ -223,7 +246,7 @@ impl ReplyPush {
     /// Does JSON that is to be shown start with this bracket?
     fn starts(&self, bracket: char) -> bool {
         let fits = bracket == '{' || matches!(self.want, Want::List | Want::Any);
-        let better = match &self.json {
+        let better = match self.json.as_ref().or(self.meant()) {
             None => true,
             Some(found) => self.rank() > found.rank,
         };

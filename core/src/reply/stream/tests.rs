@@ -123,6 +123,27 @@ fn the_json_of_a_growing_reply_is_found() {
 }
 
 #[test]
+fn json_that_breaks_before_anything_is_read_is_told_from_brackets_in_prose() {
+    for size in [1, 3, 100] {
+        let read = |reply: &str| read_reply(&pieces(reply, size));
+        for meant in ["{a: 1}", "so {'a': 1}", "{\"a\": oops}", "{\"a\" 1, \"b\": {\"c\": 1}}", "{a: {\"b\": 1}}"] {
+            let push = read(meant);
+            assert!(push.json().is_none(), "{meant}");
+            let broken = push.broken().and_then(JsonPush::error).map(|error| error.offset);
+            assert!(broken.is_some_and(|at| at > meant.find('{').unwrap_or_default()), "{meant}: {broken:?}");
+        }
+        for prose in ["{name}", "{{name}} and", "{1, 2}", "{a", "no"] {
+            assert!(read(prose).broken().is_none(), "{prose}");
+        }
+        let better = read("{a: 1}\n```json\n{\"a\": 2}\n```");
+        assert!(
+            better.broken().is_none() && better.json().and_then(JsonPush::complete).is_some(),
+            "a fence ranks higher"
+        );
+    }
+}
+
+#[test]
 fn the_stage_of_a_growing_reply_is_known() {
     for (reply, stage) in [
         ("Let me", Stage::Prose),

@@ -1,6 +1,5 @@
 //! Blocks of rows that several cards use: prose with a mark, errors, aligned pairs, JSON.
 
-use ptc_core::reasons::Reason;
 use ptc_core::text::SafeText;
 use ptc_core::value::json;
 
@@ -51,11 +50,6 @@ pub(super) fn error(record: &ErrorRecord, columns: usize) -> Vec<Row> {
             Row::new(std::iter::once(mark).chain(pieces(&text, range, &reason)))
         })
         .collect()
-}
-
-/// What to do about an error: its own hint, else the table's.
-pub(super) fn advice(record: &ErrorRecord) -> Option<&str> {
-    record.hint.as_deref().or_else(|| Reason::from_name(&record.reason).map(|reason| reason.row().next))
 }
 
 /// JSON text as rows: as it is when it fits one line, else one member a line.

@@ -1,9 +1,9 @@
-//! The end of a run: the answer field by field, or why there is none and what would have allowed it to go on.
+//! The end of a run: the answer field by field, or why there is none, where that was and what a person can do about it.
 
 use ptc_core::value::{Json, json::Node};
 
 use super::Frame;
-use super::block::{advice, indent, json_rows, pairs, prose};
+use super::block::{indent, json_rows, pairs, prose};
 use crate::event::{ErrorRecord, JsonText};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -11,7 +11,9 @@ use crate::tui::transcript::card::EndCard;
 use crate::tui::transcript::format::{cost, count, duration, plural};
 
 pub(super) fn rows(card: &EndCard, frame: &Frame<'_>) -> Vec<Row> {
-    let at = Piece::new(Role::Dim, frame.at.as_str());
+    let turns = card.end.usage.totals.turns;
+    let failed_at = (card.end.fail.is_some() && turns > 0).then(|| frame.at.turn(turns));
+    let at = Piece::new(Role::Dim, failed_at.as_ref().unwrap_or(frame.at).as_str());
     let header = match &card.end.fail {
         Some(fail) => {
             Row::new([frame.mark(), Piece::literal(Role::Bad, "✗ Failed    "), Piece::new(Role::Bad, &fail.reason)])
@@ -47,13 +49,7 @@ fn returned(card: &EndCard, columns: usize) -> Vec<Row> {
 
 fn failed(card: &EndCard, fail: &ErrorRecord, columns: usize) -> Vec<Row> {
     let mut rows = prose(Vec::new(), &fail.message, Role::Text, columns);
-    if let Some(hit) = &card.hit {
-        let text = format!("{} = {} was reached", hit.key, hit.value);
-        rows.extend(prose(vec![Piece::literal(Role::Bad, "limit  ")], &text, Role::Text, columns));
-        let text = format!("write {} = {} into the options, then run again", hit.key, hit.next);
-        rows.extend(prose(vec![Piece::literal(Role::Accent, "to go on  ")], &text, Role::Text, columns));
-    }
-    if let Some(next) = advice(fail) {
+    if let Some(next) = &card.next {
         rows.extend(prose(vec![Piece::literal(Role::Accent, "→ ")], next, Role::Text, columns));
     }
     rows

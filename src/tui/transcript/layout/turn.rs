@@ -157,13 +157,16 @@ fn state(card: &TurnCard, progress: Progress) -> (Role, String) {
 /// An attempt that does not count: why, and the start of what it said.
 fn given_up(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let error = attempt.end.as_ref().and_then(|end| end.error.as_ref());
-    let class = error.and_then(|error| error.class.as_deref()).unwrap_or("failed");
-    let message = error.map_or("", |error| error.message.as_str());
     let was_whole = attempt.end.as_ref().is_some_and(|end| end.status == ReplyStatus::Ok);
-    let (mark, title) = if was_whole {
-        (Piece::literal(Role::Accent, "✎ "), "the model's own reply, edited below".to_owned())
-    } else {
-        (Piece::literal(Role::Warn, "! "), format!("attempt {} discarded ({class})  ", attempt.number))
+    let warning = Piece::literal(Role::Warn, "! ");
+    let (mark, title, message) = match error {
+        _ if was_whole => (Piece::literal(Role::Accent, "✎ "), "the model's own reply, edited below".to_owned(), ""),
+        // It was under way when the program ended; the run was gone on with later.
+        None => (warning, format!("attempt {} broke off  ", attempt.number), "the program ended before the reply did"),
+        Some(error) => {
+            let class = error.class.as_deref().unwrap_or("failed");
+            (warning, format!("attempt {} discarded ({class})  ", attempt.number), error.message.as_str())
+        }
     };
     let mut rows = prose(vec![mark, Piece::new(Role::Dim, &title)], message, Role::Dim, frame.body());
     let limit = if frame.view == View::Rich { 2 } else { usize::MAX };
@@ -306,8 +309,10 @@ fn read_from(extract: &Extract, reply: &str, columns: usize) -> Vec<Row> {
     if let Some(record) = &extract.error {
         let mut record = record.clone();
         if let Some(at) = extract.error_at {
-            let place = LineCol::of(reply, at);
-            record.message = format!("{} (reply {place})", record.message);
+            let place = LineCol::of(reply, at).to_string();
+            if !record.message.contains(&place) {
+                record.message = format!("{} (reply {place})", record.message);
+            }
         }
         return error(&record, columns);
     }

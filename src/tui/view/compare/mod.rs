@@ -75,7 +75,12 @@ fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
         Page::Matrices => ("Matrices", String::new()),
     };
     let left = [Piece::new(Role::Title, &format!(" {head}  ")), Piece::new(Role::Text, &what)];
-    let agent = Piece::new(Role::Dim, &format!("draft {} ", model.workbench.preview.name));
+    let workbench = &model.workbench;
+    let open = match &workbench.pipeline {
+        Some((pipeline, _)) => format!("pipeline {} ", pipeline.definition.name),
+        None => format!("draft {} ", workbench.preview.name),
+    };
+    let agent = Piece::new(Role::Dim, &open);
     Row::new(left).ending([agent]).draw(area, buffer, model.theme);
 }
 

@@ -1,0 +1,145 @@
+//! What a person can do about a run that failed, once and for both faces.
+//!
+//! In: how the run started and ended. Out: a sentence. The hint of a stored error speaks to whoever wrote what is wrong, which is the model most of
+//! the time; here the person is told who debugs the agent. It must never read the message of an error.
+
+use ptc_core::limits::MAX_TURNS;
+use ptc_core::reasons::Reason;
+
+use super::Hit;
+use crate::config::document;
+use crate::event::{RunEnd, RunStart};
+
+/// What to do next after a run that failed; `None` for one that did not.
+pub fn next_step(start: &RunStart, end: &RunEnd) -> Option<String> {
+    let fail = end.fail.as_ref()?;
+    let Some(reason) = Reason::from_name(&fail.reason) else { return fail.hint.clone() };
+    let turn = end.usage.totals.turns;
+    let otherwise = otherwise(reason, turn);
+    if is_of_program(reason) && is_pinned(start) {
+        return Some("Correct the pinned program.".to_owned());
+    }
+    if let Some(hit) = Hit::of(start, end) {
+        return Some(sentence(&hit, "", otherwise.as_deref()));
+    }
+    if let Some(otherwise) = otherwise {
+        let own = Hit::of_program(start, reason);
+        let right =
+            own.map(|hit| format!("; if the program is right, set {} = {} (it was {})", hit.key, hit.next, hit.value));
+        let otherwise = format!("{otherwise}{}", right.unwrap_or_default());
+        return Some(match more_turns(start, end) {
+            Some(hit) => sentence(&hit, ", so that the model can correct it", Some(&otherwise)),
+            None => capital(&otherwise),
+        });
+    }
+    Some(match reason {
+        Reason::Cancelled if turn > 0 => "Run again, or fork it at a turn to go on from there.".to_owned(),
+        Reason::InvalidContext => "Correct the context, then run again.".to_owned(),
+        Reason::Failed => format!("The message is the program's own: turn {turn} shows why it called fail."),
+        _ => fail.hint.clone().unwrap_or_else(|| reason.row().next.to_owned()),
+    })
+}
+
+/// The turns, when a run failed for want of them: what more of them would allow the model to correct itself.
+pub(super) fn more_turns(start: &RunStart, end: &RunEnd) -> Option<Hit> {
+    let reason = Reason::from_name(&end.fail.as_ref()?.reason)?;
+    let correctable = is_of_program(reason)
+        || matches!(
+            reason,
+            Reason::JsonParseError
+                | Reason::ValidationError
+                | Reason::ReturnValidationFailed
+                | Reason::NoCodeFound
+                | Reason::MultipleCodeBlocks
+        );
+    match Hit::of(start, end) {
+        Some(hit) => Some(hit).filter(|hit| hit.key == MAX_TURNS.name),
+        None => Hit::of_turns(start, end).filter(|_| correctable),
+    }
+}
+
+/// What helps beside a higher limit; `None` where the advice of the table of reasons is for persons already.
+fn otherwise(reason: Reason, turn: u32) -> Option<String> {
+    let fixed = match reason {
+        Reason::MaxTurnsExceeded | Reason::BudgetExhausted => "make the prompt clearer",
+        Reason::MustReturnMissing => "use completion = \"return_required\"",
+        Reason::MemoryLimitExceeded => "use memory_strategy = \"rollback\"",
+        Reason::ProtocolError => "use a more lenient recovery level, or another model",
+        Reason::MissingRefs => "mark what may be missing as optional in refs",
+        Reason::MaxDepthExceeded => "let fewer agents call each other",
+        Reason::JsonParseError => "use a recovery level that repairs more",
+        Reason::ValidationError | Reason::ReturnValidationFailed => {
+            "describe the field in the prompt or in field_descriptions"
+        }
+        Reason::NoCodeFound | Reason::MultipleCodeBlocks => "use a model that replies with one fenced program",
+        _ if is_of_program(reason) => {
+            return Some(format!("correct the program of turn {turn} and go on from there"));
+        }
+        _ => return None,
+    };
+    Some(fixed.to_owned())
+}
+
+/// Does a program end with it? The table has these reasons in a row.
+fn is_of_program(reason: Reason) -> bool {
+    (Reason::ParseError..=Reason::PcallsError).contains(&reason)
+        && !matches!(reason, Reason::ToolCallLimitExceeded | Reason::ToolDenied)
+}
+
+/// Did a program of the agent's own answer in the place of a model?
+fn is_pinned(start: &RunStart) -> bool {
+    document::parse(&start.agent.toml).is_ok_and(|agent| agent.get("program").is_some())
+}
+
+fn sentence(hit: &Hit, purpose: &str, otherwise: Option<&str>) -> String {
+    let otherwise =
+        otherwise.map(|otherwise| format!("{}or {otherwise}", if purpose.is_empty() { ", " } else { "; " }));
+    let Hit { key, value, next } = hit;
+    format!("Set {key} = {next} in the options (it was {value}){purpose}{}.", otherwise.unwrap_or_default())
+}
+
+/// A sentence of its own.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{AgentRecord, ErrorRecord};
+
+    fn told(reason: Reason, toml: &str, turns: u32) -> String {
+        let agent = AgentRecord { toml: toml.to_owned(), ..AgentRecord::default() };
+        let start = RunStart { agent, limits: vec![("max_turns".to_owned(), 1)], ..RunStart::default() };
+        let mut end = RunEnd { fail: Some(ErrorRecord::new(reason, "")), ..RunEnd::default() };
+        end.usage.totals.turns = turns;
+        next_step(&start, &end).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_limit_is_named_once_with_its_next_value_and_what_else_helps() {
+        let told = told(Reason::MaxTurnsExceeded, "", 1);
+        assert_eq!(told, "Set max_turns = 2 in the options (it was 1), or make the prompt clearer.");
+    }
+
+    #[test]
+    fn a_program_error_is_advice_for_who_debugs_the_agent() {
+        let wrong = told(Reason::UnboundVar, "", 1);
+        assert!(
+            wrong.starts_with("Set max_turns = 2 in the options") && wrong.contains("program of turn 1"),
+            "{wrong}"
+        );
+        assert_eq!(told(Reason::UnboundVar, "program = '(x)'", 1), "Correct the pinned program.");
+        let looped = told(Reason::LoopLimitExceeded, "loop_limit = 10", 1);
+        assert!(looped.contains("if the program is right, set loop_limit = 20 (it was 10)"), "{looped}");
+    }
+
+    #[test]
+    fn what_the_table_says_to_persons_stays() {
+        assert_eq!(told(Reason::Refused, "", 1), Reason::Refused.row().next);
+        assert_eq!(told(Reason::ToolDenied, "", 1), Reason::ToolDenied.row().next);
+        assert_eq!(next_step(&RunStart::default(), &RunEnd::default()), None, "it did not fail");
+    }
+}
