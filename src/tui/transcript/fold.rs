@@ -79,7 +79,6 @@ impl Transcript {
             }
         }
         self.take(envelope);
-        self.facts.waits = self.gaps.is_waiting();
     }
 
     /// Time in which nobody ran does not count for this run and those below it.

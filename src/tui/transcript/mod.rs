@@ -105,8 +105,6 @@ pub struct Facts {
     pub started_ms: i64,
     /// Unix time in ms of the last event.
     pub last_ms: i64,
-    /// A person is waited for: no clock goes on.
-    pub waits: bool,
     /// Returned or failed, with the failure.
     pub end: Option<Result<(), ErrorRecord>>,
     /// Nothing more will come, with or without an end.
@@ -125,10 +123,9 @@ impl Facts {
         if self.end.is_some() || self.closed { format::duration(elapsed_ms) } else { format::running(elapsed_ms) }
     }
 
-    /// From the start to the end, to the last event of what has none or waits, or to `now_ms` while it runs.
+    /// From the start to the end, to the last event of what has none, or to `now_ms` while it runs.
     pub fn elapsed_ms(&self, now_ms: i64) -> u64 {
-        let stands = self.end.is_some() || self.closed || self.waits;
-        let until = if stands { self.last_ms } else { now_ms.max(self.last_ms) };
+        let until = if self.end.is_some() || self.closed { self.last_ms } else { now_ms.max(self.last_ms) };
         if self.run.is_none() { 0 } else { u64::try_from(until - self.started_ms).unwrap_or_default() }
     }
 }

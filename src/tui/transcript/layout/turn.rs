@@ -96,8 +96,7 @@ fn thought(text: &str, frame: &Frame<'_>) -> Vec<Row> {
 fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
     let progress = card.progress(frame.over);
     let live = !matches!(progress, Progress::Succeeded | Progress::Failed | Progress::Stopped);
-    let asks = card.questions.iter().any(|(.., answer)| answer.is_none());
-    let elapsed = card.elapsed_ms((live && !asks).then_some(frame.now_ms));
+    let elapsed = card.elapsed_ms(live.then_some(frame.now_ms));
     let time = if live { running(elapsed) } else { duration(elapsed) };
     let (role, state) = state(card, progress);
     let mut right = Vec::new();
