@@ -381,8 +381,13 @@ fn is_pinned(plan: &Plan) -> bool {
 /// The failure of a program; of a pinned one with what to do about it.
 fn of_pinned(plan: &Plan, record: ErrorRecord) -> ErrorRecord {
     let advice = || "the pinned program runs once, and no model corrects it: correct the program".to_owned();
-    let hint = record.hint.clone().or_else(|| is_pinned(plan).then(advice));
-    ErrorRecord { hint, ..record }
+    if !is_pinned(plan) {
+        return record;
+    }
+    // What the table of reasons advises is about models; a hint of the error's own stays.
+    let usual = Reason::from_name(&record.reason).map(|reason| reason.row().next);
+    let own = record.hint.clone().filter(|hint| usual != Some(hint.as_str()));
+    ErrorRecord { hint: own.or_else(|| Some(advice())), ..record }
 }
 
 /// A value that `fallback` may give: neither nil nor a var.
