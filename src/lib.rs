@@ -13,13 +13,14 @@
 //! A run from Rust code, with a function as the model. The first answer misses the field, the second one fits:
 //!
 //! ```
-//! use ptc_workbench::agent::Agent;
+//! use ptc_workbench::agent::{Agent, Mode};
 //! use ptc_workbench::engine::{self, Input, Ports};
 //! use ptc_workbench::model::script;
 //! use ptc_workbench::port::{Stop, SystemClock, Unsaved};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let plan = Agent::builder()
+//!     .mode(Mode::Json)
 //!     .prompt("Greet {{name}}")
 //!     .signature("(name :string) -> {message :string}")
 //!     .plan()

@@ -5,14 +5,14 @@
 //! here decides about a run: it is the engine's.
 //!
 //! ```
-//! use ptc_workbench::agent::Agent;
+//! use ptc_workbench::agent::{Agent, Mode};
 //! use ptc_workbench::library::run;
 //! use ptc_workbench::model::script;
 //! use serde_json::json;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! let extract = Agent::builder().prompt("List the things in {{text}}").signature("(text :string) -> {things [:string]}");
-//! let count = Agent::builder().prompt("How many are these: {{#things}}{{.}}, {{/things}}").signature("(things [:string]) -> {n :int}");
+//! let extract = Agent::builder().mode(Mode::Json).prompt("List the things in {{text}}").signature("(text :string) -> {things [:string]}");
+//! let count = Agent::builder().mode(Mode::Json).prompt("How many are these: {{#things}}{{.}}, {{/things}}").signature("(things [:string]) -> {n :int}");
 //!
 //! let first = run(extract).context(json!({"text": "a cat, a hat"})).model(script([r#"{"things":["cat","hat"]}"#])).await;
 //! let second = first.then(count).model(script([r#"{"n":2}"#])).await;
@@ -57,3 +57,8 @@ pub fn task(text: impl Into<String>) -> Builder {
         .set("literal", Node::Bool(true).into())
         .set("completion", Json::str("answer_without_code"))
 }
+
+/// The examples of the page about the library, compiled and run with those of the code.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct Page;

@@ -50,7 +50,7 @@ reasons! {
     ChainError "chain_error" "The earlier step does not return what the next agent needs." "Give the earlier agent an output field of each missing name, or make the parameters optional.";
     Failed "failed" "The program called fail." "The message is the program's own; look at the turn that called it.";
     ReturnValidationFailed "return_validation_failed" "The program returned a value that does not fit the signature." "Look at the validation errors; give retry_turns, or describe the field.";
-    NoCodeFound "no_code_found" "The only reply holds no program." "Give more turns, or use a model that writes a fenced program.";
+    NoCodeFound "no_code_found" "The reply holds no program." "Give more turns, or use a model that writes a fenced program.";
     MustReturnMissing "must_return_missing" "The last turn ended without return or fail." "Raise max_turns or retry_turns, or use completion = \"return_required\".";
     BudgetExhausted "budget_exhausted" "All work turns and retry turns were used without a valid answer." "Raise max_turns or retry_turns, or make the prompt clearer.";
     TurnBudgetExhausted "turn_budget_exhausted" "The turns of the whole tree of agents are used up." "Raise turn_budget.";

@@ -51,9 +51,10 @@ impl Agent {
         Builder::default()
     }
 
-    /// The agent of `--prompt TEXT [--signature S]`.
+    /// The agent of `--prompt TEXT [--signature S]`: a typed answer is asked for as JSON, and a prompt alone wants words.
     pub fn inline(prompt: impl Into<String>, signature: Option<String>) -> Self {
-        Self { name: "inline".to_owned(), prompt: prompt.into(), signature, ..Self::default() }
+        let mode = if signature.is_some() { Mode::Json } else { Mode::Text };
+        Self { name: "inline".to_owned(), prompt: prompt.into(), signature, mode, ..Self::default() }
     }
 }
 

@@ -9,6 +9,7 @@ use ptc_core::reply::Recovery;
 use ptc_core::signature::{self, Field, Signature, Type};
 use ptc_core::template::{self, Template};
 use ptc_core::text::Span;
+use ptc_core::value::Json;
 
 use super::keys::VALIDATION;
 use super::{Agent, Diagnostic, Mode, Place, RawSchema, Severity};
@@ -28,6 +29,7 @@ pub(super) fn check(agent: &Agent) -> Checked {
     check_mode(agent, &mut checked.findings);
     check_limits(agent, &mut checked.findings);
     check_names(agent, &mut checked.findings);
+    check_system_prompt(agent, &mut checked.findings);
     checked.findings.extend(agent.cases().err());
     checked.template = read_template(agent, &mut checked.findings);
     checked.signature = read_signature(agent, &mut checked.findings);
@@ -64,15 +66,26 @@ pub(super) fn recovery(agent: &Agent) -> Recovery {
 
 /// The refusal of tools in json mode.
 pub(super) fn tools_refused(agent: &Agent) -> Option<Diagnostic> {
-    if agent.mode != Mode::Json || agent.tools.is_empty() {
+    if agent.mode != Mode::Json {
         return None;
     }
-    let names: Vec<String> = agent.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
+    let mut names: Vec<String> = agent.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
+    let declared = (!names.is_empty()).then_some(("tools", "{}"));
+    let mut keys: Vec<(&str, &str)> = declared.into_iter().collect();
+    for (key, without) in [("builtin_tools", "[]"), ("llm_query", "false")] {
+        if agent.asks(key) {
+            names.push(format!("`{key}`"));
+            keys.push((key, without));
+        }
+    }
+    let (first, _) = *keys.first()?;
+    let without: Vec<String> = keys.iter().map(|(key, without)| format!("`{key} = {without}`")).collect();
     let message = format!(
-        "json mode has no tools, and this agent declares {}; remove them, write `tools = {{}}` in [modes.json], or use another mode",
-        names.join(", ")
+        "json mode has no tools, and this agent declares {}; remove them, write {} in [modes.json], or use another mode",
+        names.join(", "),
+        without.join(" and ")
     );
-    Some(option("tools", message))
+    Some(option(first, message))
 }
 
 fn check_limits(agent: &Agent, findings: &mut Vec<Diagnostic>) {
@@ -100,6 +113,29 @@ fn check_names(agent: &Agent, findings: &mut Vec<Diagnostic>) {
             findings.push(option(key, format!("unknown {what} `{word}`{}", advice(word, known))));
         }
     }
+}
+
+/// Parts of the card stand in the place of parts that there must be.
+fn check_system_prompt(agent: &Agent, findings: &mut Vec<Diagnostic>) {
+    let has_format = agent.mode == Mode::PtcLisp;
+    let has_programs = has_format || is_combined(agent);
+    let custom = &agent.system_prompt;
+    let parts =
+        [("language_spec", &custom.language_spec, has_programs), ("output_format", &custom.output_format, has_format)];
+    for (name, _, is_there) in parts.into_iter().filter(|(_, text, _)| text.is_some()) {
+        let why = match () {
+            () if !is_there => format!("the text of {} mode has no such part", agent.mode),
+            () if has_format && custom.replace.is_some() => "`replace` takes the place of all parts".to_owned(),
+            () => continue,
+        };
+        let key = format!("system_prompt.{name}");
+        findings.push(option(&key, format!("`{key}` is not used: {why}")).warning());
+    }
+}
+
+/// Does mode `text` offer programs next to native tools?
+fn is_combined(agent: &Agent) -> bool {
+    agent.mode == Mode::Text && agent.option("transport").and_then(Json::as_str) == Some("tool_call")
 }
 
 fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Template> {

@@ -76,6 +76,20 @@ impl Context {
         })
     }
 
+    /// Like [`Context::chained`] for a step of a pipeline that has a context of its own: what the earlier step gives wins, the rest
+    /// comes from there.
+    ///
+    /// Errors: those of [`Context::chained`].
+    pub fn chained_onto(own: &Json, step: &Step, signature: &Signature) -> Result<Self, ErrorRecord> {
+        let params = signature.params.as_deref().map(|params| open_params(own, params));
+        let carried = Self::chained(step, &Signature { params, output: None })?;
+        let given = carried.json.members().unwrap_or_default();
+        let others =
+            own.members().unwrap_or_default().iter().filter(|member| find(&carried.json, &member.key).is_none());
+        let all = given.iter().chain(others).map(|member| (member.key.clone(), member.value.clone()));
+        Ok(Self { json: Json::object(all.collect::<Vec<_>>()), descriptions: carried.descriptions })
+    }
+
     /// What is known about the inputs of an agent: its own descriptions, then those that came with the data.
     pub fn described(&self, agent: &Agent) -> Vec<(String, String)> {
         let mut all = agent.context_descriptions.clone();
@@ -86,6 +100,11 @@ impl Context {
         }
         all
     }
+}
+
+/// The parameters that an agent's own context does not fill.
+pub(crate) fn open_params(own: &Json, params: &[Field]) -> Vec<Field> {
+    params.iter().filter(|field| find(own, &field.name).is_none()).cloned().collect()
 }
 
 fn named(step: &Step) -> String {

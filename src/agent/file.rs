@@ -70,10 +70,17 @@ impl Agent {
         if diagnostics.is_empty() { Ok(target.agent) } else { Err(diagnostics) }
     }
 
-    /// What a session keeps of it.
+    /// What a session keeps of it. Agents inside say their mode there, so that a recording does not depend on the default.
     pub fn record(&self) -> AgentRecord {
-        let toml = self.to_toml();
+        let toml = self.with_modes_said(Self::default().mode).to_toml();
         AgentRecord { name: self.name.clone(), sha: hex_sha(toml.as_bytes()), toml }
+    }
+
+    /// The agent of a record. Agents inside that say no mode were recorded when the default was `json`.
+    ///
+    /// Errors: those of [`Agent::from_toml`].
+    pub fn recorded(toml: &str) -> Result<Self, FileError> {
+        Ok(Self::from_toml(toml, "the recorded agent")?.with_modes_said(Mode::Json))
     }
 
     /// The definition as an agent file. Reading it gives an equal agent; the same agent gives the same text.

@@ -4,8 +4,8 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, PartKind, Price, ReplyPart, ReplyStatus, Role,
-    RunEnd, RunStart, RunText, SentMessage, Source, Totals, elapsed_ms,
+    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said,
+    SentMessage, Source, Totals, elapsed_ms,
 };
 
 /// Folds the events of one run and of the runs below it.
@@ -18,7 +18,10 @@ pub struct StepFold {
     started_ms: i64,
     price: Option<Price>,
     log: MessageLog,
+    /// The turn that has not ended, without its reply.
     turn: Option<Turn>,
+    /// The reply of that turn.
+    said: Said,
     turn_started_ms: i64,
     gaps: Gaps,
     /// What the turns that ended used.
@@ -80,6 +83,7 @@ impl StepFold {
             Event::RunStart(start) => self.start(start, envelope.at_ms),
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
+                self.said = Said::default();
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
@@ -90,7 +94,8 @@ impl StepFold {
             Event::TurnEnd(_) | Event::RunEnd(_) => self.end(envelope),
             event => {
                 if let Some(turn) = &mut self.turn {
-                    in_turn(turn, event);
+                    self.said.apply(event);
+                    in_turn(turn, &self.said, event);
                 }
             }
         }
@@ -123,7 +128,7 @@ impl StepFold {
         self.started_ms = at_ms;
         self.price = start.model.price;
         self.step.name.clone_from(&start.agent.name);
-        if let Ok(agent) = Agent::from_toml(&start.agent.toml, "the recorded agent") {
+        if let Ok(agent) = Agent::recorded(&start.agent.toml) {
             self.describe(&agent);
         }
         // A run that went on after waiting starts over in the same file.
@@ -141,6 +146,7 @@ impl StepFold {
         match &envelope.event {
             Event::TurnEnd(end) => {
                 let Some(mut turn) = self.turn.take() else { return };
+                turn.raw_response = std::mem::take(&mut self.said).text;
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
@@ -161,6 +167,7 @@ impl StepFold {
         self.step.summary.clone_from(&end.summary);
         self.step.refs = end.refs.as_ref().map(crate::event::JsonText::json);
         self.step.from_turn = end.from_turn;
+        self.step.journal = end.journal.as_ref().map(crate::event::JsonText::json);
         self.step.waits_for = None;
         let is_mission = |message: &&SentMessage| message.source == Source::Prompt && message.role == Role::User;
         self.step.prompt = self.log.messages().iter().find(is_mission).map(SentMessage::text);
@@ -187,7 +194,8 @@ impl StepFold {
     /// The Step so far; a turn that has not ended is its last one.
     pub fn step(&self) -> Step {
         let mut step = self.step.clone();
-        step.turns.extend(self.turn.clone());
+        let open = self.turn.iter().map(|turn| Turn { raw_response: self.said.text.clone(), ..turn.clone() });
+        step.turns.extend(open);
         step.messages = self.log.messages().to_vec();
         // Branches end in any order; the Step is always the same.
         step.calls.sort_by(|one, other| one.address.cmp(&other.address));
@@ -220,21 +228,11 @@ fn remember(memory: &mut Vec<(String, String)>, change: &MemoryChange) {
     memory.sort();
 }
 
-fn in_turn(turn: &mut Turn, event: &Event) {
+fn in_turn(turn: &mut Turn, said: &Said, event: &Event) {
+    turn.attempts = said.attempt;
     match event {
         Event::RequestMade(request) => turn.request.clone_from(&request.messages),
-        Event::ReplyPart(ReplyPart { kind: PartKind::Text, attempt, text, .. }) => {
-            if *attempt > turn.attempts {
-                turn.raw_response.clear();
-                turn.attempts = *attempt;
-            }
-            turn.raw_response.push_str(text);
-        }
         Event::ReplyEnd(end) => {
-            if end.status == ReplyStatus::Discarded {
-                turn.raw_response.clear();
-            }
-            turn.attempts = turn.attempts.max(end.attempt);
             turn.tokens = end.usage.or(turn.tokens);
             turn.model.clone_from(&end.model);
             turn.finish_reason.clone_from(&end.finish);
@@ -245,7 +243,7 @@ fn in_turn(turn: &mut Turn, event: &Event) {
             turn.fixes = extract.fixes.iter().map(|(name, ..)| name.clone()).collect();
             turn.error.clone_from(&extract.error);
             if extract.kind == "program" {
-                let whole = || Some(turn.raw_response.get(extract.span?.0..extract.span?.1)?.to_owned());
+                let whole = || Some(said.text.get(extract.span?.0..extract.span?.1)?.to_owned());
                 turn.program = match &extract.repaired {
                     Some(Kept::Whole(text) | Kept::Head { head: text, .. }) => Some(text.clone()),
                     None => whole(),
@@ -254,7 +252,7 @@ fn in_turn(turn: &mut Turn, event: &Event) {
             }
             turn.json = match (&extract.repaired, extract.span) {
                 (Some(Kept::Whole(text)), _) => json::parse(text).ok(),
-                (None, Some((start, end))) => turn.raw_response.get(start..end).and_then(|text| json::parse(text).ok()),
+                (None, Some((start, end))) => said.text.get(start..end).and_then(|text| json::parse(text).ok()),
                 _ => None,
             };
         }

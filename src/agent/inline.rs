@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ptc_core::value::Json;
 
 use super::file::read_from;
-use super::{Agent, Tool};
+use super::{Agent, Mode, Tool};
 use crate::config::document::{self, Entry, Problem, Problems};
 use crate::tool::SELF;
 
@@ -101,23 +101,58 @@ pub(super) fn with_agent(entry: &Entry<'_>, source: &Source) -> Result<Json, Pro
 impl Agent {
     /// The definition as its file says it: agents that stand in files of their own are left out.
     pub(super) fn without_files(&self) -> Self {
-        let tools = self
-            .tools
-            .iter()
-            .map(|tool| Tool { name: tool.name.clone(), definition: without_agent(&tool.definition) })
-            .collect();
-        let modes = self.modes.iter().map(|(mode, overrides)| {
-            let members = overrides.members().unwrap_or_default().iter().map(|member| {
-                let tools = member.value.members().filter(|_| member.key == "tools");
-                let bare = tools
-                    .map(|tools| Json::object(tools.iter().map(|tool| (tool.key.clone(), without_agent(&tool.value)))));
-                (member.key.clone(), bare.unwrap_or_else(|| member.value.clone()))
-            });
-            (*mode, Json::object(members.collect::<Vec<_>>()))
-        });
-        let modes = modes.collect();
-        Self { tools, modes, ..self.clone() }
+        self.each_tool(&without_agent)
     }
+
+    /// The definition in which every agent behind a tool says its mode: what it says, else `usual`.
+    pub(super) fn with_modes_said(&self, usual: Mode) -> Self {
+        self.each_tool(&|tool| with_mode(tool, usual))
+    }
+
+    /// The definition with every tool's table changed, those of the modes' sections included.
+    fn each_tool(&self, change: &dyn Fn(&Json) -> Json) -> Self {
+        let tool = |tool: &Tool| Tool { name: tool.name.clone(), definition: change(&tool.definition) };
+        let section = |(mode, overrides): &(Mode, Json)| (*mode, each_tool(overrides, change));
+        Self {
+            tools: self.tools.iter().map(tool).collect(),
+            modes: self.modes.iter().map(section).collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// An agent's table, or a part of it, with the tables under `tools` changed.
+fn each_tool(table: &Json, change: &dyn Fn(&Json) -> Json) -> Json {
+    each(table, &|key, value| match key {
+        "tools" => each(value, &|_, tool| change(tool)),
+        _ => value.clone(),
+    })
+}
+
+/// The object with its values changed; anything else as it is.
+fn each(object: &Json, change: &dyn Fn(&str, &Json) -> Json) -> Json {
+    let Some(members) = object.members() else { return object.clone() };
+    Json::object(members.iter().map(|member| (member.key.clone(), change(&member.key, &member.value))))
+}
+
+/// A tool's table in which every agent, and every agent inside that one, says its mode. (The depth is that of a TOML text.)
+fn with_mode(tool: &Json, usual: Mode) -> Json {
+    let below = |tool: &Json| with_mode(tool, usual);
+    let inner = each(&each_tool(tool, &below), &|key, agent| match key {
+        "agent" if agent.members().is_some() => each(&each_tool(agent, &below), &|key, sections| match key {
+            "modes" => each(sections, &|_, section| each_tool(section, &below)),
+            _ => sections.clone(),
+        }),
+        _ => agent.clone(),
+    });
+    each(&inner, &|key, agent| match agent.members() {
+        Some(members) if key == "agent" && agent.get("mode").is_none() => {
+            let said = ("mode".to_owned(), Json::str(usual.name()));
+            let others = members.iter().map(|member| (member.key.clone(), member.value.clone()));
+            Json::object(std::iter::once(said).chain(others))
+        }
+        _ => agent.clone(),
+    })
 }
 
 fn without_agent(tool: &Json) -> Json {

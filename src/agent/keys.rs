@@ -236,6 +236,14 @@ fn read_system_prompt(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut
             read: |entry, prompt, problems| set(&mut prompt.prefix, entry.text().map(Some), problems),
         },
         Key {
+            name: "language_spec",
+            read: |entry, prompt, problems| set(&mut prompt.language_spec, entry.text().map(Some), problems),
+        },
+        Key {
+            name: "output_format",
+            read: |entry, prompt, problems| set(&mut prompt.output_format, entry.text().map(Some), problems),
+        },
+        Key {
             name: "suffix",
             read: |entry, prompt, problems| set(&mut prompt.suffix, entry.text().map(Some), problems),
         },
@@ -250,12 +258,19 @@ fn read_system_prompt(entry: &Entry<'_>, target: &mut Target<'_>, problems: &mut
 }
 
 fn write_system_prompt(agent: &Agent) -> Option<Json> {
-    let SystemPrompt { replace, prefix, suffix } = &agent.system_prompt;
-    if let (Some(text), None, None) = (replace, prefix, suffix) {
-        return Some(Json::str(text));
+    let SystemPrompt { replace, prefix, language_spec, output_format, suffix } = &agent.system_prompt;
+    let parts = [
+        ("replace", replace),
+        ("prefix", prefix),
+        ("language_spec", language_spec),
+        ("output_format", output_format),
+        ("suffix", suffix),
+    ];
+    let written: Vec<_> = parts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?)))).collect();
+    match written.as_slice() {
+        [("replace", text)] => Some(text.clone()),
+        _ => filled(Json::object(written)),
     }
-    let parts = [("replace", replace), ("prefix", prefix), ("suffix", suffix)];
-    filled(Json::object(parts.into_iter().filter_map(|(key, text)| Some((key, Json::str(text.as_ref()?))))))
 }
 
 fn write_options(options: &Options) -> Option<Json> {

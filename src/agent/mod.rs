@@ -20,6 +20,7 @@ mod keys;
 mod mode;
 mod pinned;
 mod plan;
+mod refs;
 mod rewrite;
 mod schema;
 mod settings;
@@ -33,6 +34,7 @@ pub use builder::Builder;
 pub use bundled::{BUNDLED, BUNDLED_PIPELINES, Bundled};
 pub use case::{Case, Expect, Mismatch, Verdict};
 pub use context::Context;
+pub(crate) use context::open_params;
 pub use delegate::{Delegated, Trace, Undelegated, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use draft::{DraftTexts, diagnose};
@@ -40,8 +42,9 @@ pub use fixes::{Fix, set_option};
 pub use fold::StepFold;
 pub use mode::{Mode, Variant};
 pub use plan::Plan;
+pub use refs::{Ref, RefSource};
 pub use schema::RawSchema;
-pub use settings::{Compaction, Completion, Format, MemoryStrategy, Ref, RefSource, Settings, Transport};
+pub use settings::{Compaction, Completion, Format, MemoryStrategy, Settings, Transport};
 pub use step::{CallEntry, Step, Turn, Usage};
 
 use crate::event::Options;
@@ -112,13 +115,17 @@ pub struct Tool {
     pub definition: Json,
 }
 
-/// What surrounds the system card of the mode.
+/// What surrounds the system card of the mode, and what stands in the place of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemPrompt {
-    /// Replaces the card.
+    /// Replaces the card, all parts of it.
     pub replace: Option<String>,
     /// Stands before it.
     pub prefix: Option<String>,
+    /// Where programs are written: `full` or `none` as the option `reference`, or the text that tells the language.
+    pub language_spec: Option<String>,
+    /// In `ptc_lisp`: how a reply is to look.
+    pub output_format: Option<String>,
     /// Stands after it.
     pub suffix: Option<String>,
 }
@@ -128,7 +135,7 @@ impl Default for Agent {
         Self {
             name: "agent".to_owned(),
             description: None,
-            mode: Mode::Json,
+            mode: Mode::PtcLisp,
             model: None,
             prompt: String::new(),
             signature: None,

@@ -60,6 +60,7 @@ impl Plan {
             None => signature.output.clone(),
         };
         let output = output.unwrap_or(Type::Any);
+        findings.extend(super::refs::astray(&settings.refs, &output));
         let variant = Variant::of(
             tools.iter().any(Tool::is_native)
                 || (agent.mode == Mode::Text && settings.transport == Transport::ToolCall),

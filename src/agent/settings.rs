@@ -103,26 +103,6 @@ impl Default for Format {
     }
 }
 
-/// A reference to a part of the result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ref {
-    /// Its name.
-    pub name: String,
-    /// Where its value comes from.
-    pub source: RefSource,
-    /// It may be nil.
-    pub optional: bool,
-}
-
-/// Where the value of a reference comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RefSource {
-    /// A path such as `items[0].id` or `items[*].id`.
-    Path(String),
-    /// A PTC-Lisp expression over `result`.
-    Expression(String),
-}
-
 /// The options of an agent.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of agent files")]
@@ -192,7 +172,7 @@ pub struct Settings {
     /// `format_options`
     pub format: Format,
     /// `refs`
-    pub refs: Vec<Ref>,
+    pub refs: Vec<super::Ref>,
     /// `memory`: names and PTC-Lisp expressions that are evaluated before the first turn.
     pub memory: Vec<(String, String)>,
 }
@@ -260,7 +240,7 @@ impl Settings {
             progress: agent.option("progress").and_then(Json::as_str).map(str::to_owned),
             prompt_chars: prompt_chars(agent, findings),
             format: format(agent, findings),
-            refs: refs(agent, findings),
+            refs: super::refs::read(agent, findings),
             memory: memory(agent, findings),
         }
     }
@@ -282,7 +262,7 @@ fn amount(json: &Json) -> Option<f64> {
     }
 }
 
-fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
+pub(super) fn wrong(key: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key(key)
 }
 
@@ -433,27 +413,6 @@ fn format(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Format {
         log_in_user: table.get("mission_log_in").and_then(Json::as_str) == Some("user_message"),
         minimal_turns: flag("minimal_turn_info"),
     }
-}
-
-/// Paths, or tables `{path, optional}` and `{expr, optional}`.
-fn refs(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<Ref> {
-    let mut out = Vec::new();
-    for member in agent.option("refs").and_then(Json::members).unwrap_or_default() {
-        let text = |key: &str| member.value.get(key).and_then(Json::as_str).map(str::to_owned);
-        let source = match (member.value.as_str(), text("path"), text("expr")) {
-            (Some(path), ..) => RefSource::Path(path.to_owned()),
-            (None, Some(path), None) => RefSource::Path(path),
-            (None, None, Some(expression)) => RefSource::Expression(expression),
-            _ => {
-                let message = "a ref is a path such as \"items[0].id\", or a table with `path` or `expr`";
-                findings.push(wrong(&format!("refs.{}", member.key), message));
-                continue;
-            }
-        };
-        let optional = member.value.get("optional").is_some_and(|flag| flag.node == Node::Bool(true));
-        out.push(Ref { name: member.key.clone(), source, optional });
-    }
-    out
 }
 
 fn memory(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Vec<(String, String)> {

@@ -23,6 +23,8 @@ pub struct Step {
     pub waits_for: Option<Address>,
     /// Memory: names with their values as PTC-Lisp text; empty in modes without programs.
     pub memory: Vec<(String, String)>,
+    /// The journal that the run leaves: results of finished tasks by id, an object. `None` where there is none, and before the end.
+    pub journal: Option<Json>,
     /// What finished items of the plan were noted with, by id.
     pub summaries: Vec<(String, String)>,
     /// Tool calls of the whole run; those of parallel branches in the order of the branches.
@@ -158,6 +160,11 @@ impl Step {
     /// What the run and the agents below it cost, as far as prices are known. (Agents nest a few levels deep.)
     pub fn cost(&self) -> f64 {
         self.usage.cost.unwrap_or_default() + self.children.iter().map(Self::cost).sum::<f64>()
+    }
+
+    /// What the run and the agents below it cost; `None` where the price of one of them is not known.
+    pub fn known_cost(&self) -> Option<f64> {
+        self.children.iter().map(Self::known_cost).try_fold(self.usage.cost?, |sum, below| Some(sum + below?))
     }
 
     /// Did the run return?

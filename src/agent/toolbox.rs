@@ -31,7 +31,9 @@ pub(super) fn open(agent: &Agent, findings: &mut Vec<Diagnostic>) -> (Vec<Tool>,
             })),
         }
     }
-    tools.extend(added(agent, findings));
+    if agent.mode != Mode::Json {
+        tools.extend(added(agent, findings));
+    }
     check_names(agent, &tools, findings);
     let mut children = Children::new();
     for tool in &mut tools {
@@ -72,7 +74,10 @@ fn told(tool: &mut Tool, agent: &Agent, findings: &mut Vec<Diagnostic>) {
     }
     if tool.description.is_none() {
         let message = format!("the tool `{}` has no description; say what its agent is for", tool.name);
-        findings.push(note(&format!("tools.{}", tool.name), message).warning());
+        let found = note(&format!("tools.{}", tool.name), message);
+        // The form of the core specification takes any task, and one that calls itself knows what it is for.
+        let is_needed = matches!(tool.kind, Kind::Agent(_)) && tool.returns != Returns::Delegate;
+        findings.push(if is_needed { found } else { found.warning() });
     }
 }
 

@@ -165,6 +165,9 @@ pub struct RunFlags {
     /// Keep no session file
     #[arg(long)]
     pub no_save: bool,
+    /// File with the journal of finished tasks: what stands there is not done again, and what the run finishes is added when it ends
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
     /// Stop before each request is sent, each reply is applied, or each tool's result goes on, to look at it and change it
     #[arg(long, value_name = "send|apply|result", value_enum)]
     pub intercept: Vec<GateFlag>,

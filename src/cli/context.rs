@@ -5,7 +5,7 @@ use std::fs;
 use ptc_core::signature::{self, Type};
 use ptc_core::text::nearest;
 use ptc_core::value::Json;
-use ptc_core::value::json;
+use ptc_core::value::json::{self, Node};
 
 use super::UsageError;
 use super::arguments::AgentFlags;
@@ -66,7 +66,7 @@ fn step(json: &Json) -> Option<Step> {
     if !is_step {
         return None;
     }
-    let fail = json.get("fail").map(|fail| {
+    let fail = json.get("fail").filter(|fail| fail.node != Node::Null).map(|fail| {
         let word = |key: &str| fail.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         crate::event::ErrorRecord { reason: word("reason"), message: word("message"), ..Default::default() }
     });

@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::config::OPTIONS;
 use crate::event::Edit;
 use crate::port::Human;
-use crate::session::Session;
+use crate::session::{ParentKind, Session};
 use crate::workbench::{Changed, Desk, ForkSpec, PROGRAM, Workbench};
 
 pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
@@ -24,7 +24,7 @@ pub(super) async fn fork(flags: &ForkFlags, plain: bool, workbench: &Workbench) 
         changes,
         model: flags.model.clone(),
         by: "command".to_owned(),
-        kind: "fork".to_owned(),
+        kind: ParentKind::Fork,
         person: Arc::clone(&desk) as Arc<dyn Human>,
     };
     let running = workbench.fork(&session, spec).await?;

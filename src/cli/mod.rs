@@ -9,6 +9,7 @@ mod context;
 mod doctor;
 mod export;
 mod fork;
+mod journal;
 mod json;
 mod keyboard;
 mod lisp;

@@ -1,20 +1,23 @@
 //! The linear face of a run: each event as lines on stderr, as it happens.
 
+mod thought;
 mod work;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
+use ptc_core::reasons::Reason;
 use ptc_core::text::{SafeText, width};
 
-use crate::agent::Step;
+use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, Source,
-    TurnEnd, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, RunText,
+    Source, TurnEnd, elapsed_ms,
 };
 
 use crate::workbench::format::plural;
 use crate::workbench::{Definitions, next_step};
+use thought::{Rest, Thought};
 
 /// Columns that the new text of an edit may take.
 const EDIT_COLUMNS: usize = 60;
@@ -56,11 +59,19 @@ pub(super) struct Printer<W: Write> {
     /// How the root run started.
     start: RunStart,
     gaps: Gaps,
-    /// The reply text of each turn that has not ended, and its attempt.
-    replies: HashMap<Address, (u32, String)>,
+    /// The reply of each turn that has not ended.
+    replies: RunText,
     /// The program of each turn that has not ended.
     programs: HashMap<Address, String>,
+    /// Runs whose replies are control objects.
+    controlled: HashSet<Address>,
+    /// The control object that arrives, and its attempt.
+    thought: Option<(Address, u32, Thought)>,
     definitions: Definitions,
+    /// Turns that have not ended and whose failure was told.
+    failed: HashSet<Address>,
+    /// Turns that have not ended and to which something was answered: feedback, or only results of tools.
+    answered: HashMap<Address, Source>,
     /// Native calls of the reply were shown as they arrived.
     calling: bool,
     in_reply: Option<(Address, u32, PartKind)>,
@@ -92,9 +103,13 @@ impl<W: Write> Printer<W> {
             started_ms: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
-            replies: HashMap::new(),
+            replies: RunText::new(),
             programs: HashMap::new(),
+            controlled: HashSet::new(),
+            thought: None,
             definitions: Definitions::default(),
+            failed: HashSet::new(),
+            answered: HashMap::new(),
             calling: false,
             in_reply: None,
             at_line_start: true,
@@ -142,9 +157,15 @@ impl<W: Write> Printer<W> {
         }
         self.indent = envelope.run().depth().min(MOST_LEVELS) * DEPTH_COLUMNS;
         let at = &envelope.address;
+        if let Event::ReplyPart(_) | Event::ReplyEnd(_) = &envelope.event {
+            self.replies.entry(at.clone()).or_default().apply(&envelope.event);
+        }
         match &envelope.event {
             Event::RunStart(start) => {
                 self.definitions.apply(envelope);
+                if Mode::from_name(&start.mode) == Some(Mode::JsonLoop) {
+                    self.controlled.insert(at.clone());
+                }
                 self.run_start(start, envelope);
             }
             Event::TurnStart(start) if start.stop.is_none() => {
@@ -168,6 +189,7 @@ impl<W: Write> Printer<W> {
                     self.line(&format!("  {} repaired: {}", self.marks.warning, fixes.join(", ")));
                 }
                 if let Some(error) = &extract.error {
+                    self.failed.insert(at.clone());
                     self.line(&format!("  {} {}: {}", self.marks.bad, error.reason, error.message));
                 }
                 self.keep_program(at, extract);
@@ -177,7 +199,12 @@ impl<W: Write> Printer<W> {
             Event::ToolEnd(end) => self.call_end(at, end),
             Event::QuestionAsked(question) => self.question(question),
             Event::AnswerGiven(answer) => self.answer(answer),
-            Event::ProgramEnd(end) => self.program_end(at, end),
+            Event::ProgramEnd(end) => {
+                if end.error.is_some() {
+                    self.failed.insert(at.clone());
+                }
+                self.program_end(at, end);
+            }
             Event::MemoryChange(change) => {
                 let replaced = self.definitions.apply(envelope);
                 self.memory(change, &replaced);
@@ -195,13 +222,20 @@ impl<W: Write> Printer<W> {
             Event::Interrupt(interrupt) => {
                 self.line(&format!("  {} {} by {}", self.marks.bad, interrupt.reason.replace('_', " "), interrupt.by));
             }
-            Event::Check(check) => check.issues.iter().for_each(|issue| self.issue(issue)),
-            Event::Message(message) if message.source == Source::Feedback => self.line("  feedback sent to the model"),
+            Event::Check(check) => {
+                if !check.ok {
+                    self.failed.insert(at.clone());
+                }
+                check.issues.iter().for_each(|issue| self.issue(issue));
+            }
+            Event::Message(message) if matches!(message.source, Source::Feedback | Source::Tool) => {
+                self.answered.insert(at.clone(), message.source);
+            }
             Event::Notice(notice) => self.line(&format!("  {} {}", self.marks.warning, notice.text)),
             Event::TurnEnd(end) => {
                 self.replies.remove(at);
                 self.programs.remove(at);
-                self.turn_end(end);
+                self.turn_end(at, end);
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
             Event::Unknown(unknown) => {
@@ -226,7 +260,7 @@ impl<W: Write> Printer<W> {
             (self.ended, self.start) = (false, start.clone());
         }
         let dot = self.marks.dot;
-        self.line(&format!("{who}{}{dot}{}{dot}{}", start.agent.name, start.mode, start.model.alias));
+        self.line(&format!("{who}{}{dot}{}{dot}{}", start.agent.name, mode(start), start.model.alias));
     }
 
     /// Reply text as it arrives, each line behind a bar.
@@ -236,20 +270,48 @@ impl<W: Write> Printer<W> {
             self.end_reply();
             self.in_reply = now;
         }
-        if part.kind == PartKind::Text {
-            let (attempt, text) = self.replies.entry(at.clone()).or_default();
-            if *attempt != part.attempt {
-                (*attempt, *text) = (part.attempt, String::new());
-            }
-            text.push_str(&part.text);
-        }
         self.calling |= part.kind == PartKind::Call;
+        if part.kind == PartKind::Text && self.controlled.contains(&at.run_part()) {
+            return self.control(at, part);
+        }
         let bar = match part.kind {
             PartKind::Text => "  | ",
             PartKind::Reasoning => "  ~ ",
             PartKind::Call => "  > ",
         };
-        for piece in SafeText::multi_line(&part.text).as_str().split_inclusive('\n') {
+        self.behind(bar, &part.text);
+    }
+
+    /// A control object as it arrives: its thought.
+    fn control(&mut self, at: &Address, part: &ReplyPart) {
+        let is_new = !matches!(&self.thought, Some((here, attempt, _)) if here == at && *attempt == part.attempt);
+        if is_new {
+            self.thought = Some((at.clone(), part.attempt, Thought::new()));
+        }
+        let Some((.., thought)) = &mut self.thought else { return };
+        let more = thought.take(&part.text);
+        self.behind("  | ", &more);
+    }
+
+    /// What a control object said beside its thought.
+    fn end_control(&mut self) {
+        let Some((.., thought)) = self.thought.take() else { return };
+        match thought.rest() {
+            Some(Rest::Answer(answer)) => self.line(&format!("  answers {}", work::short(&answer))),
+            Some(Rest::Raw(reply)) => {
+                self.behind("  | ", &reply);
+                if !self.at_line_start {
+                    _ = writeln!(self.out);
+                    self.at_line_start = true;
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Text behind a bar at the start of each line.
+    fn behind(&mut self, bar: &str, text: &str) {
+        for piece in SafeText::multi_line(text).as_str().split_inclusive('\n') {
             let start =
                 if self.at_line_start { format!("{:indent$}{bar}", "", indent = self.indent) } else { String::new() };
             _ = write!(self.out, "{start}{piece}");
@@ -259,6 +321,7 @@ impl<W: Write> Printer<W> {
     }
 
     fn reply_end(&mut self, end: &ReplyEnd) {
+        self.end_control();
         // What was seen as it arrived is not told again.
         let seen = std::mem::take(&mut self.calling);
         for call in end.calls.iter().filter(|_| !seen) {
@@ -284,7 +347,18 @@ impl<W: Write> Printer<W> {
         self.line(&format!("  {mark} {path}: {}", issue.message));
     }
 
-    fn turn_end(&mut self, end: &TurnEnd) {
+    fn turn_end(&mut self, at: &Address, end: &TurnEnd) {
+        let was_told = self.failed.remove(at);
+        // A turn that nothing is answered to ends the run, which says why.
+        if let Some(source) = self.answered.remove(at) {
+            if let Some(reason) = end.reason.as_deref().filter(|_| !was_told) {
+                let about = Reason::from_name(reason).map(|reason| format!(": {}", reason.row().meaning));
+                self.line(&format!("  {} {reason}{}", self.marks.bad, about.unwrap_or_default()));
+            }
+            if source == Source::Feedback {
+                self.line("  feedback sent to the model");
+            }
+        }
         if let Some(tokens) = &end.usage {
             self.line(&format!("  tokens {} in, {} out", tokens.input, tokens.output));
         }
@@ -308,6 +382,16 @@ impl<W: Write> Printer<W> {
             }
         }
         self.extras(end);
+    }
+}
+
+/// The mode, and for `text` which of its variants the agent has.
+fn mode(start: &RunStart) -> String {
+    let is_text = Mode::from_name(&start.mode) == Some(Mode::Text);
+    let agent = is_text.then(|| Agent::recorded(&start.agent.toml).ok()).flatten();
+    match agent.and_then(|agent| Plan::new(&agent).ok()) {
+        Some(plan) => format!("{} ({})", start.mode, plan.variant.name()),
+        None => start.mode.clone(),
     }
 }
 

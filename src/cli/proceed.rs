@@ -69,6 +69,7 @@ pub(super) async fn exec(flags: &ExecFlags, plain: bool, workbench: &Workbench) 
         person: Arc::clone(&desk) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
+        journal: None,
     };
     let running = workbench.start(spec)?;
     told(running, &desk, flags.json, plain, workbench).await

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptc_core::reasons::Reason;
 
 use super::arguments::RunFlags;
+use super::journal;
 use super::keyboard;
 use super::printer::Printer;
 use super::source::{described, first_step, in_file, pipeline_of, place};
@@ -18,6 +19,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         return run_pipeline(pipeline, flags, plain, workbench).await;
     }
     let (agent, context) = described(&flags.agent)?;
+    let kept = flags.journal.as_deref().map(journal::load).transpose()?;
     let desk = Arc::new(desk(flags));
     let spec = RunSpec {
         agent: agent.clone(),
@@ -26,6 +28,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
         person: Arc::clone(&desk) as Arc<dyn Human>,
         save: !flags.no_save,
         seed: 0,
+        journal: kept,
     };
     let running = workbench.start(spec).map_err(|error| match error {
         StartError::Agent(findings) => in_file(&flags.agent, &agent, &findings),
@@ -34,7 +37,8 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     for warning in &running.warnings {
         tell(&safe(&format!("warning: {}{}", place(&agent, warning), warning.message)));
     }
-    told(running, &desk, flags.json, plain, workbench).await
+    let (code, step) = told_whole(running, &desk, flags.json, plain, workbench).await?;
+    Ok(flags.journal.as_deref().map_or(code, |file| journal::save(file, &step, code)))
 }
 
 /// Why a run of an agent or pipeline did not start.
@@ -51,6 +55,17 @@ pub(super) async fn told(
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
+    told_whole(running, desk, as_json, plain, workbench).await.map(|(code, _)| code)
+}
+
+/// The same, with the Step.
+async fn told_whole(
+    running: Running,
+    desk: &Desk,
+    as_json: bool,
+    plain: bool,
+    workbench: &Workbench,
+) -> Result<(u8, Step), UsageError> {
     let session = running.path.as_deref().map(|path| workbench.name_of(path));
     let saving = running.saving.clone();
     let step = watch(running, desk, plain).await?;
@@ -77,7 +92,7 @@ pub(super) async fn told(
     }
     // An answer whose session is lost is no success for a script.
     let lost = matches!(settled, Settled::Partly { .. });
-    Ok(if lost && step.fail.is_none() { exit::USAGE } else { code(&step) })
+    Ok((if lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
 
 /// The desk of a run that stops at the gates that the flags name.
@@ -93,6 +108,12 @@ async fn run_pipeline(
     plain: bool,
     workbench: &Workbench,
 ) -> Result<u8, UsageError> {
+    if let Some(file) = &flags.journal {
+        return Err(UsageError(format!(
+            "--journal {}: a pipeline keeps no journal, only single agents do",
+            file.display()
+        )));
+    }
     let first = first_step(&pipeline)?.clone();
     let context = super::context::context(&flags.agent, &first)?;
     let desk = Arc::new(desk(flags));

@@ -112,7 +112,7 @@ fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
         ("turns", number(summary.turns)),
         ("tokens", summary.tokens.map_or_else(Json::default, |tokens| number(tokens.total()))),
         ("cost", summary.cost.map_or_else(Json::default, |cost| Node::Float(cost).into())),
-        ("state", Json::str(state(summary.state))),
+        ("state", Json::str(summary.state.name())),
         ("result", Json::str(summary.result.as_str())),
     ];
     members.extend(summary.example.then(|| ("example", Node::Bool(true).into())));
@@ -129,7 +129,7 @@ fn spoken(summary: &Summary, marks: &Marks) -> String {
     let example = if summary.example { "example, " } else { "" };
     let said = match &summary.damage {
         Some(damage) => format!("damaged: {damage}"),
-        None => format!("{}: {}", state(summary.state), summary.result),
+        None => format!("{}: {}", summary.state.name(), summary.result),
     };
     let own = marks::words(&marks.of(&summary.id, None));
     let gap = if own.is_empty() { "" } else { ", " };
@@ -169,14 +169,6 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         width::truncate(&safe_line(&said), RESULT_COLUMNS),
     );
     text.trim_end().to_owned()
-}
-
-fn state(state: RunState) -> &'static str {
-    match state {
-        RunState::Open => "open",
-        RunState::Returned => "returned",
-        RunState::Failed => "failed",
-    }
 }
 
 fn show(session: &Session, marks: &Marks, as_json: bool, plain: bool) {

@@ -55,8 +55,6 @@ pub(super) fn described(flags: &AgentFlags) -> Result<(Agent, Option<Context>), 
         (None, None) => return Err(UsageError("name an agent file, or write --prompt".to_owned())),
     };
     let mode = match &flags.mode {
-        // A prompt alone wants words: json has nothing to check them against.
-        None if flags.prompt.is_some() && flags.signature.is_none() => Mode::Text,
         None => base.mode,
         Some(name) => mode(name)?,
     };

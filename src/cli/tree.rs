@@ -33,12 +33,7 @@ fn print(tree: &Branch, depth: usize) {
 
 /// What a session is to its parent: `  fork at r0/t2:reply`.
 fn said(parent: &Parent, is_root: bool, is_cut: bool) -> String {
-    let kind = match parent.kind.as_str() {
-        "rerun" => "re-run",
-        "continue" => "goes on",
-        "accept" => "accepted",
-        other => other,
-    };
+    let kind = parent.kind.words();
     let at = match (&parent.at, &parent.stage) {
         (Some(at), Some(stage)) => format!(" at {at}:{stage}"),
         (Some(at), None) => format!(" from {at}"),
@@ -57,7 +52,7 @@ fn branch(tree: &Branch) -> Json {
     let parent = tree.parent.as_ref().map(|parent| {
         Json::object([
             ("session", Json::str(parent.session.as_str())),
-            ("kind", Json::str(parent.kind.as_str())),
+            ("kind", Json::str(parent.kind.name())),
             ("at", text(&parent.at)),
             ("stage", text(&parent.stage)),
             ("seq", Node::Int(i64::try_from(parent.seq).unwrap_or(i64::MAX)).into()),

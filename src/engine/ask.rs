@@ -13,6 +13,7 @@ use super::cycle::Cycle;
 use super::{Halt, edit};
 use crate::event::{
     Address, ErrorRecord, Event, Interrupt, JsonText, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RequestMade,
+    StructuredBy,
 };
 use crate::model::{Call, Content, ErrorClass, Finish, ModelError, ModelEvent, Reply, typed};
 use crate::port::SinkError;
@@ -35,12 +36,14 @@ struct Parts {
     due: Instant,
     attempt_started: (u32, Instant),
     first_ms: Option<u64>,
+    /// How the schema of the last attempt travels.
+    structured_by: Option<StructuredBy>,
 }
 
 impl Parts {
     fn new() -> Self {
         let now = Instant::now();
-        Self { pending: None, due: now, attempt_started: (1, now), first_ms: None }
+        Self { pending: None, due: now, attempt_started: (1, now), first_ms: None, structured_by: None }
     }
 
     /// Takes a delta; returns the part that is complete because of it.
@@ -182,6 +185,7 @@ impl Cycle<'_> {
             }
             ModelEvent::Sent(sent) => {
                 parts.attempt_started = (sent.attempt, Instant::now());
+                parts.structured_by = sent.structured_by;
                 sent.into()
             }
             ModelEvent::Wire(wire) => wire.into(),
@@ -203,6 +207,12 @@ impl Cycle<'_> {
         }
     }
 
+    /// Notes how the schema of a question travelled, when there was one and anything was sent.
+    fn travelled(&mut self, by: Option<StructuredBy>) {
+        self.structured_by = by.or(self.structured_by);
+        self.schema_left |= matches!(by, Some(StructuredBy::JsonSchema | StructuredBy::Tool));
+    }
+
     /// Tells how the reply ended, and turns what is no reply into the failure of the run.
     async fn end_reply(
         &mut self,
@@ -215,7 +225,7 @@ impl Cycle<'_> {
             Ok(reply) => {
                 let reply = self.with_ids(reply);
                 self.totals.requests = self.totals.requests.saturating_add(reply.requests.max(1));
-                self.structured_by = reply.structured_by.or(self.structured_by);
+                self.travelled(reply.structured_by);
                 let status = if reply.finish == Some(Finish::Length) { ReplyStatus::Cut } else { ReplyStatus::Ok };
                 let end = ReplyEnd {
                     finish: reply.finish.as_ref().map(|finish| finish.name().to_owned()),
@@ -240,10 +250,13 @@ impl Cycle<'_> {
                     _ => (ReplyStatus::Error, advised(&error)),
                 };
                 let usage = error.usage.as_deref().copied();
+                let structured_by = error.structured_by.or(parts.structured_by);
+                self.travelled(structured_by);
                 let end = ReplyEnd {
                     error: Some(record.clone()),
                     requests: error.requests,
                     usage,
+                    structured_by,
                     ..ReplyEnd::new(error.attempt, status)
                 };
                 self.emit(at, end).await?;

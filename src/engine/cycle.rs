@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptc_core::reasons::Reason;
 use ptc_core::text::estimate_tokens;
-use ptc_core::value::{Json, Value};
+use ptc_core::value::{Json, Map, Value};
 use tokio::time::Instant;
 
 use super::budget::Spent;
@@ -23,6 +23,11 @@ use crate::event::{
 use crate::model::{self, Reply};
 use crate::port::SinkError;
 use crate::prompt::{self, ptc_lisp::Kept};
+
+/// A journal as JSON.
+fn written(journal: &Map) -> JsonText {
+    JsonText::of(&Json::from(&Value::from(journal.clone())))
+}
 
 /// Turns that were used up, as the message of an end tells them.
 pub(super) fn used_up(turns: u32) -> String {
@@ -53,6 +58,8 @@ pub(super) struct Cycle<'a> {
     /// A limit on tokens or costs, here or above, needs that.
     pub(super) estimates: bool,
     pub(super) structured_by: Option<StructuredBy>,
+    /// The schema left the machine: in the way last named, or in an earlier turn.
+    pub(super) schema_left: bool,
     /// The time of this turn, Unix ms.
     pub(super) now_ms: i64,
     /// Tool calls of the run, refused ones included.
@@ -84,6 +91,8 @@ pub(super) struct Cycle<'a> {
     pub(super) opening: Vec<MessagePart>,
     /// Definitions and finished tasks as they are now.
     pub(super) kept: Kept,
+    /// It began with a journal, so that it leaves one even when that is empty.
+    had_journal: bool,
 }
 
 impl<'a> Cycle<'a> {
@@ -100,6 +109,7 @@ impl<'a> Cycle<'a> {
             estimated: Tokens::default(),
             estimates: input.estimates || plan.agent.token_limit.is_some() || plan.settings.cost_limit.is_some(),
             structured_by: None,
+            schema_left: false,
             now_ms: 0,
             calls: AtomicU64::new(ports.tools.calls_held(&input.address)),
             questions: AtomicU32::new(0),
@@ -118,6 +128,7 @@ impl<'a> Cycle<'a> {
             conversation: Conversation::default(),
             opening: Vec::new(),
             kept: Kept::default(),
+            had_journal: input.journal.is_some(),
         }
     }
 
@@ -173,7 +184,7 @@ impl<'a> Cycle<'a> {
             depth: input.depth,
             deadline: input.deadline_ms,
             continues: input.continues.as_ref().map(|(run, _)| run.to_string()),
-            journal: input.journal.as_ref().map(|journal| JsonText::of(&Json::from(&Value::from(journal.clone())))),
+            journal: input.journal.as_ref().map(written),
             pipeline: input.pipeline.clone(),
             consents: input.consents.clone(),
         };
@@ -338,10 +349,13 @@ impl<'a> Cycle<'a> {
 
     /// Keeps a reply, so that an assistant message can point at it.
     pub(super) fn keep_reply(&mut self, at: &Address, reply: &Reply) {
-        self.replies.insert(
-            at.clone(),
-            Said { text: reply.text.clone(), calls: reply.calls.clone(), opaque: reply.opaque.clone() },
-        );
+        let said = Said {
+            attempt: reply.attempt,
+            text: reply.text.clone(),
+            calls: reply.calls.clone(),
+            opaque: reply.opaque.clone(),
+        };
+        self.replies.insert(at.clone(), said);
     }
 
     /// Ends a turn and adds its tokens to the totals.
@@ -369,12 +383,11 @@ impl<'a> Cycle<'a> {
             Err(Halt::Sink(error)) => return self.lost(error),
         };
         let schema = self.plan.schema.as_ref().map(|schema| schema.json.to_text().len() as u64);
-        let travelled = schema.is_some() && self.structured_by.is_some_and(|by| by != StructuredBy::Prompt);
         let system = self.messages.iter().find(|message| message.role == Role::System);
         let usage = UsageRecord {
             totals: self.totals,
             children: self.below().map(|below| below.totals),
-            schema_used: travelled,
+            schema_used: self.schema_left,
             schema_bytes: schema,
             structured_output: self.structured_by,
             system_prompt_tokens: system.map(|message| estimate_tokens(&message.joined()) as u64),
@@ -386,6 +399,7 @@ impl<'a> Cycle<'a> {
             summary: answered.and_then(|answered| answered.summary.clone()),
             refs: answered.and_then(|answered| answered.refs.as_ref()).map(JsonText::of),
             from_turn: answered.and_then(|answered| answered.from_turn),
+            journal: self.kept.journal.as_ref().filter(|left| self.had_journal || !left.is_empty()).map(written),
             usage,
         };
         match self.emit(&self.run.clone(), end).await {

@@ -235,6 +235,15 @@ async fn broke_protocol(
 ) -> Result<Option<Answered>, Halt> {
     course.failures += 1;
     if course.failures < cycle.plan.settings.protocol_failures {
+        let is_protocol = record.reason == Reason::ProtocolError.name();
+        if is_protocol && left(cycle) == 0 {
+            cycle.end_turn(at, reply.usage, Some(&record.reason)).await?;
+            cycle.check_budget(None)?;
+            let turns = cycle.totals.turns;
+            let used = format!("{} without a final answer; max_turns is {turns}", used_up(turns));
+            let message = format!("{used}; the last reply: {}", record.message);
+            return Err(Halt::fail(Reason::MaxTurnsExceeded, message));
+        }
         let said = texts::said_wrongly(at, &reply.text);
         let feedback = texts::broken(cycle.plan, &record.message, &reply.text, told_left(cycle));
         return go_back(cycle, at, reply, record, said, feedback).await;

@@ -3,12 +3,11 @@
 //! In: the plan's refs and the answer. Out: their values, or which of them are missing. Source: agent contract §25, decisions K.
 
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Bounds, Json, Value};
+use ptc_core::value::{Json, Value};
 
 use crate::agent::{Plan, Ref, RefSource};
 use crate::event::{ErrorRecord, MessagePart};
 use crate::program::{expression, path};
-use crate::prompt::ptc_lisp::readable;
 use crate::prompt::refs as texts;
 
 /// What became of the refs.
@@ -31,36 +30,44 @@ pub(super) async fn extract(plan: &Plan, answer: &Json, retries: &mut u32) -> Fo
         return Found::All(None);
     }
     let result = answer.to_value();
-    let mut values: Vec<(String, Value)> = Vec::new();
+    let mut values: Vec<(String, Json)> = Vec::new();
+    let mut missing: Vec<&Ref> = Vec::new();
+    let mut lacking: Vec<String> = Vec::new();
     for one in refs {
-        values.push((one.name.clone(), value_of(one, &result).await));
+        let found = value_of(one, &result).await;
+        let value = found.as_ref().map_or(Value::Nil, Value::clone);
+        if value.is_nil() && !one.optional {
+            missing.push(one);
+            let why = found.err().map(|problem| format!(" (its expression failed: {problem})"));
+            lacking.push(format!("{}{}", one.name, why.unwrap_or_default()));
+        }
+        values.push((one.name.clone(), Json::from(&value)));
     }
-    let is_missing =
-        |one: &&Ref| !one.optional && values.iter().any(|(name, value)| *name == one.name && value.is_nil());
-    let missing: Vec<&Ref> = refs.iter().filter(is_missing).collect();
     if missing.is_empty() {
-        return Found::All(Some(Json::object(values.iter().map(|(name, value)| (name.clone(), Json::from(value))))));
+        return Found::All(Some(Json::object(values)));
     }
-    let names: Vec<&str> = missing.iter().map(|one| one.name.as_str()).collect();
-    let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer lacks: {}", names.join(", ")));
-    let preview = readable(plan, &result, Bounds { items: Some(3), chars: Some(250) });
-    let parts = (*retries > 0).then(|| texts::ask_again(&missing, &preview));
+    let record = ErrorRecord::new(Reason::MissingRefs, format!("the answer lacks: {}", lacking.join(", ")));
+    let parts = (*retries > 0).then(|| texts::ask_again(plan, &missing, answer));
     *retries = retries.saturating_sub(1);
     Found::Missing { record, parts }
 }
 
-async fn value_of(one: &Ref, result: &Value) -> Value {
+/// The value of a ref; an error says why its expression gives none.
+async fn value_of(one: &Ref, result: &Value) -> Result<Value, String> {
     match &one.source {
-        RefSource::Path(place) => path::at(result, place),
+        RefSource::Path(place) => Ok(path::at(result, place)),
         RefSource::Expression(expression) => evaluate(expression, result).await,
     }
 }
 
-/// A PTC-Lisp expression over `result`; nil when it fails.
-async fn evaluate(source: &str, result: &Value) -> Value {
+/// A PTC-Lisp expression over `result`.
+async fn evaluate(source: &str, result: &Value) -> Result<Value, String> {
     let (source, result) = (source.to_owned(), result.clone());
-    let task = tokio::task::spawn_blocking(move || expression::evaluate(&source, &result).unwrap_or_default());
-    task.await.unwrap_or_default()
+    let task = tokio::task::spawn_blocking(move || expression::evaluate(&source, &result));
+    match task.await {
+        Ok(value) => value.map_err(|error| error.message()),
+        Err(_) => Err("it broke off".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -70,10 +77,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_expression_sees_the_result_and_a_broken_one_is_nil() {
+    async fn an_expression_sees_the_result_and_a_broken_one_says_why() {
         let value = json::parse("[1,2,3]").unwrap().to_value();
-        assert_eq!(evaluate("(count result)", &value).await, Value::Int(3));
-        assert_eq!(evaluate("(count", &value).await, Value::Nil);
-        assert_eq!(evaluate("(/ 1 0)", &value).await, Value::Nil);
+        assert_eq!(evaluate("(count result)", &value).await, Ok(Value::Int(3)));
+        assert!(evaluate("(count", &value).await.is_err());
+        assert!(evaluate("(/ 1 0)", &value).await.unwrap_err().contains("zero"));
     }
 }

@@ -66,6 +66,10 @@ async fn said(
         }
         // One call, whatever max_turns says.
         Variant::Plain if cut => Err((truncated(&reply.text), None)),
+        Variant::Plain if reply.text.trim().is_empty() && !reply.calls.is_empty() => {
+            let message = "the reply holds only tool calls, and this agent has no tools";
+            Err((ErrorRecord::new(Reason::EmptyResponse, message), None))
+        }
         Variant::Plain => complete(cycle, text(), &mut 0).await,
         Variant::ToolsText if cut => Err((truncated(&reply.text), Some(texts::cut_short()))),
         Variant::ToolsText | Variant::ToolsJson if reply.text.trim().is_empty() && !cut => {

@@ -3,21 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, Opaque, PartKind, ReplyStatus, Role, Source};
-
-/// What the model said at each turn of a run.
-pub type RunText = HashMap<Address, Said>;
-
-/// A reply as an assistant message repeats it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Said {
-    /// Its text.
-    pub text: String,
-    /// The tool calls it asks for.
-    pub calls: Vec<NativeCall>,
-    /// Reasoning that the provider wants to have back.
-    pub opaque: Option<Opaque>,
-}
+use super::{Address, Envelope, Event, Message, MessagePart, NativeCall, Role, RunText, Source};
 
 /// A message of a run with its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +35,6 @@ pub(crate) struct MessageLog {
     messages: Vec<SentMessage>,
     requests: HashMap<Address, Vec<(u32, u32)>>,
     replies: RunText,
-    attempts: HashMap<Address, u32>,
 }
 
 impl MessageLog {
@@ -66,25 +51,8 @@ impl MessageLog {
             Event::RequestMade(request) => {
                 self.requests.insert(envelope.address.clone(), request.messages.clone());
             }
-            Event::ReplyPart(part) if part.kind == PartKind::Text => {
-                let text = &mut self.replies.entry(envelope.address.clone()).or_default().text;
-                let attempt = self.attempts.entry(envelope.address.clone()).or_default();
-                if part.attempt > *attempt {
-                    text.clear();
-                    *attempt = part.attempt;
-                }
-                text.push_str(&part.text);
-            }
-            // The last end counts: at a gate, a person may have written the reply anew.
-            Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded => {
-                match self.replies.get_mut(&envelope.address) {
-                    Some(said) => said.calls.clone_from(&end.calls),
-                    None if end.calls.is_empty() => {}
-                    None => {
-                        let said = Said { calls: end.calls.clone(), ..Said::default() };
-                        self.replies.insert(envelope.address.clone(), said);
-                    }
-                }
+            event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
+                self.replies.entry(envelope.address.clone()).or_default().apply(event);
             }
             _ => {}
         }

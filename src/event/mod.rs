@@ -8,6 +8,7 @@ mod gaps;
 mod kinds;
 mod messages;
 mod raw;
+mod said;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,9 +20,10 @@ use serde_json::value::RawValue;
 pub use address::Address;
 pub use gaps::Gaps;
 pub use kinds::*;
+pub use messages::SentMessage;
 pub(crate) use messages::{MessageLog, in_order, slice};
-pub use messages::{RunText, Said, SentMessage};
 pub use raw::JsonText;
+pub use said::{RunText, Said};
 
 /// How replay treats an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

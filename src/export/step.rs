@@ -3,12 +3,12 @@
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 
-use crate::agent::{CallEntry, Step, Turn, Usage};
+use crate::agent::{CallEntry, Step, Turn};
 use crate::event::{
     Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
 };
 
-/// A Step as JSON: `{return|fail, memory, usage, turns, signature, name, session, …}`
+/// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`
 pub fn step(step: &Step) -> Json {
     // Agents call agents no deeper than `max_depth` allows.
     let children = step.children.iter().map(self::step);
@@ -23,10 +23,11 @@ pub fn step(step: &Step) -> Json {
         ("summary", text(step.summary.as_deref())),
         ("refs", step.refs.clone().unwrap_or_default()),
         ("memory", Json::object(memory)),
+        ("journal", step.journal.clone().unwrap_or_default()),
         ("summaries", Json::object(step.summaries.iter().map(|(id, text)| (id.clone(), Json::str(text.as_str()))))),
         ("from_turn", step.from_turn.map_or_else(Json::default, |turn| number(u64::from(turn)))),
         ("waits_for", text(step.waits_for.as_ref().map(Address::as_str))),
-        ("usage", usage(&step.usage)),
+        ("usage", usage(step)),
         ("turns", Json::list(step.turns.iter().map(|turn| self::turn(step, turn)))),
         ("calls", Json::list(step.calls.iter().map(call))),
         ("children", Json::list(children)),
@@ -65,12 +66,14 @@ fn error(error: &ErrorRecord) -> Json {
     ])
 }
 
-fn usage(usage: &Usage) -> Json {
+fn usage(step: &Step) -> Json {
+    let usage = &step.usage;
     let tokens = usage.tokens.unwrap_or_default();
     let counted = |count: u64| usage.tokens.map(|_| number(count));
     known([
         ("duration_ms", Some(number(usage.duration_ms))),
         ("turns", Some(number(u64::from(usage.turns)))),
+        ("fallback_used", step.from_turn.map(|_| truth(true))),
         ("llm_requests", Some(number(u64::from(usage.llm_requests)))),
         ("input_tokens", counted(tokens.input)),
         ("output_tokens", counted(tokens.output)),

@@ -24,7 +24,7 @@ use super::outlet::{Failure, Outlet};
 use super::retry::{Attempts, Round};
 use super::secret::Secret;
 use super::tape::Tape;
-use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, fault, fields};
+use super::{Call, ErrorClass, Finish, Model, ModelError, Reply, Request, Want, fault, fields};
 use crate::event::{JsonText, ModelRecord, Sent, StructuredBy, hex_sha};
 
 /// A provider's model.
@@ -157,7 +157,7 @@ impl Attempts for Answer<'_> {
             Framing::Lines | Framing::Events => listener.whole(response, tape).await,
         };
         let reply = Reply { structured_by, ..reply? };
-        if structured_by.is_some() && !keeps_to_json(&reply) {
+        if self.request.schema.is_some() && !keeps_to_json(&reply) {
             self.learn_ignored(outlet).await;
         }
         Ok(reply)
@@ -179,9 +179,15 @@ impl Answer<'_> {
     fn made_use(&self) -> Used {
         let Endpoint { structured_output, stream, .. } = &self.model.endpoint;
         let options = &self.request.options;
+        let structured = self.request.schema.is_some();
+        let control = !structured && self.request.want == Want::ControlJson;
         Used {
-            structured: self.request.schema.is_some(),
-            open: *structured_output == StructuredOutput::Auto,
+            structured,
+            control,
+            open: match structured_output {
+                StructuredOutput::Auto => true,
+                StructuredOutput::Fixed(way) => control && *way != StructuredBy::JsonObject,
+            },
             tools: !self.request.tools.is_empty(),
             tokens: options.max_tokens.is_some(),
             effort: options.reasoning.is_some(),
@@ -228,6 +234,7 @@ impl Answer<'_> {
         }
         let best = self.model.language.ways().first().copied();
         if let Some(way) = draft.structured_by().filter(|way| Some(*way) != best)
+            && draft.request.schema.is_some()
             && endpoint.structured_output == StructuredOutput::Auto
             && endpoint.known.way.is_some()
         {

@@ -44,7 +44,9 @@ pub(super) enum SchemaForm {
 pub(super) struct Dialect {
     /// How a schema travels.
     pub(super) structured: StructuredBy,
-    /// The form in which it is written.
+    /// Where a control object is wanted, the answer is asked to be an object.
+    pub(super) object: bool,
+    /// The form in which a schema is written.
     pub(super) form: SchemaForm,
     /// How the limit of output tokens is called.
     pub(super) tokens: TokensKey,
@@ -64,6 +66,8 @@ pub(super) struct Dialect {
 pub(super) struct Used {
     /// It carried a schema.
     pub(super) structured: bool,
+    /// It wanted a control object.
+    pub(super) control: bool,
     /// The setting leaves the way of the schema open.
     pub(super) open: bool,
     /// It offered tools.
@@ -83,13 +87,15 @@ impl Dialect {
     pub(super) fn first(endpoint: &Endpoint, ways: &[StructuredBy], host: Option<&str>) -> Self {
         let known = endpoint.known.way.filter(|way| ways.contains(way));
         let strongest = ways.first().copied().unwrap_or(StructuredBy::Prompt);
+        let structured = match endpoint.structured_output {
+            StructuredOutput::Auto => known.unwrap_or(strongest),
+            // What a protocol does not have is asked for in words.
+            StructuredOutput::Fixed(way) if ways.contains(&way) => way,
+            StructuredOutput::Fixed(_) => StructuredBy::Prompt,
+        };
         Self {
-            structured: match endpoint.structured_output {
-                StructuredOutput::Auto => known.unwrap_or(strongest),
-                // What a protocol does not have is asked for in words.
-                StructuredOutput::Fixed(way) if ways.contains(&way) => way,
-                StructuredOutput::Fixed(_) => StructuredBy::Prompt,
-            },
+            structured,
+            object: ways.contains(&StructuredBy::JsonObject) && structured != StructuredBy::Prompt,
             form: match endpoint.protocol {
                 Protocol::Gemini => SchemaForm::OpenApi,
                 _ if endpoint.known.strict => SchemaForm::Strict,
@@ -137,7 +143,19 @@ impl Dialect {
             let next = Self { named: false, ..self };
             return Some((next, "refuses to be told the tool's name; requiring a call instead".to_owned()));
         }
-        self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways))
+        let less = self.other_form(refused, used).or_else(|| self.other_way(status, refused, used, ways));
+        less.or_else(|| self.without_object(status, refused, used))
+    }
+
+    /// A control object asked for in words only, where that the answer is an object is what was refused.
+    fn without_object(self, status: u16, refused: &Refused, used: Used) -> Option<(Self, String)> {
+        // One service demands that the word stands in a message, which is not so under a system text of the developer's own.
+        let is_refused = refuses(&STRUCTURE, status, refused) || names(refused, &["the word 'json'"]);
+        (used.control && used.open && self.object && is_refused).then(|| {
+            let (object, prompt) = (StructuredBy::JsonObject.name(), StructuredBy::Prompt.name());
+            let words = format!("refuses structured output by {object}; using {prompt}");
+            (Self { object: false, ..self }, words)
+        })
     }
 
     /// Is the tool that carries the schema asked for by its name?
@@ -187,8 +205,7 @@ impl Dialect {
         let place = ways.iter().position(|way| *way == self.structured)?;
         let step = *ways.get(place + 1)?;
         let words: &[&str] = if self.structured == StructuredBy::Tool { &FORCED } else { &STRUCTURE };
-        let refuses = is_about(refused, words) || (refused.param.is_none() && is_vague(status, refused));
-        (used.structured && used.open && refuses).then(|| {
+        (used.structured && used.open && refuses(words, status, refused)).then(|| {
             let words = format!("refuses structured output by {}; using {}", self.structured.name(), step.name());
             (Self { structured: step, ..self }, words)
         })
@@ -221,6 +238,11 @@ const EFFORT: [&str; 6] =
     ["adaptive", "effort", "thinkinglevel", "thinking_level", "thinking level", "not support thinking"];
 
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "topp"];
+
+/// Is the refusal about one of these, or about something that it does not name?
+fn refuses(words: &[&str], status: u16, refused: &Refused) -> bool {
+    is_about(refused, words) || (refused.param.is_none() && is_vague(status, refused))
+}
 
 /// A named parameter decides alone; otherwise the words of the answer do.
 fn is_about(refused: &Refused, words: &[&str]) -> bool {
@@ -259,8 +281,16 @@ fn is_vague(status: u16, refused: &Refused) -> bool {
 mod tests {
     use super::*;
 
-    const USED: Used =
-        Used { structured: true, open: true, tools: false, tokens: true, effort: true, sampling: false, stream: true };
+    const USED: Used = Used {
+        structured: true,
+        control: false,
+        open: true,
+        tools: false,
+        tokens: true,
+        effort: true,
+        sampling: false,
+        stream: true,
+    };
     const WAYS: [StructuredBy; 4] =
         [StructuredBy::JsonSchema, StructuredBy::Tool, StructuredBy::JsonObject, StructuredBy::Prompt];
 
@@ -330,6 +360,18 @@ mod tests {
         for (status, param, body, expected) in cases {
             assert_eq!(next(start(), status, param, body), expected, "{status} {param:?} {body}");
         }
+    }
+
+    #[test]
+    fn a_control_object_that_is_refused_is_asked_for_in_words_and_the_schema_keeps_its_way() {
+        let control = Used { structured: false, control: true, ..USED };
+        let refused = Refused { param: None, body: "'response_format.type' must be 'json_schema' or 'text'".into() };
+        let (next, _) = start().concede(400, &refused, control, &WAYS).unwrap();
+        assert_eq!(next, Dialect { object: false, ..start() });
+        assert_eq!(next.concede(400, &refused, control, &WAYS), None);
+        assert_eq!(start().concede(400, &refused, Used { open: false, ..control }, &WAYS), None);
+        let elsewhere = Refused { param: Some("temperature".into()), body: "invalid value".into() };
+        assert_eq!(start().concede(400, &elsewhere, control, &WAYS), None);
     }
 
     #[test]

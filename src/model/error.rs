@@ -2,7 +2,7 @@
 
 use ptc_core::reasons::Reason;
 
-use crate::event::{ErrorRecord, Tokens};
+use crate::event::{ErrorRecord, StructuredBy, Tokens};
 
 /// What kind of failure it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,12 +125,23 @@ pub struct ModelError {
     pub requests: u32,
     /// Tokens that the failed attempt cost, when the provider counted them.
     pub usage: Option<Box<Tokens>>,
+    /// How the schema of the failed attempt travelled, when one was sent.
+    pub structured_by: Option<StructuredBy>,
 }
 
 impl ModelError {
     /// An error of this class.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), hint: None, status: None, attempt: 1, requests: 0, usage: None }
+        Self {
+            class,
+            message: message.into(),
+            hint: None,
+            status: None,
+            attempt: 1,
+            requests: 0,
+            usage: None,
+            structured_by: None,
+        }
     }
 
     /// The same with advice.
@@ -182,6 +193,7 @@ impl From<ErrorRecord> for ModelError {
             attempt: 1,
             requests: 0,
             usage: None,
+            structured_by: None,
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn everything(request: &Request) -> String {
         _ = writeln!(text, "[system]\n{}", system.trim_end());
     }
     for message in &request.messages {
-        _ = writeln!(text, "[{}]\n{}", message.role.name(), message.joined().trim_end());
+        _ = writeln!(text, "[{}]\n{}", message.role.name(), message.lines());
     }
     if let Some(schema) = &request.schema {
         _ = writeln!(text, "[schema]\n{}", schema.to_text());

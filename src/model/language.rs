@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use super::assembly::{Assembly, Odd, Pieces};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::{Request, anthropic, gemini, ollama, openai};
+use super::{Request, Want, anthropic, gemini, ollama, openai};
 use crate::config::Protocol;
 use crate::event::StructuredBy;
 
@@ -26,9 +26,25 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// How the schema travels, when there is one.
+    /// How the schema travels, when there is one; how it is asked for that the answer is an object, when it must be one.
     pub(super) fn structured_by(&self) -> Option<StructuredBy> {
-        self.request.schema.as_ref().map(|_| self.dialect.structured)
+        match (&self.request.schema, self.request.want) {
+            (Some(_), _) => Some(self.dialect.structured),
+            (None, Want::ControlJson) if self.asks_for_control() => Some(StructuredBy::JsonObject),
+            (None, Want::ControlJson) => Some(StructuredBy::Prompt),
+            (None, _) => None,
+        }
+    }
+
+    /// Does the request say that the answer is a JSON object, without saying more of it?
+    pub(super) fn asks_for_object(&self) -> bool {
+        self.structured_by() == Some(StructuredBy::JsonObject)
+    }
+
+    /// The same for a control object. It may be asked for beside native tools only where that leaves the model free to call them.
+    fn asks_for_control(&self) -> bool {
+        let beside_tools = self.endpoint.protocol == Protocol::OpenAi;
+        self.dialect.object && (beside_tools || self.request.tools.is_empty())
     }
 
     /// The schema, when it travels in this way.

@@ -111,6 +111,17 @@ impl Message {
 
     /// Its parts as one text: calls as name and arguments, results as their JSON.
     pub fn joined(&self) -> String {
+        self.written().concat()
+    }
+
+    /// The same for a person: text, calls and results each on lines of their own.
+    pub fn lines(&self) -> String {
+        let written = self.written();
+        let parts: Vec<&str> = written.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
+        parts.join("\n")
+    }
+
+    fn written(&self) -> Vec<String> {
         self.parts
             .iter()
             .map(|part| match part {
@@ -213,5 +224,19 @@ impl Reply {
 impl From<&str> for Reply {
     fn from(text: &str) -> Self {
         text.to_owned().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_reads_each_call_on_a_line_of_its_own() {
+        let call =
+            |name: &str| Content::Call(NativeCall { id: "tc_1".into(), name: name.into(), args: "{\"a\":1}".into() });
+        let parts = vec![Content::Text("I look.\n".into()), call("ok"), call("boom")];
+        let message = Message { role: Role::Assistant, parts };
+        assert_eq!(message.lines(), "I look.\nok {\"a\":1}\nboom {\"a\":1}");
     }
 }

@@ -157,10 +157,7 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
         parts.push(ours("custom", text.clone()));
         return parts;
     }
-    if plan.settings.reference {
-        parts.push(ours("language", builtins::card(Ends::Run)));
-        parts.push(ours("language", "\n"));
-    }
+    parts.extend(language(plan, Ends::Run).map(|text| ours("language", text)));
     let behaviour = match plan.settings.completion {
         _ if is_single(plan) => SINGLE,
         Completion::AnswerWithoutCode => ANSWER,
@@ -178,8 +175,26 @@ fn cards(plan: &Plan) -> Vec<MessagePart> {
     // The last reply is in words there.
     let words_end = plan.settings.completion == Completion::AnswerWithoutCode && !is_single(plan);
     let of = if words_end { "Format of a reply with a program" } else { "Format of a reply" };
-    parts.push(ours("format", format.replacen("Format of a reply", of, 1)));
+    parts.push(match &custom.output_format {
+        Some(text) => ours("format", lined(text)),
+        None => ours("format", format.replacen("Format of a reply", of, 1)),
+    });
     parts
+}
+
+/// What tells the language where programs are written: the card, the agent's own text, or nothing.
+pub(in crate::prompt) fn language(plan: &Plan, ends: Ends) -> Option<String> {
+    match plan.agent.system_prompt.language_spec.as_deref() {
+        Some("none") => None,
+        None if !plan.settings.reference => None,
+        Some("full") | None => Some(format!("{}\n", builtins::card(ends))),
+        Some(text) => Some(format!("{}\n", lined(text))),
+    }
+}
+
+/// A text of the agent's with the end of its last line.
+fn lined(text: &str) -> String {
+    format!("{}\n", text.trim_end())
 }
 
 /// The system text within `prompt_limit`.
@@ -217,7 +232,8 @@ fn mission_log(plan: &Plan, journal: Option<&Map>) -> Vec<MessagePart> {
 /// What must be returned.
 fn expected(plan: &Plan) -> String {
     let single = is_single(plan);
-    let end = if plan.settings.completion == Completion::AnswerWithoutCode {
+    let words_end = plan.settings.completion == Completion::AnswerWithoutCode;
+    let end = if words_end {
         "\n# Expected output\n\nThe value of the last program".to_owned()
     } else if single {
         "\n# Expected output\n\nThe value of the program".to_owned()
@@ -228,7 +244,7 @@ fn expected(plan: &Plan) -> String {
     let fields = signature::field_lines(output, &plan.agent.field_descriptions);
     let fields = fields.iter().fold(String::new(), |text, line| format!("{text}{line}\n"));
     let example = inventory::literal(&signature::example(output).to_value());
-    let example = if single { example } else { format!("(return {example})") };
+    let example = if single || words_end { example } else { format!("(return {example})") };
     format!("{end}: {}\n{fields}For example: {example}\n", output.render())
 }
 

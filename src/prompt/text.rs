@@ -1,12 +1,12 @@
 //! Prompts of the mode `text`: a card that follows the variant, the mission, and what comes back after an answer that does not fit.
 
-use ptc_core::lisp::builtins::{self, Ends};
+use ptc_core::lisp::builtins::Ends;
 use ptc_core::signature;
 use ptc_core::template::TemplateError;
 use ptc_core::value::Value;
 
 use super::json::{self, Opening};
-use super::ptc_lisp::{inventory, lisp_eval};
+use super::ptc_lisp::{inventory, language, lisp_eval};
 use super::{Asked, ours, system};
 use crate::agent::{Plan, Variant};
 use crate::event::MessagePart;
@@ -47,9 +47,7 @@ pub fn open(plan: &Plan, context: &Value, descriptions: &[(String, String)]) -> 
     let mut system = system(card, &plan.agent.system_prompt);
     if plan.is_combined() {
         system.push(ours("language", PROGRAMS));
-        if plan.settings.reference {
-            system.push(ours("language", format!("{}\n", builtins::card(Ends::Call))));
-        }
+        system.extend(language(plan, Ends::Call).map(|text| ours("language", text)));
         system.push(ours("tools", inventory::tools(plan)));
     }
     Ok(Opening { system, user: json::joined(user), warnings })

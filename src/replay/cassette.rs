@@ -56,7 +56,7 @@ pub fn rules(lenient: bool) -> Rules {
 /// The agent in the recorded mode, with what the command line and the configured model added when it was recorded.
 fn as_recorded(agent: &Agent, start: &RunStart) -> Result<Agent, String> {
     let mode = Mode::from_name(&start.mode).ok_or_else(|| format!("the recorded mode {:?} is unknown", start.mode))?;
-    let recorded = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| error.to_string())?;
+    let recorded = Agent::recorded(&start.agent.toml).map_err(|error| error.to_string())?;
     let now = agent.for_mode(mode).map_err(|found| {
         let said: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
         format!("the agent cannot run in the recorded mode {mode}: {}", said.join("; "))

@@ -3,6 +3,7 @@
 //! In: events as they come out now. Out: what differs. By a lenient rule the recorded event stands as the one that was told, so that the
 //! engine goes on with the recorded messages.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +12,7 @@ use futures::future::BoxFuture;
 use super::difference::{Change, Difference, differences};
 use super::layer::{Layer, Policy, Rules};
 use super::{Outcome, Recording};
-use crate::event::{Address, Class, Envelope, Event, ReplyStatus};
+use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
 use crate::port::{Sink, SinkError};
 
 /// A derived event that came out differently.
@@ -188,6 +189,7 @@ impl<'a> Comparer<'a> {
         is_behind: bool,
         found: &mut Found,
     ) -> Verdict {
+        let now = &*as_recorded_then(recorded, now);
         if recorded == Some(now) {
             return Verdict::Same;
         }
@@ -287,6 +289,16 @@ fn lost(address: &Address, event: &Event) -> Divergence {
     };
     let difference = Difference { changes: vec![change], more: 0 };
     Divergence { address: address.clone(), layer: Layer::of(event), kind: event.kind().to_owned(), difference }
+}
+
+/// The event of now without what a recording of an earlier version does not say: the journal that a run leaves.
+fn as_recorded_then<'e>(recorded: Option<&Event>, now: &'e Event) -> Cow<'e, Event> {
+    match (recorded, now) {
+        (Some(Event::RunEnd(old)), Event::RunEnd(end)) if old.journal.is_none() && end.journal.is_some() => {
+            Cow::Owned(RunEnd { journal: None, ..end.clone() }.into())
+        }
+        _ => Cow::Borrowed(now),
+    }
 }
 
 impl Sink for Comparer<'_> {

@@ -52,7 +52,7 @@ impl RecordedEdits {
             return Ok(());
         }
         let start = recording.run_start(run).ok_or("its run.start is missing")?;
-        let mut agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| error.to_string())?;
+        let mut agent = Agent::recorded(&start.agent.toml).map_err(|error| error.to_string())?;
         let mut context = start.context.json();
         for (edits, at) in edited {
             let edited = Edited::of(&agent, &context, &edits)?;

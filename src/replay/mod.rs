@@ -174,8 +174,7 @@ fn cannot(run: &Address, why: &str) -> ReplayError {
 /// The checked agent of a recorded run.
 pub fn plan_of(recording: &Recording, run: &Address) -> Result<Plan, ReplayError> {
     let start = recording.run_start(run).ok_or_else(|| cannot(run, "its run.start is missing"))?;
-    let agent =
-        Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| cannot(run, &error.to_string()))?;
+    let agent = Agent::recorded(&start.agent.toml).map_err(|error| cannot(run, &error.to_string()))?;
     Plan::new(&agent).map_err(|findings: Vec<Diagnostic>| {
         let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
         cannot(run, &said.join("; "))

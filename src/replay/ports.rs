@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::Recording;
 use crate::engine::{Edits, Models, Ports};
 use crate::event::{
-    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, ToolEnd,
+    Address, CallStatus, Envelope, Event, ModelRecord, ProgramEnd, ReplyEnd, ReplyPart, ReplyStatus, Said, ToolEnd,
 };
 use crate::model::{Call, ErrorClass, Finish, Model, ModelError, ModelEvent, Reply, Request};
 use crate::port::{Clock, Gate, Human, Question, Sink, Stop};
@@ -191,11 +191,12 @@ pub(super) enum Telling {
 
 /// Tells the reply recorded at a turn again, attempts and waits included, and ends as it ended.
 pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: Telling) -> Result<Reply, ModelError> {
-    let mut text = String::new();
+    let mut said = Said::default();
     let mut attempt_start = Instant::now();
     // A person was asked for this reply by a question: the engine makes it from the answer.
     let asked = how == Telling::Replay && recording.asks_for_reply(at);
     for envelope in recording.at(at) {
+        said.apply(&envelope.event);
         match &envelope.event {
             Event::ReplyPart(_) if asked => {}
             Event::ReplyEnd(end) if asked && end.status != ReplyStatus::Discarded => {
@@ -209,17 +210,11 @@ pub(super) async fn tell(recording: &Recording, at: &Address, call: &Call, how: 
             }
             Event::Wire(wire) if how == Telling::Replay => call.tell(ModelEvent::Wire(wire.clone())).await,
             Event::RetryWait(wait) => call.tell(ModelEvent::RetryWait(wait.clone())).await,
-            Event::ReplyPart(part) => {
-                deltas(part, attempt_start, call, how).await?;
-                if part.kind == crate::event::PartKind::Text {
-                    text.push_str(&part.text);
-                }
-            }
+            Event::ReplyPart(part) => deltas(part, attempt_start, call, how).await?,
             Event::ReplyEnd(end) if end.status == ReplyStatus::Discarded => {
-                text.clear();
                 call.tell(ModelEvent::Discarded(Box::new(end.clone()))).await;
             }
-            Event::ReplyEnd(end) => return ended(end, text),
+            Event::ReplyEnd(end) => return ended(end, said.text),
             _ => {}
         }
     }
@@ -255,14 +250,16 @@ async fn deltas(part: &ReplyPart, start: Instant, call: &Call, how: Telling) -> 
 }
 
 fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
-    let usage = end.usage.map(Box::new);
+    let failed = |error: ModelError| ModelError {
+        attempt: end.attempt,
+        requests: end.requests,
+        usage: end.usage.map(Box::new),
+        structured_by: end.structured_by,
+        ..error
+    };
     match (end.status, &end.error) {
-        (ReplyStatus::Cancelled, _) => {
-            Err(ModelError { attempt: end.attempt, requests: end.requests, usage, ..ModelError::cancelled() })
-        }
-        (ReplyStatus::Error, Some(record)) => {
-            Err(ModelError { attempt: end.attempt, requests: end.requests, usage, ..ModelError::from(record.clone()) })
-        }
+        (ReplyStatus::Cancelled, _) => Err(failed(ModelError::cancelled())),
+        (ReplyStatus::Error, Some(record)) => Err(failed(ModelError::from(record.clone()))),
         _ => Ok(Reply {
             text,
             attempt: end.attempt,

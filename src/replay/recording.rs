@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::event::{
-    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, Notice, PartKind,
-    ProgramEnd, QuestionAsked, ReplyStatus, RunStart, SentMessage, ToolEnd, TurnStart, elapsed_ms,
+    Address, AnswerGiven, CallStatus, Class, Edit, Envelope, Event, Interrupt, MessageLog, Notice, ProgramEnd,
+    QuestionAsked, ReplyStatus, RunStart, Said, SentMessage, ToolEnd, TurnStart, elapsed_ms,
 };
 use crate::session::Session;
 
@@ -329,20 +329,11 @@ impl Recording {
         self.events.iter().filter(|(_, events)| hold(events)).map(|(address, _)| address.clone()).collect()
     }
 
-    /// The text of a turn's reply.
-    pub fn reply_text(&self, turn: &Address) -> Option<String> {
-        let mut said: Option<(u32, String)> = None;
-        for envelope in self.at(turn) {
-            if let Event::ReplyPart(part) = &envelope.event
-                && part.kind == PartKind::Text
-            {
-                match &mut said {
-                    Some((attempt, text)) if *attempt == part.attempt => text.push_str(&part.text),
-                    _ => said = Some((part.attempt, part.text.clone())),
-                }
-            }
-        }
-        said.map(|(_, text)| text)
+    /// What the model said at a turn.
+    pub fn said(&self, turn: &Address) -> Said {
+        let mut said = Said::default();
+        self.at(turn).iter().for_each(|envelope| said.apply(&envelope.event));
+        said
     }
 
     /// The model that a fork of a root run named last.

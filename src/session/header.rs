@@ -79,14 +79,69 @@ pub struct Parent {
     /// SHA-256 of the lines that were copied byte for byte, with their line ends, hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_sha: Option<String>,
-    /// continue, fork, rerun, accept, recover
-    pub kind: String,
+    /// What this session is to it.
+    pub kind: ParentKind,
+}
+
+/// What a session is to the one it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum ParentKind {
+    /// A new message to a run that had ended.
+    Continue,
+    /// The same up to a point, and another way from there.
+    Fork,
+    /// The same inputs, asked anew.
+    Rerun,
+    /// What comes out of it today.
+    Accept,
+    /// What could be read of a damaged one.
+    Recover,
+    /// A word of another program, kept as it is.
+    Other(String),
+}
+
+impl ParentKind {
+    /// The stored name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Continue => "continue",
+            Self::Fork => "fork",
+            Self::Rerun => "rerun",
+            Self::Accept => "accept",
+            Self::Recover => "recover",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// In words, before the place where the two part.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Continue => "goes on",
+            Self::Rerun => "re-run",
+            Self::Accept => "accepted",
+            other => other.name(),
+        }
+    }
+}
+
+impl From<String> for ParentKind {
+    fn from(word: String) -> Self {
+        let known = [Self::Continue, Self::Fork, Self::Rerun, Self::Accept, Self::Recover];
+        known.into_iter().find(|kind| kind.name() == word).unwrap_or(Self::Other(word))
+    }
+}
+
+impl From<ParentKind> for String {
+    fn from(kind: ParentKind) -> Self {
+        kind.name().to_owned()
+    }
 }
 
 impl Parent {
     /// A session that nothing was copied from as it stands.
-    pub fn whole(session: impl Into<String>, kind: &str) -> Self {
-        Self { session: session.into(), at: None, stage: None, seq: 0, prefix_sha: None, kind: kind.to_owned() }
+    pub fn whole(session: impl Into<String>, kind: ParentKind) -> Self {
+        Self { session: session.into(), at: None, stage: None, seq: 0, prefix_sha: None, kind }
     }
 }
 

@@ -19,7 +19,7 @@ mod skeleton;
 mod whole;
 
 pub use branch::Prefix;
-pub use header::{Group, Header, Imported, Parent, SessionId};
+pub use header::{Group, Header, Imported, Parent, ParentKind, SessionId};
 pub use journal::{Medium, Unwritten};
 pub use ledger::Ledger;
 pub use list::{FindError, LAST, Summary, find, list, summarize};

@@ -304,8 +304,10 @@ impl Session {
     /// The messages that were sent at a turn, rebuilt from the lines they stand in; `None` when no request was made there.
     pub fn request(&self, turn: &Address) -> Option<Vec<SentMessage>> {
         let (request, places) = self.places_of_request(turn)?;
-        let mut log = MessageLog::default();
-        places.into_iter().chain([request]).filter_map(|place| self.event(place)).for_each(|event| log.apply(&event));
+        let (mut log, run) = (MessageLog::default(), turn.run_part());
+        let events = places.into_iter().chain([request]).filter_map(|place| self.event(place));
+        // Between the parts of a reply other runs may have spoken.
+        events.filter(|event| event.run() == run).for_each(|event| log.apply(&event));
         log.request(turn)
     }
 

@@ -55,9 +55,24 @@ struct Job {
 /// How the writing of a session stands. Clones tell the same; they outlive the recorder, and so do events that are only in memory.
 #[derive(Clone)]
 pub struct Keeping {
+    /// Held while the disk works, which may take long.
     journal: Arc<std::sync::Mutex<Journal>>,
+    /// How it stood after the last write: held for a moment only, so that a run can look at it after every event.
+    standing: Arc<std::sync::Mutex<Standing>>,
     /// The trouble was told.
     told: Arc<AtomicBool>,
+}
+
+/// The file in use, and what it lacks.
+struct Standing {
+    path: PathBuf,
+    unwritten: Option<Unwritten>,
+}
+
+impl Standing {
+    fn of(journal: &Journal) -> Self {
+        Self { path: journal.path().to_owned(), unwritten: journal.unwritten() }
+    }
 }
 
 impl std::fmt::Debug for Keeping {
@@ -67,18 +82,31 @@ impl std::fmt::Debug for Keeping {
 }
 
 impl Keeping {
-    fn journal(&self) -> std::sync::MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    fn on(journal: Journal) -> Self {
+        let standing = Arc::new(std::sync::Mutex::new(Standing::of(&journal)));
+        Self { journal: Arc::new(std::sync::Mutex::new(journal)), standing, told: Arc::default() }
+    }
+
+    fn standing(&self) -> std::sync::MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on the journal, then tells how it stands.
+    fn work<T>(&self, on: impl FnOnce(&mut Journal) -> T) -> T {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = on(&mut journal);
+        *self.standing() = Standing::of(&journal);
+        done
     }
 
     /// The file in use.
     pub fn path(&self) -> PathBuf {
-        self.journal().path().to_owned()
+        self.standing().path.clone()
     }
 
-    /// What the file lacks; `None` when it has everything.
+    /// What the file lacks; `None` when it has everything that was taken.
     pub fn unwritten(&self) -> Option<Unwritten> {
-        self.journal().unwritten()
+        self.standing().unwritten.clone()
     }
 
     /// What has changed about it since the last call, in words.
@@ -95,18 +123,20 @@ impl Keeping {
 
     /// Tries the same place once more; what the file still lacks.
     pub fn retry(&self) -> Option<Unwritten> {
-        let mut journal = self.journal();
-        if journal.unwritten().is_some() {
-            journal.write_safely();
-        }
-        journal.unwritten()
+        self.work(|journal| {
+            if journal.unwritten().is_some() {
+                journal.write_safely();
+            }
+            journal.unwritten()
+        })
     }
 
     /// Goes on in another folder, under the same name: the new file has everything, the old one stays as it is.
     pub fn move_to(&self, dir: &Path) -> Result<PathBuf, RecorderError> {
-        let mut journal = self.journal();
-        journal.move_to(dir)?;
-        Ok(journal.path().to_owned())
+        self.work(|journal| {
+            journal.move_to(dir)?;
+            Ok(journal.path().to_owned())
+        })
     }
 }
 
@@ -172,7 +202,7 @@ impl Recorder {
 
     fn on(journal: Journal, path: PathBuf, next: u64, clock: Arc<dyn Clock>) -> Result<Self, RecorderError> {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let keeping = Keeping { journal: Arc::new(std::sync::Mutex::new(journal)), told: Arc::default() };
+        let keeping = Keeping::on(journal);
         let writer = keeping.clone();
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
@@ -265,7 +295,7 @@ impl Sink for Recorder {
 /// The writer's thread: what the journal cannot write it keeps.
 fn write_all(keeping: &Keeping, mut queue: mpsc::Receiver<Job>) {
     while let Some(job) = queue.blocking_recv() {
-        keeping.journal().take(&job.envelope);
+        keeping.work(|journal| journal.take(&job.envelope));
         if let Some(taken) = job.taken {
             // The engine may have gone away meanwhile; the line is taken all the same.
             _ = taken.send(());

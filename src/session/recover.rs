@@ -10,7 +10,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Header;
-use super::header::{Parent, SessionId, VERSION};
+use super::header::{Parent, ParentKind, SessionId, VERSION};
 use super::read::open_file;
 use crate::event::{Address, Envelope, Event, Line, Notice};
 
@@ -84,7 +84,7 @@ fn write(
             Ok(old) => {
                 if let Some(new) = begin.take() {
                     let session = found.as_ref().map_or(stem.clone(), |old| old.id.to_string());
-                    let parent = Some(Parent::whole(session, "recover"));
+                    let parent = Some(Parent::whole(session, ParentKind::Recover));
                     // What was imported cannot be replayed when it has been recovered either.
                     let imported = found.as_mut().and_then(|old| old.imported.take());
                     out.line(&serde_json::to_string(&Header { parent, imported, ..new })?)?;

@@ -16,15 +16,27 @@ const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", 
 const TASK_CHARS: usize = 400;
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// It has not ended (or its end was not recorded).
+    #[default]
     Open,
     /// It returned.
     Returned,
     /// It failed.
     Failed,
+}
+
+impl RunState {
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Returned => "returned",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// How far a turn is.

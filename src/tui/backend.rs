@@ -19,7 +19,7 @@ use crate::agent::{Diagnostic, DraftTexts, Fix};
 use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
 use crate::port::Gate;
 pub use crate::replay::Policy;
-use crate::session::TurnEntry;
+use crate::session::{RunState, TurnEntry};
 use crate::workbench::Pipeline;
 pub use crate::workbench::SessionKey;
 use crate::workbench::inspect::{Inspection, Probe, Said};
@@ -132,7 +132,7 @@ pub struct SessionSummary {
     /// Cost, when known.
     pub cost: Option<f64>,
     /// How it ended.
-    pub status: SessionStatus,
+    pub status: RunState,
     /// The answer as JSON text, or reason and message.
     pub result: String,
     /// First lines of the task, for the preview.
@@ -180,29 +180,6 @@ impl SessionSummary {
         match &self.path {
             Some(path) if path.file_stem().is_none_or(|stem| stem != self.id.as_str()) => path.display().to_string(),
             _ => self.id.clone(),
-        }
-    }
-}
-
-/// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SessionStatus {
-    /// Not ended, or the end was not recorded.
-    #[default]
-    Open,
-    /// It returned.
-    Ok,
-    /// It failed.
-    Error,
-}
-
-impl SessionStatus {
-    /// The word used in filters.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Ok => "ok",
-            Self::Error => "error",
         }
     }
 }

@@ -325,7 +325,8 @@ impl Driver {
         match &msg {
             Msg::TurnRead(_, turn, _) => self.reading.retain(|reading| reading != turn),
             Msg::Checked(..) => effects::checked(self),
-            Msg::Listed(_) => effects::listed(self),
+            // A list from before the question would say that the session which is waited for is not there.
+            Msg::Listed(_) if effects::listed(self) && model.sessions.awaited.is_some() => return Ok(()),
             _ => {}
         }
         self.tell(model, stage, msg).await

@@ -146,11 +146,13 @@ fn list(driver: &mut Driver) {
     work(driver, move || Done::Msg(Msg::Listed(backend.sessions())));
 }
 
-/// A listing has ended: what was asked for meanwhile may have changed since it began.
-pub(super) fn listed(driver: &mut Driver) {
-    if std::mem::replace(&mut driver.listing, Listing::Idle) == Listing::RunsAgain {
+/// A listing has ended: what was asked for meanwhile may have changed since it began. Does another one follow?
+pub(super) fn listed(driver: &mut Driver) -> bool {
+    let follows = std::mem::replace(&mut driver.listing, Listing::Idle) == Listing::RunsAgain;
+    if follows {
         list(driver);
     }
+    follows
 }
 
 /// Goes on with a run that waits or broke off.

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::below::LiveModels;
 use super::feed::Feed;
 use super::resume::unusable;
-use super::run::chance;
+use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::Step;
 use crate::engine::{self, Input, Ports};
@@ -20,7 +20,7 @@ use crate::port::{Human, Sink, SinkError, Stop, SystemClock};
 use crate::replay::{
     Accepting, Answers, RecordedEdits, RecordedPorts, Recording, Resumed, Stamped, carried, input_of, plan_of,
 };
-use crate::session::{Header, Parent, Recorder, Session, SessionId};
+use crate::session::{Parent, ParentKind, Recorder, Session};
 
 /// What answers where the recording has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +63,8 @@ impl Workbench {
         if runs.is_empty() {
             return Err(unusable("the session holds no run"));
         }
-        let now = SystemClock.now();
-        let parent = Parent::whole(recording.id.as_str(), "accept");
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let parent = Parent::whole(recording.id.as_str(), ParentKind::Accept);
+        let header = header_of(parent);
         let recorder = Recorder::create(&self.folders.sessions_dir, &header, Arc::new(SystemClock))
             .map_err(StartError::Recorder)?;
         let path = recorder.path().to_owned();

@@ -72,7 +72,7 @@ impl Workbench {
     /// this name; the name leads to an example that is part of the program; a file cannot be read or written.
     pub fn make_case(&self, session: &Session, spec: &CaseSpec) -> Result<MadeCase, CaseError> {
         let ended = ended(session, spec)?;
-        let recorded = Agent::from_toml(&ended.start.agent.toml, "the recorded agent")
+        let recorded = Agent::recorded(&ended.start.agent.toml)
             .map_err(|error| CaseError(format!("the session's agent cannot be read: {error}")))?;
         let file = place(spec, &recorded)?;
         let (original, agent) = read(&file, &recorded)?;

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 
 use super::adopted::Onto;
+use super::prepare::refuse_closures;
 use super::replies::{self, PROGRAM, Told};
 use super::resume::{Resuming, unusable};
-use super::run::{chance, refuse_closures};
+use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context};
 use crate::config::document;
@@ -20,7 +21,7 @@ use crate::engine;
 use crate::event::{Address, Edit, Envelope, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
 use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
-use crate::session::{Header, Parent, Prefix, Session, SessionId};
+use crate::session::{Parent, ParentKind, Prefix, Session};
 
 /// Something that is changed at the point of a fork.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,8 +49,8 @@ pub struct ForkSpec {
     pub model: Option<String>,
     /// Who changed it: command, person.
     pub by: String,
-    /// What the new session is to the old one: fork, rerun.
-    pub kind: String,
+    /// What the new session is to the old one.
+    pub kind: ParentKind,
     /// Who answers questions.
     pub person: Arc<dyn Human>,
 }
@@ -82,7 +83,7 @@ impl There {
             return Ok(Self { agent: edited.plan.agent.clone(), context: edited.context.clone() });
         }
         let start = recording.run_start(&run).ok_or_else(|| unusable(format!("the session has no run {run}")))?;
-        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|e| unusable(e.to_string()))?;
+        let agent = Agent::recorded(&start.agent.toml).map_err(|e| unusable(e.to_string()))?;
         Ok(Self { agent, context: start.context.json() })
     }
 
@@ -166,7 +167,7 @@ impl Workbench {
             prefix_sha: Some(prefix.sha()),
             kind: spec.kind,
         };
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let header = header_of(parent);
         self.check_resumable(&begun, Arc::clone(&spec.person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
         self.go_on(&file, onto, spec.person)

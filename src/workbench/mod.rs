@@ -30,6 +30,7 @@ mod models;
 mod pin;
 mod pipeline;
 mod points;
+mod prepare;
 mod preview;
 mod recover;
 mod repeats;

@@ -1,8 +1,8 @@
 //! Pinned programs: a turn's program taken out of a session, as an agent that needs no model.
 
-use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 
+use super::resume::unusable;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Mode, StepFold};
 use crate::event::{Address, Event};
@@ -12,7 +12,6 @@ impl Workbench {
     /// The agent of a session whose model is the program of the turn at this address, with the definitions that earlier turns of the
     /// run made. Tools stay as they are; agents below and questions still need a model or a person.
     pub fn pin(&self, session: &Session, turn: &Address) -> Result<Agent, StartError> {
-        let unusable = |message: String| StartError::Model { reason: Reason::SessionUnreadable, message };
         if let Some(imported) = &session.header.imported {
             return Err(unusable(format!(
                 "{} was imported from {imported}: its programs can be looked at, but not run again, because it does not hold what they were given",
@@ -29,7 +28,7 @@ impl Workbench {
             fold.apply(&envelope);
         }
         let toml = toml.ok_or_else(|| unusable(format!("the session has no run {run}")))?;
-        let agent = Agent::from_toml(&toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let agent = Agent::recorded(&toml).map_err(unusable)?;
         let step = fold.step();
         let place = step.turns.iter().position(|known| known.address.as_ref() == Some(turn));
         let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;

@@ -13,7 +13,7 @@ use super::keys::told_secrets;
 use super::stages::{Stage, follow};
 use super::tools::Looks;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step};
+use crate::agent::{Agent, Bundled, Context, Diagnostic, Place, Plan, Step, open_params};
 use crate::config::document::{self, Entry, FileError, Problems};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, PipelineRecord};
@@ -52,9 +52,12 @@ impl Pipeline {
         let Some(items) = document.get("steps").and_then(Json::items) else { return Ok(None) };
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut steps = Vec::new();
-        for item in items {
+        for (place, item) in items.iter().enumerate() {
             if let Some(name) = item.get("file").and_then(Json::as_str) {
-                steps.push(Agent::read(&folder.join(name))?);
+                let agent = Agent::read(&folder.join(name))?;
+                // The context in the file of a later step is for running it alone.
+                let own = if place == 0 { agent.context.clone() } else { Json::object::<String>([]) };
+                steps.push(Agent { context: item.get("context").cloned().unwrap_or(own), ..agent });
             } else {
                 let entry = Entry { path: "steps".to_owned(), ..Entry::root(item) };
                 steps.extend(problems.take(Agent::from_entry(&entry, folder)));
@@ -82,6 +85,7 @@ impl Pipeline {
                 let place = |message: String| {
                     Diagnostic::error(Place::Signature, Reason::ChainError, format!("step {}: {message}", agent.name))
                 };
+                let params = open_params(&agent.context, &params);
                 let issues = chain(&before.output, &params);
                 let errors: Vec<Diagnostic> =
                     issues.iter().filter(|issue| issue.is_error()).map(|issue| place(issue.to_string())).collect();

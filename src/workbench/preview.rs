@@ -4,9 +4,9 @@ use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
 use super::models::http;
-use super::run::with_options;
+use super::prepare::{Answering, Ready};
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Plan};
+use crate::agent::{Agent, Context, Diagnostic};
 use crate::config::ModelChoice;
 use crate::engine;
 use crate::event::{Message, Options, ToolSchema};
@@ -28,16 +28,16 @@ pub struct Preview {
 impl Workbench {
     /// The first request of a run of this agent.
     pub fn preview(&self, agent: &Agent, model: Option<&str>, context: Option<Context>) -> Result<Preview, StartError> {
-        let choice = self.choose(&self.model_name(model, agent))?;
-        let agent = with_options(agent.for_mode(agent.mode).map_err(StartError::Agent)?, &choice);
-        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
-        let context = context.unwrap_or_else(|| agent.context.clone().into());
+        let answering = self.answering(agent, model, None)?;
+        let Ready { plan, below } = self.ready(agent, &answering)?;
+        let context = context.unwrap_or_else(|| plan.agent.context.clone().into());
+        self.refuse_keys(&plan.agent, &context)?;
         let made = engine::preview(&plan, &context).map_err(StartError::Agent)?;
-        let body = match choice {
-            ModelChoice::Http(model) => Some(http(*model)?.body(&made.request)),
+        let body = match answering {
+            Answering::Model(ModelChoice::Http(model)) => Some(http(*model)?.body(&made.request)),
             _ => None,
         };
-        let warnings = plan.warnings.iter().cloned().chain(made.findings).collect();
+        let warnings = plan.warnings.iter().cloned().chain(below).chain(made.findings).collect();
         Ok(Preview { request: made.request, messages: made.messages, body, warnings })
     }
 }

@@ -6,7 +6,7 @@
 use ptc_core::value::{Json, json};
 
 use super::wording;
-use crate::event::{Address, Event, Extract, Kept, RequestMade};
+use crate::event::{Address, Event, Extract, Kept, RequestMade, Said};
 use crate::model::Written;
 use crate::prompt::ptc_lisp::LISP_EVAL;
 use crate::replay::Recording;
@@ -31,15 +31,8 @@ impl<'r> Told<'r> {
 
     /// The reply that counts.
     pub(super) fn reply(&self) -> Option<Written> {
-        let end = self.last(|event| match event {
-            Event::ReplyEnd(end) => Some(end),
-            _ => None,
-        });
-        let calls = end.map(|end| end.calls.clone()).unwrap_or_default();
-        match self.recording.reply_text(&self.turn) {
-            None if calls.is_empty() => None,
-            text => Some(Written { text: text.unwrap_or_default(), calls }),
-        }
+        let Said { text, calls, .. } = self.recording.said(&self.turn);
+        (!text.is_empty() || !calls.is_empty()).then_some(Written { text, calls })
     }
 
     fn extract(&self) -> Option<&'r Extract> {

@@ -12,16 +12,17 @@ use super::adopted::Onto;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec};
+use super::prepare::Ready;
 use super::resume::unusable;
-use super::run::{answered, chance, refuse_closures, with_options};
+use super::run::header_of;
 use super::{Running, StartError, Workbench};
-use crate::agent::{Agent, Context, Mode, Plan, Step};
+use crate::agent::{Agent, Context, Diagnostic, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, LaterStep, RunStart};
-use crate::model::{Model, Pinned};
+use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of};
-use crate::session::{Header, Parent, Prefix, Recorder, Session, SessionId};
+use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
 pub struct RerunSpec {
@@ -42,6 +43,8 @@ struct Again {
     run: Address,
     start: RunStart,
     plan: Plan,
+    /// Warnings about the models of agents below.
+    below: Vec<Diagnostic>,
     model: Arc<dyn Model>,
 }
 
@@ -61,7 +64,7 @@ impl Workbench {
             )));
         }
         let changes = spec.agent.iter().map(|agent| Changed::new("agent", Json::str(agent.to_toml()))).collect();
-        let (by, kind) = ("command".to_owned(), "rerun".to_owned());
+        let (by, kind) = ("command".to_owned(), ParentKind::Rerun);
         self.fork(session, ForkSpec { at, changes, model: spec.model, by, kind, person: spec.person }).await
     }
 
@@ -92,22 +95,21 @@ impl Workbench {
         } else {
             Onto::default()
         };
-        let now = SystemClock.now();
         let parent = Parent {
             session: recording.id.clone(),
             at: Some(begin.run.to_string()),
             stage: None,
             seq: prefix.seq,
             prefix_sha: Some(prefix.sha()),
-            kind: "rerun".to_owned(),
+            kind: ParentKind::Rerun,
         };
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let header = header_of(parent);
         let path = prefix.write(&self.folders.sessions_dir, &header, &[]).map_err(StartError::Recorder)?;
         let opened = Session::open(&path).map_err(|error| unusable(error.to_string()))?;
         let recorder = Recorder::append(&opened, Arc::new(SystemClock)).map_err(StartError::Recorder)?;
         let saving = Some(self.saving(&recorder));
         let (feed, stop, id) = (Feed::default(), Stop::default(), header.id.to_string());
-        let warnings = again.iter().flat_map(|again| again.plan.warnings.clone()).collect();
+        let warnings = again.iter().flat_map(|again| again.plan.warnings.iter().chain(&again.below)).cloned().collect();
         let (task_feed, task_stop, task_id) = (feed.clone(), stop.clone(), id.clone());
         let models = LiveModels::of(self, Arc::clone(&spec.person));
         let (person, tools) = (spec.person, self.outside());
@@ -129,8 +131,7 @@ impl Workbench {
     /// What a recorded root run is made again with.
     fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
-        let old =
-            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
         let agent = match spec.agent.clone() {
             // A message of a conversation stays what it was.
             Some(agent) if start.continues.is_some() => {
@@ -142,25 +143,16 @@ impl Workbench {
         };
         let agent = agent.for_mode(spec.mode.unwrap_or(agent.mode)).map_err(StartError::Agent)?;
         let recorded = recording.model_of(run).unwrap_or_default();
-        // A model that stood in the place of a pinned program then does so now.
-        let before = Some(recorded.as_str()).filter(|name| spec.agent.is_none() && *name != Pinned::NAME);
-        let agent = answered(agent, spec.model.as_deref().or(before));
-        let (agent, choice) = if agent.program().is_some() {
-            (agent, None)
-        } else {
-            let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
-            let choice = self.chosen(named.as_deref(), &recorded)?;
-            (with_options(agent, &choice), Some(choice))
-        };
-        let agent = self.connected(agent)?;
-        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
-        refuse_closures(&plan)?;
-        self.refuse_keys(&agent, &Context::from(start.context.json()))?;
-        let model = match choice {
-            Some(choice) => self.build_model(choice, Arc::clone(&spec.person))?,
-            None => Arc::new(Pinned::new(agent.program().unwrap_or_default())),
-        };
-        Ok(Again { run: run.clone(), start, plan, model })
+        // The program of another version of the agent answers, whatever answered before.
+        let is_new = spec.agent.is_some() && agent.program().is_some();
+        let recorded = (!is_new).then_some(recorded.as_str());
+        let own = || spec.agent.as_ref().filter(|_| !is_new).and_then(|agent| agent.model.clone());
+        let named = spec.model.clone().or_else(own);
+        let answering = self.answering(&agent, named.as_deref(), recorded)?;
+        let Ready { plan, below } = self.ready(&agent, &answering)?;
+        self.refuse_keys(&plan.agent, &Context::from(start.context.json()))?;
+        let model = self.model_of(answering, Arc::clone(&spec.person))?;
+        Ok(Again { run: run.clone(), start, plan, below, model })
     }
 }
 
@@ -168,7 +160,7 @@ impl Workbench {
 async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model) -> Ports<'a>) -> Step {
     let (mut carries, mut notices) = (onto.adopted.carries, onto.notices);
     let mut last: Option<Step> = None;
-    for Again { run, start, plan, model } in all {
+    for Again { run, start, plan, model, .. } in all {
         let (continues, notices) = (carried(start, &carries), std::mem::take(&mut notices));
         let mut input = Input { continues, notices, ..input_of(run, start) };
         // What is to follow is what follows now.
@@ -176,7 +168,7 @@ async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };
         }
         if let (Some(before), None) = (&last, &start.continues) {
-            match Context::chained(before, &plan.signature) {
+            match Context::chained_onto(&plan.agent.context, before, &plan.signature) {
                 Ok(next) => input = Input { context: next.json, descriptions: next.descriptions, ..input },
                 Err(record) => {
                     let fail = before.fail.clone().or(Some(record));

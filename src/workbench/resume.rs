@@ -13,20 +13,21 @@ use super::below::LiveModels;
 use super::desk::Prepared;
 use super::ending::more_turns;
 use super::feed::{Feed, Onward, Tee};
-use super::run::{chance, refuse_closures};
+use super::prepare::refuse_closures;
+use super::run::header_of;
 use super::stages::{follow, later_steps};
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step, StepFold};
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, RunEnd};
-use crate::model::{Model, Pinned};
+use crate::model::Model;
 use crate::port::{Human, Sink, Stop, SystemClock};
 use crate::replay::{Answers, Appending, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
-use crate::session::{Header, Parent, Recorder, Session, SessionId};
+use crate::session::{Parent, ParentKind, Recorder, Session};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
 pub(super) fn unusable(message: impl ToString) -> StartError {
-    StartError::Model { reason: Reason::SessionUnreadable, message: message.to_string() }
+    StartError::Session(message.to_string())
 }
 
 /// What a session is gone on with.
@@ -75,8 +76,9 @@ impl Workbench {
             return Err(unusable(format!("{run} has ended; `continue` goes on with a new message")));
         }
         let start = recording.run_start(&run).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let agent = Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(unusable)?;
+        let agent = Agent::recorded(&start.agent.toml).map_err(unusable)?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        refuse_closures(&plan)?;
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
@@ -137,10 +139,7 @@ impl Workbench {
         person: Arc<dyn Human>,
     ) -> Result<Arc<dyn Model>, StartError> {
         let recorded = recording.model_of(run).unwrap_or_default();
-        match agent.program() {
-            Some(program) if named.is_none() && recorded == Pinned::NAME => Ok(Arc::new(Pinned::new(program))),
-            _ => self.build_model(self.chosen(named, &recorded)?, person),
-        }
+        self.model_of(self.answering(agent, named, Some(&recorded))?, person)
     }
 
     /// Is there what the last run of a recording needs to go on?
@@ -167,8 +166,7 @@ impl Workbench {
             return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
         }
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let old =
-            Agent::from_toml(&start.agent.toml, "the recorded agent").map_err(|error| unusable(error.to_string()))?;
+        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
         // A pinned program knows no message: a model answers.
         let asked = model.map_or_else(
             || if old.program().is_some() { self.model_name(None, &old) } else { start.model.alias.clone() },
@@ -184,10 +182,10 @@ impl Workbench {
             .with_option("literal", Node::Bool(true).into());
         self.refuse_keys(&agent, &Context::default())?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        refuse_closures(&plan)?;
         let Onto { mut adopted, notices } = self.onto(&recording, session).await?;
         let carry = adopted.carries.remove(&earlier).unwrap_or_default();
         let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&person))?;
-        let now = SystemClock.now();
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
             session: recording.id.clone(),
@@ -195,9 +193,9 @@ impl Workbench {
             stage: Some("after".to_owned()),
             prefix_sha: None,
             seq: events.last().map_or(0, |last| last.seq),
-            kind: "continue".to_owned(),
+            kind: ParentKind::Continue,
         };
-        let header = Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) };
+        let header = header_of(parent);
         let recorder = Recorder::create_from(&self.folders.sessions_dir, &header, &events, Arc::new(SystemClock))
             .map_err(StartError::Recorder)?;
         let path = Some(recorder.path().to_owned());

@@ -6,21 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptc_core::reasons::Reason;
+use ptc_core::value::Map;
 use tokio::task::JoinHandle;
 
 use super::Workbench;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::keys::told_secrets;
+use super::prepare::Ready;
 use super::saving::Saving;
 use super::tools::Looks;
 use crate::agent::{Agent, Context, Diagnostic, Place, Plan, Step};
-use crate::config::{ModelChoice, options_over};
 use crate::engine::{self, Input, Ports};
-use crate::model::{Model, Pinned};
 use crate::port::{Human, Stop, SystemClock};
-use crate::session::{Group, Header, Recorder, RecorderError, SessionId};
-use crate::tool::Kind;
+use crate::session::{Group, Header, Parent, Recorder, RecorderError, SessionId};
 
 /// What is to be run.
 pub struct RunSpec {
@@ -36,6 +35,8 @@ pub struct RunSpec {
     pub save: bool,
     /// Seed of the run's randomness.
     pub seed: u64,
+    /// Results of finished tasks to start with, by id; refused where the agent keeps no journal.
+    pub journal: Option<Map>,
 }
 
 /// A run in the background.
@@ -69,8 +70,22 @@ pub enum StartError {
         /// What is wrong and what to do.
         message: String,
     },
+    /// The session that it would begin with is not usable, in words.
+    Session(String),
     /// The session cannot be written.
     Recorder(RecorderError),
+}
+
+impl StartError {
+    /// Its stable reason.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Agent(_) => Reason::InvalidAgent,
+            Self::Model { reason, .. } => *reason,
+            Self::Session(_) => Reason::SessionUnreadable,
+            Self::Recorder(_) => Reason::RecorderFailed,
+        }
+    }
 }
 
 impl std::fmt::Display for StartError {
@@ -80,7 +95,7 @@ impl std::fmt::Display for StartError {
                 let said: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
                 f.write_str(&said.join("\n"))
             }
-            Self::Model { message, .. } => f.write_str(message),
+            Self::Model { message, .. } | Self::Session(message) => f.write_str(message),
             Self::Recorder(error) => error.fmt(f),
         }
     }
@@ -102,16 +117,15 @@ impl Workbench {
     /// Starts a run that belongs to a group and ends with this stop.
     pub(super) fn start_in(&self, spec: RunSpec, group: Option<Group>, stop: Stop) -> Result<Running, StartError> {
         let name = self.model_name(spec.model.as_deref(), &spec.agent);
-        let choice = self.choose(&name)?;
-        let agent = spec.agent.for_mode(spec.agent.mode).map_err(StartError::Agent)?;
-        let agent = self.connected(answered(with_options(agent, &choice), spec.model.as_deref()))?;
-        let plan = Plan::new(&agent).map_err(StartError::Agent)?;
+        let answering = self.answering(&spec.agent, spec.model.as_deref(), None)?;
+        let Ready { plan, below } = self.ready(&spec.agent, &answering)?;
+        let agent = plan.agent.clone();
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
-        refuse_closures(&plan)?;
+        refuse_journal(&plan, spec.journal.as_ref())?;
         let person = Arc::clone(&spec.person);
         let models = LiveModels::of(self, Arc::clone(&person));
-        let model = self.model_for(&agent, choice, spec.person)?;
+        let model = self.model_of(answering, spec.person)?;
         let recorder = spec.save.then(|| self.new_session_in(group)).transpose()?;
         let session = recorder.as_ref().map(|(_, id)| id.to_string());
         let recorder = recorder.map(|(recorder, _)| recorder);
@@ -119,8 +133,9 @@ impl Workbench {
         let saving = recorder.as_ref().map(|recorder| self.saving(recorder));
         let feed = Feed::default();
         let notices = told_secrets(&agent, &context);
-        let input = Input { descriptions: context.descriptions, seed: spec.seed, notices, ..Input::new(context.json) };
-        let warnings = plan.warnings.iter().cloned().chain(self.check_below(&plan)).collect();
+        let (descriptions, seed, journal) = (context.descriptions, spec.seed, spec.journal);
+        let input = Input { descriptions, seed, journal, notices, ..Input::new(context.json) };
+        let warnings = plan.warnings.iter().cloned().chain(below).collect();
         tracing::info!(agent = agent.name, model = name, session, "run started");
         let events = Tee::new(recorder, feed.clone());
         let (task_stop, task_session) = (stop.clone(), session.clone());
@@ -146,19 +161,6 @@ impl Workbench {
 }
 
 impl Workbench {
-    /// The model of an agent that is [`answered`]: its pinned program, when it has one.
-    pub(super) fn model_for(
-        &self,
-        agent: &Agent,
-        choice: ModelChoice,
-        person: Arc<dyn Human>,
-    ) -> Result<Arc<dyn Model>, StartError> {
-        match agent.program() {
-            Some(program) => Ok(Arc::new(Pinned::new(program))),
-            None => self.build_model(choice, person),
-        }
-    }
-
     /// A new session file and its id.
     pub(super) fn new_session(&self) -> Result<(Recorder, SessionId), StartError> {
         self.new_session_in(None)
@@ -173,40 +175,25 @@ impl Workbench {
     }
 }
 
-/// Refuses tools whose function only the program that uses the library has, in the agent and below.
-pub(super) fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
-    let mut open = vec![plan];
-    while let Some(plan) = open.pop() {
-        if let Some(tool) = plan.tools.iter().find(|tool| matches!(tool.kind, Kind::Closure(None))) {
-            let message = format!(
-                "the tool `{}` is of kind `closure`: its function exists only in the program that defines it; use a table or a snippet here",
-                tool.name
-            );
-            let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
-            return Err(StartError::Agent(vec![found.key(format!("tools.{}", tool.name))]));
-        }
-        open.extend(plan.children.iter().map(|(_, child)| &**child));
+/// Results of tasks mean nothing to an agent that keeps none.
+fn refuse_journal(plan: &Plan, journal: Option<&Map>) -> Result<(), StartError> {
+    let has_programs = plan.agent.mode.is_program() || plan.is_combined();
+    if journal.is_none() || (has_programs && plan.settings.journaling) {
+        return Ok(());
     }
-    Ok(())
+    let why = if has_programs {
+        "the agent keeps no journal; write `journaling = true`".to_owned()
+    } else {
+        format!("{} mode has no programs and keeps no journal of their tasks", plan.agent.mode)
+    };
+    let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, why).key("journaling");
+    Err(StartError::Agent(vec![found]))
 }
 
-/// The agent as it is answered: once by its pinned program, or by the model that the user names instead.
-pub(super) fn answered(agent: Agent, named: Option<&str>) -> Agent {
-    match (agent.program(), named) {
-        (Some(_), None) => agent.once(),
-        (Some(_), Some(_)) => agent.without_program(),
-        (None, _) => agent,
-    }
-}
-
-/// The agent with the model's own options where it names none.
-pub(super) fn with_options(agent: Agent, choice: &ModelChoice) -> Agent {
-    match choice {
-        ModelChoice::Http(model) => {
-            Agent { model_options: options_over(&agent.model_options, &model.options), ..agent }
-        }
-        _ => agent,
-    }
+/// The header of a new session that comes from another one.
+pub(super) fn header_of(parent: Parent) -> Header {
+    let now = SystemClock.now();
+    Header { parent: Some(parent), ..Header::new(SessionId::new(now, chance()), now) }
 }
 
 /// Chance for the end of a session's id: the standard library's randomly keyed hasher.

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use super::run::{answered, refuse_closures, with_options};
 use super::tools::Looks;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Context, Plan, Step};
@@ -43,12 +42,11 @@ impl Workbench {
     /// A step of a pipeline. `said`: the model that the user named for all steps.
     pub(super) fn stage(&self, plan: Plan, said: Option<&str>, person: &Arc<dyn Human>) -> Result<Stage, StartError> {
         let name = self.model_name(said, &plan.agent);
-        let choice = self.choose(&name)?;
-        let agent = self.connected(answered(with_options(plan.agent.clone(), &choice), said))?;
-        let plan = Plan { warnings: plan.warnings, ..Plan::new(&agent).map_err(StartError::Agent)? };
-        refuse_closures(&plan)?;
-        let model = self.model_for(&agent, choice, Arc::clone(person))?;
-        Ok(Stage { plan, model, name })
+        let answering = self.answering(&plan.agent, said, None)?;
+        let ready = self.ready(&plan.agent, &answering)?;
+        let warnings = plan.warnings.into_iter().chain(ready.below).collect();
+        let model = self.model_of(answering, Arc::clone(person))?;
+        Ok(Stage { plan: Plan { warnings, ..ready.plan }, model, name })
     }
 
     /// The steps that a session says are to follow a run.
@@ -59,7 +57,7 @@ impl Workbench {
         person: &Arc<dyn Human>,
     ) -> Result<Vec<Stage>, StartError> {
         let stage = |step: &LaterStep| {
-            let agent = Agent::from_toml(&step.agent.toml, "the recorded agent").map_err(super::resume::unusable)?;
+            let agent = Agent::recorded(&step.agent.toml).map_err(super::resume::unusable)?;
             let plan = Plan::new(&agent).map_err(StartError::Agent)?;
             // A pinned program stands in the place of the model that is written down.
             let named = said.or_else(|| agent.program().is_none().then_some(step.model.as_str()));
@@ -91,7 +89,7 @@ pub(super) async fn follow(before: Step, stages: &[Stage], first: usize, ports: 
         if last.fail.is_some() {
             return last;
         }
-        let context = match Context::chained(&last, &stage.plan.signature) {
+        let context = match Context::chained_onto(&stage.plan.agent.context, &last, &stage.plan.signature) {
             Ok(context) => context,
             Err(record) => {
                 tell_end(&record, first + at, ports).await;

@@ -96,3 +96,20 @@ fn an_agent_may_name_itself() {
     assert!(plan.children.is_empty());
     assert_eq!(plan.tools[0].signature_text.as_deref(), Some("() -> :string"));
 }
+
+#[test]
+fn an_agent_behind_a_tool_must_say_what_it_is_for() {
+    let found = |tool: &str| {
+        let text = format!("prompt = \"x\"\nsignature = \"() -> :int\"\n[tools.b]\nkind = \"agent\"\n{tool}\n");
+        let plan = Plan::new(&Agent::from_toml(&text, "a.toml").unwrap());
+        plan.map(|plan| plan.warnings).map_err(|found| found[0].message.clone())
+    };
+    let inner = |more: &str| format!("agent = {{ prompt = \"y\", signature = \"{{a :int}}\"{more} }}");
+    let message = "the tool `b` has no description; say what its agent is for";
+    assert_eq!(found(&inner("")), Err(message.to_owned()));
+    assert_eq!(found(&inner(", description = \"Y\"")), Ok(Vec::new()));
+    assert_eq!(found(&format!("description = \"Y\"\n{}", inner(""))), Ok(Vec::new()));
+    // The form of the core specification takes any task.
+    let task = "agent = { prompt = \"y\" }\nreturns = \"delegate\"";
+    assert!(found(task).is_ok(), "{:?}", found(task));
+}

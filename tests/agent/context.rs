@@ -1,13 +1,14 @@
 //! Contexts: inputs converted and checked at their place, names without a value, and Steps as contexts.
 
 use ptc_core::value::{Json, json};
-use ptc_workbench::agent::{Agent, Context, Plan, Step};
+use ptc_workbench::agent::{Agent, Context, Mode, Plan, Step};
 use ptc_workbench::event::ErrorRecord;
 
 use super::lines;
 
 fn plan(prompt: &str, signature: &str, validation: &str) -> Plan {
-    let builder = Agent::builder().prompt(prompt).signature(signature).signature_validation(validation);
+    let builder = Agent::builder().mode(Mode::Json).prompt(prompt).signature(signature);
+    let builder = builder.signature_validation(validation);
     builder.plan().unwrap()
 }
 
@@ -95,8 +96,8 @@ fn a_step_is_the_context_of_the_next_agent() {
 
 #[test]
 fn an_agents_own_description_of_an_input_wins_over_the_one_that_came_with_it() {
-    let next =
-        Agent::builder().prompt("{{a}}").signature("(a :int) -> :int").describe_input("a", "own").plan().unwrap();
+    let next = Agent::builder().mode(Mode::Json).prompt("{{a}}").signature("(a :int) -> :int");
+    let next = next.describe_input("a", "own").plan().unwrap();
     let context = Context::from_step(&step(r#"{"a": 1, "z": 2}"#), &next.signature).unwrap();
     let described = context.described(&next.agent);
     assert_eq!(described, [("a".to_owned(), "own".to_owned()), ("z".to_owned(), "about z".to_owned())]);

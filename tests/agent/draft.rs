@@ -25,7 +25,10 @@ fn the_context_is_shown_as_json_and_the_other_keys_as_toml() {
     let agent = Agent { context: json::parse(r#"{"a": 1}"#).unwrap(), prompt: "p".into(), ..Agent::default() };
     let texts = DraftTexts::of(&agent);
     assert_eq!(texts.context, "{\n  \"a\": 1\n}");
-    assert_eq!(texts.options, "name = \"agent\"\nmode = \"json\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n");
+    assert_eq!(
+        texts.options,
+        "name = \"agent\"\nmode = \"ptc_lisp\"\nmax_turns = 5\nsignature_validation = \"enabled\"\n"
+    );
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn what_cannot_be_read_stands_at_its_place() {
 
 #[test]
 fn prompt_signature_and_context_are_checked_against_each_other() {
-    let texts = draft("{{txt}} {{n}}", "(text :string, n :int) -> :int", r#"{"n": "many"}"#, "");
+    let texts = draft("{{txt}} {{n}}", "(text :string, n :int) -> :int", r#"{"n": "many"}"#, "mode = 'json'");
     assert_eq!(
         lines(&diagnose(&texts)),
         [
@@ -101,12 +104,12 @@ fn prompt_signature_and_context_are_checked_against_each_other() {
 
 #[test]
 fn findings_about_an_option_point_at_its_key() {
-    let texts = draft("p", ":int", "", "max_turns = 3\ncompaction = true\n\n[tools.search]\n");
+    let texts = draft("p", ":int", "", "mode = 'json'\nmax_turns = 3\ncompaction = true\n\n[tools.search]\n");
     assert_eq!(
         lines(&diagnose(&texts)),
         [
-            "error options 14..24: json mode does not shorten its history; remove `compaction`",
-            "error options 34..39: json mode has no tools, and this agent declares `search`; remove them, write `tools = {}` in \
+            "error options 28..38: json mode does not shorten its history; remove `compaction`",
+            "error options 48..53: json mode has no tools, and this agent declares `search`; remove them, write `tools = {}` in \
              [modes.json], or use another mode",
         ]
     );

@@ -1,7 +1,7 @@
 //! Agent files: the example of the documentation loads, and every slip is reported at its place with what to write instead.
 
 use ptc_core::value::json;
-use ptc_workbench::agent::{Agent, Mode};
+use ptc_workbench::agent::{Agent, Mode, Plan};
 
 const EXAMPLE: &str = r#"
 name = "reviews"
@@ -98,10 +98,15 @@ fn slips_are_reported_at_their_place_with_what_to_write() {
         ),
         (
             "[system_prompt]\nzzzzzz = \"x\"",
-            "a.toml:2:1: unknown key `zzzzzz` in [system_prompt]; known: `replace`, `prefix`, `suffix`",
+            "a.toml:2:1: unknown key `zzzzzz` in [system_prompt]; known: `replace`, `prefix`, `language_spec`, `output_format`, `suffix`",
         ),
         ("[modes.jsn]\nprompt = \"x\"", "a.toml:1:8: unknown key `jsn` in [modes]; did you mean `json`?"),
         ("[modes.json]\npromt = \"x\"", "a.toml:2:1: unknown key `promt` in [modes.json]; did you mean `prompt`?"),
+        ("output = \"text\"", "a.toml:1:1: unknown key `output`; did you mean `mode`?"),
+        ("timeout = 1", "a.toml:1:1: unknown key `timeout`; did you mean `program_timeout_ms`?"),
+        ("llm = \"x\"", "a.toml:1:1: unknown key `llm`; did you mean `model`?"),
+        ("return_retries = 1", "a.toml:1:1: unknown key `return_retries`; did you mean `retry_turns`?"),
+        ("completion = \"implicit\"", "a.toml:1:14: unknown completion `implicit`; did you mean `return_required`?"),
         ("max_turns = \"3\"", "a.toml:1:13: `max_turns` must be a whole number of turns, found text"),
         (
             "[modes.json]\nmax_turns = 1.5",
@@ -219,4 +224,44 @@ fn an_agent_with_tools_refuses_json_mode_unless_a_section_removes_them() {
     );
     let agent = Agent::from_toml(&format!("{with_tools}[modes.json]\ntools = {{}}"), "a.toml").unwrap();
     assert!(agent.for_mode(Mode::Json).is_ok());
+}
+
+#[test]
+fn json_mode_refuses_the_tools_that_options_add() {
+    let text =
+        "prompt = \"x\"\nsignature = \"-> :int\"\nmode = \"text\"\nbuiltin_tools = [\"grep\"]\nllm_query = true\n";
+    let agent = Agent::from_toml(text, "a.toml").unwrap();
+    let found = agent.for_mode(Mode::Json).unwrap_err();
+    assert_eq!(
+        (found[0].key.as_str(), found[0].message.as_str()),
+        (
+            "builtin_tools",
+            "json mode has no tools, and this agent declares `builtin_tools`, `llm_query`; remove them, write \
+             `builtin_tools = []` and `llm_query = false` in [modes.json], or use another mode"
+        )
+    );
+    let own = Agent { mode: Mode::Json, ..agent };
+    assert!(Plan::new(&own).is_err_and(|found| found[0].message.starts_with("json mode has no tools")));
+    let without = format!("{text}[modes.json]\nbuiltin_tools = []\nllm_query = false");
+    let agent = Agent::from_toml(&without, "a.toml").unwrap().for_mode(Mode::Json).unwrap();
+    assert!(Plan::new(&agent).unwrap().tools.is_empty());
+}
+
+#[test]
+fn the_mode_is_ptc_lisp_where_nothing_is_said_also_for_agents_inside() {
+    let inner = "kind = \"agent\"\ndescription = \"d\"\nagent = { prompt = \"x\", signature = \"{a :int}\" }";
+    let text = format!("prompt = \"x\"\n[tools.c]\n{inner}\n[modes.text.tools.c]\n{inner}\n");
+    let agent = Agent::from_toml(&text, "a.toml").unwrap();
+    assert_eq!(agent.mode, Mode::PtcLisp);
+    let child = |agent: &Agent| Plan::new(agent).unwrap().child("c").unwrap().agent.mode;
+    assert_eq!(child(&agent), Mode::PtcLisp);
+    assert_eq!(Agent::builder().prompt("x").plan().unwrap().agent.mode, Mode::PtcLisp);
+    assert_eq!(Agent::inline("x", None).mode, Mode::Text);
+    assert_eq!(Agent::inline("x", Some(":int".to_owned())).mode, Mode::Json);
+
+    // A record says the modes, and one that does not is of the time when the default was json.
+    let recorded = Agent::recorded(&agent.record().toml).unwrap();
+    assert_eq!((child(&recorded), child(&recorded.for_mode(Mode::Text).unwrap())), (Mode::PtcLisp, Mode::PtcLisp));
+    let old = Agent::recorded(&agent.to_toml()).unwrap();
+    assert_eq!((child(&old), child(&old.for_mode(Mode::Text).unwrap())), (Mode::Json, Mode::Json));
 }

@@ -8,8 +8,10 @@ use ptc_workbench::agent::{Agent, Mode, Plan};
 
 use super::lines;
 
+/// The plan of an agent in json mode, unless the text says another.
 fn plan(toml: &str) -> Result<Plan, Vec<ptc_workbench::agent::Diagnostic>> {
-    Plan::new(&Agent::from_toml(toml, "a.toml").unwrap())
+    let mode = if toml.contains("mode =") { "" } else { "mode = 'json'\n" };
+    Plan::new(&Agent::from_toml(&format!("{mode}{toml}"), "a.toml").unwrap())
 }
 
 fn findings(toml: &str) -> Vec<String> {
@@ -71,7 +73,7 @@ fn json_mode_says_what_it_refuses_and_what_to_do() {
                  model there; rename the field",
             ],
         ),
-        ("prompt = 'x'\nsignature = ':int'\nrefs = { label = 'a' }\ncost_limit = 1.5\n[[cases]]\nname = 'c'", &[]),
+        ("prompt = 'x'\nsignature = '{a :int}'\nrefs = { label = 'a' }\ncost_limit = 1.5\n[[cases]]\nname = 'c'", &[]),
         ("prompt = ' '\nsignature = ':int'", &["error prompt: the prompt is empty; write what the model is to do"]),
         ("mode = 'text'\nprompt = 'x'", &[]),
     ];

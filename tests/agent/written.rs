@@ -91,7 +91,7 @@ prop_compose! {
         basics in basics(),
         limits in (option::of(1..86_400_000u64), option::of(1..1_000_000u64)),
         cache in any::<bool>(),
-        system_prompt in (option::of(text()), option::of(text()), option::of(text())),
+        system_prompt in (option::of(text()), option::of(text()), option::of(text()), option::of(text()), option::of(text())),
         field_descriptions in descriptions(),
         context_descriptions in descriptions(),
         context in object(),
@@ -101,14 +101,14 @@ prop_compose! {
         plan in option::of(vec(text(), 1..3)),
     ) -> Agent {
         let (mission_timeout_ms, token_limit) = limits;
-        let (replace, prefix, suffix) = system_prompt;
+        let (replace, prefix, language_spec, output_format, suffix) = system_prompt;
         let section = |prompt| (Mode::Json, Json::object([("prompt", Json::str(prompt))]));
         let plan = plan.map(|items| ("plan".to_owned(), Json::list(items.into_iter().map(Json::str))));
         Agent {
             mission_timeout_ms,
             token_limit,
             cache,
-            system_prompt: SystemPrompt { replace, prefix, suffix },
+            system_prompt: SystemPrompt { replace, prefix, language_spec, output_format, suffix },
             field_descriptions,
             context_descriptions,
             context,

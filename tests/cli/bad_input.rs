@@ -42,7 +42,8 @@ fn an_agent_file_that_cannot_be_read() {
     assert_snapshot!(told("sentimant"), @"error: sentimant: no such agent file; did you mean sentiment? (examples: sentiment, extract, sales, reviews, booking, workshop, statement, yard, quote)");
     assert_snapshot!(told("."), @"error: .: cannot be read: Is a directory (os error 21)");
     assert_snapshot!(told("latin.toml"), @"error: latin.toml: cannot be read: stream did not contain valid UTF-8");
-    assert_snapshot!(refused(""), @r"
+    assert_snapshot!(refused(""), @"error: agent.toml: prompt: the prompt is empty; write what the model is to do");
+    assert_snapshot!(refused("mode = \"json\"\n"), @r"
     error: agent.toml: prompt: the prompt is empty; write what the model is to do
     error: agent.toml: signature: json mode needs a signature that says what comes out, such as `(text :string) -> {sentiment :string, score :float}`, or a schema
     ");

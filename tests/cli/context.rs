@@ -122,3 +122,47 @@ fn a_context_that_does_not_fit_fails_before_the_model_is_asked() {
         assert!(done.stderr.lines().any(|have| have.trim() == line), "{}", done.stderr);
     }
 }
+
+/// Source documents write `fail: nil` into a Step that did not fail.
+#[test]
+fn a_step_whose_failure_is_null_did_not_fail() {
+    let program = Program::new();
+    program.file("echo.toml", AGENT);
+    let step = r#"{"return": {"text": "earlier"}, "fail": null, "usage": {}, "turns": [], "memory": {}, "signature": null, "name": "before"}"#;
+    program.file("step.json", step);
+    assert_eq!(context(&program, &["--context", "@step.json"]), json!({"text": "earlier"}));
+    program.file(
+        "failed.json",
+        step.replace("null, \"usage\"", "{\"reason\": \"failed\", \"message\": \"no\"}, \"usage\""),
+    );
+    program.run(["run", "echo.toml", "--context", "@failed.json"]).exits(2).tells("chained_failure");
+}
+
+#[test]
+fn what_a_step_of_a_pipeline_does_not_get_comes_from_its_own_context() {
+    let program = Program::new();
+    let gather = "[[steps]]\nname = \"gather\"\nmode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"() -> {population :int, country :string}\"\n\
+                  program = '{:population 14 :country \"Japan\"}'\nmax_turns = 1\n";
+    let sum_up = |context: &str| {
+        format!(
+            "{gather}[[steps]]\nname = \"summarize\"\nmode = \"ptc_lisp\"\nprompt = \"go\"\n\
+             signature = \"(city :string, population :int, country :string) -> :string\"\n\
+             program = '(str data/city \" \" data/population \" \" data/country)'\nmax_turns = 1\n{context}"
+        )
+    };
+    program.file("p.toml", sum_up("context = { city = \"Tokyo\", country = \"?\" }\n"));
+    let done = program.run(["run", "p.toml", "--json"]);
+    assert_eq!(done.exits(0).json()["return"], "Tokyo 14 Japan");
+    program.file("without.toml", sum_up(""));
+    program.run(["run", "without.toml"]).exits(2).tells("step summarize: city: expected field");
+    // The context in the file of a later step is an example for running it alone.
+    program.file(
+        "sum.toml",
+        "mode = \"ptc_lisp\"\nprompt = \"go\"\nsignature = \"(city :string) -> :string\"\n\
+                               program = 'data/city'\nmax_turns = 1\ncontext = { city = \"Paris\" }\n",
+    );
+    program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\n"));
+    program.run(["run", "files.toml"]).exits(2).tells("step sum: city: expected field");
+    program.file("files.toml", format!("{gather}[[steps]]\nfile = \"sum.toml\"\ncontext = {{ city = \"Oslo\" }}\n"));
+    assert_eq!(program.run(["run", "files.toml", "--json"]).exits(0).json()["return"], "Oslo");
+}

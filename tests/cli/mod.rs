@@ -7,6 +7,7 @@ mod context;
 mod documents;
 mod export;
 mod faults;
+mod journal;
 pub(crate) mod leaks;
 mod models;
 mod pinned;

@@ -56,6 +56,7 @@ fn the_step_is_the_only_thing_on_stdout_and_its_keys_are_stable() {
         "summary",
         "refs",
         "memory",
+        "journal",
         "summaries",
         "from_turn",
         "waits_for",

@@ -67,6 +67,39 @@ fn an_answer_to_no_open_question_changes_nothing() {
     program.run(["resume", "last", "--answer", "r0/t1/c2/q0=large"]).exits(0);
 }
 
+/// Makes the table of the recorded agent a tool whose function no file holds.
+fn with_closure(program: &Program) {
+    let path = program.session_file();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let changed = whole.lines().map(|line| {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(toml) = event.pointer_mut("/d/agent/toml") {
+            let known = toml.as_str().unwrap();
+            let other = known.replace("kind = \"table\"", "kind = \"closure\"").replace("default = \"seen\"\n", "");
+            assert_ne!(other, known);
+            *toml = other.into();
+        }
+        format!("{event}\n")
+    });
+    let changed: String = changed.collect();
+    std::fs::write(&path, changed).unwrap();
+}
+
+#[test]
+fn a_run_whose_tool_is_a_function_of_another_program_does_not_go_on_here() {
+    const REFUSED: &str = "its function exists only in the program that defines it";
+    let program = waiting();
+    with_closure(&program);
+    let before = std::fs::read(program.session_file()).unwrap();
+    program.run(["resume", "last", "--answer", "blue"]).exits(2).tells(REFUSED);
+    assert_eq!(std::fs::read(program.session_file()).unwrap(), before);
+
+    let program = waiting();
+    program.run(["resume", "last", "--answer", "blue", "--answer", "large"]).exits(0);
+    with_closure(&program);
+    program.run(["continue", "last", "And now?", "--model", "sample"]).exits(2).tells(REFUSED);
+}
+
 #[test]
 fn a_run_that_was_killed_anywhere_goes_on() {
     let program = waiting();

@@ -368,10 +368,11 @@ async fn recovery_levels() {
         ("standard", prose, "protocol_error"),
         ("lenient", prose, r#""The capital of France is Paris, of course.""#),
     ] {
-        let (ran, _) = ran(&format!("recovery = \"{level}\"\nmax_turns = 1"), [reply]).await;
+        let (ran, _) = ran(&format!("recovery = \"{level}\"\nmax_protocol_failures = 1"), [reply]).await;
         assert_eq!(ran.outcome(), outcome, "{level} {reply}");
     }
-    assert_eq!(ran("max_turns = 1", [fenced.as_str()]).await.0.outcome(), "protocol_error", "strict is the default");
+    let (usual, _) = ran("max_protocol_failures = 1", [fenced.as_str()]).await;
+    assert_eq!(usual.outcome(), "protocol_error", "strict is the default");
     let (noted, _) = ran("recovery = \"standard\"", [bare]).await;
     assert_eq!(notices(&noted), ["unknown keys in the control object were passed over: `mood`"]);
     let (prosaic, _) = ran("recovery = \"lenient\"", [prose]).await;
@@ -460,10 +461,15 @@ async fn turns_tokens_and_time_are_limited() {
 }
 
 #[tokio::test]
-async fn the_last_turn_fails_with_the_reason_of_its_error() {
-    assert_eq!(ran("max_turns = 1", ["nope"]).await.0.outcome(), "protocol_error");
-    let (ran, _) = ran("max_turns = 1", ["nope"]).await;
-    assert_eq!(ran.step.turns[0].feedback, None, "no feedback after the final turn");
+async fn a_run_that_is_out_of_turns_says_so_and_names_the_last_error() {
+    let (ran, _) = ran("max_turns = 2", ["nope"]).await;
+    assert_eq!(ran.outcome(), "max_turns_exceeded");
+    assert_eq!(ran.turns(), ["protocol_error"; 2]);
+    assert_eq!(
+        ran.step.fail.as_ref().unwrap().message,
+        "2 turns were used without a final answer; max_turns is 2; the last reply: the reply holds no JSON object"
+    );
+    assert_eq!(ran.step.turns[1].feedback, None, "no feedback after the final turn");
 }
 
 #[tokio::test]

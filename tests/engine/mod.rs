@@ -17,6 +17,7 @@ mod record;
 mod sample;
 mod shape;
 mod stop;
+mod system;
 mod text;
 mod tools;
 mod turns;
@@ -27,9 +28,9 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use ptc_core::value::{Json, json};
-use ptc_workbench::agent::{Agent, Plan, Step};
+use ptc_workbench::agent::{Agent, Mode, Plan, Step};
 use ptc_workbench::engine::{self, Input, Ports};
-use ptc_workbench::event::{Address, Envelope, Event};
+use ptc_workbench::event::{Address, Envelope, Event, SentMessage};
 use ptc_workbench::model::{Model, Reply, Request};
 use ptc_workbench::port::{Clock, Sink, SinkError, Stop};
 use ptc_workbench::replay::{Outcome, Recording, replay};
@@ -68,7 +69,8 @@ impl Clock for Ticks {
 
 /// An agent in json mode.
 pub(crate) fn agent(prompt: &str, signature: &str) -> Agent {
-    Agent { prompt: prompt.to_owned(), signature: Some(signature.to_owned()), max_turns: 3, ..Agent::default() }
+    let (prompt, signature) = (prompt.to_owned(), Some(signature.to_owned()));
+    Agent { mode: Mode::Json, prompt, signature, max_turns: 3, ..Agent::default() }
 }
 
 /// What a run gave: the Step, the requests the model got, and the events.
@@ -104,6 +106,24 @@ pub(crate) async fn run_with(agent: &Agent, context: &str, model: &dyn Model, cl
     let input = Input::new(json::parse(context).expect("the context of a test is JSON"));
     let step = engine::run(&plan, input, &Ports::new(model, clock, &sink, stop)).await;
     Ran { step, events: sink.events() }
+}
+
+/// What the model got is what the session shows: read as a whole, at its places in the file, and in the Step.
+pub(crate) fn shows_what_was_sent(session: &Session, recording: &Recording, step: &Step, got: &[Request]) {
+    let shown = |messages: Vec<SentMessage>| -> Vec<_> {
+        messages.into_iter().map(|message| (message.role.name().to_owned(), message.text())).collect()
+    };
+    for request in got {
+        let system = request.system.iter().map(|text| ("system".to_owned(), text.clone()));
+        let others = request.messages.iter().map(|message| (message.role.name().to_owned(), message.joined()));
+        let sent: Vec<_> = system.chain(others).collect();
+        let at = &request.address;
+        assert_eq!(recording.request(at).map(shown).unwrap_or_default(), sent, "the recording at {at}");
+        assert_eq!(session.request(at).map(shown).unwrap_or_default(), sent, "the file at {at}");
+        if let Some(turn) = step.turns.iter().find(|turn| turn.address.as_ref() == Some(at)) {
+            assert_eq!(shown(step.sent(turn).cloned().collect()), sent, "the Step at {at}");
+        }
+    }
 }
 
 /// A scripted model and the requests it got.

@@ -7,8 +7,10 @@ use ptc_workbench::port::Stop;
 
 use super::{Address, Input, Memory, Plan, Ports, Ran, Request, Ticks, engine, json, parsed, recorded_replies, run};
 
+/// An agent in json mode, unless the text says another.
 fn agent(toml: &str) -> Agent {
-    Agent::from_toml(toml, "test.toml").unwrap_or_else(|error| panic!("{error}"))
+    let mode = if toml.starts_with("mode =") { "" } else { "mode = 'json'\n" };
+    Agent::from_toml(&format!("{mode}{toml}"), "test.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
 async fn ran<R: Into<Reply>>(

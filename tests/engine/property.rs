@@ -1,8 +1,8 @@
 //! The property that replay rests on: whatever a model answers, whatever fails, whenever a run is stopped,
 //! the session that was written replays without a difference.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use ptc_workbench::agent::StepFold;
@@ -21,13 +21,13 @@ use super::*;
 enum Act {
     Answer { text: String, calls: Vec<(String, String)>, cut: bool, usage: Option<(u64, u64)> },
     Fail(u8),
-    RetryThenAnswer { partial: String, text: String },
+    RetryThenAnswer { partial: String, text: String, calls: Vec<(String, String)> },
     StopMidway { text: String },
 }
 
 struct Player {
     acts: Vec<Act>,
-    at: AtomicUsize,
+    asked: Mutex<Vec<Request>>,
     stop: Stop,
 }
 
@@ -36,9 +36,13 @@ impl Model for Player {
         ModelRecord { alias: "player".into(), ..ModelRecord::default() }
     }
 
-    fn answer<'a>(&'a self, _: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let at = self.at.fetch_add(1, Ordering::SeqCst);
+            let at = {
+                let mut asked = self.asked.lock().unwrap();
+                asked.push(request.clone());
+                asked.len() - 1
+            };
             let act = self.acts[at.min(self.acts.len() - 1)].clone();
             match act {
                 Act::Answer { text, calls, cut, usage } => {
@@ -54,12 +58,14 @@ impl Model for Player {
                         [usize::from(n % 4)];
                     Err(ModelError { requests: 2, ..ModelError::new(class, "as planned") })
                 }
-                Act::RetryThenAnswer { partial, text } => {
+                Act::RetryThenAnswer { partial, text, calls } => {
                     call.text(1, partial).await;
                     call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
                     call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
-                    call.text(2, text.clone()).await;
-                    Ok(Reply { attempt: 2, requests: 2, ..Reply::from(text) })
+                    if !text.is_empty() {
+                        call.text(2, text.clone()).await;
+                    }
+                    Ok(Reply { text, attempt: 2, requests: 2, ..Reply::calling(calls) })
                 }
                 Act::StopMidway { text } => {
                     call.text(1, text).await;
@@ -95,7 +101,10 @@ fn acts() -> impl Strategy<Value = Act> {
         6 => (texts(), calls(), prop::bool::weighted(0.1), prop::option::of((0..1000u64, 0..1000u64)))
             .prop_map(|(text, calls, cut, usage)| Act::Answer { text, calls, cut, usage }),
         1 => any::<u8>().prop_map(Act::Fail),
-        2 => (texts(), texts()).prop_map(|(partial, text)| Act::RetryThenAnswer { partial, text }),
+        1 => (texts(), texts(), calls())
+            .prop_map(|(partial, text, calls)| Act::RetryThenAnswer { partial, text, calls }),
+        1 => (texts(), calls())
+            .prop_map(|(partial, calls)| Act::RetryThenAnswer { partial, text: String::new(), calls }),
         1 => texts().prop_map(|text| Act::StopMidway { text }),
     ]
 }
@@ -171,7 +180,7 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person:
     let dir = tempfile::tempdir().unwrap();
     let header = Header::new(SessionId::new(0, 7), 0);
     let stop = Stop::default();
-    let model = Player { acts, at: AtomicUsize::new(0), stop: stop.clone() };
+    let model = Player { acts, asked: Mutex::default(), stop: stop.clone() };
     let plan = Plan::new(agent).unwrap();
     let recorder = Recorder::create(dir.path(), &header, Arc::new(SystemClock)).unwrap();
     let path = recorder.path().to_owned();
@@ -188,10 +197,36 @@ async fn record_and_replay(agent: &Agent, acts: Vec<Act>, context: &str, person:
     assert_eq!(fold.step(), step, "the file folds to the Step of the live run");
 
     let recording = Arc::new(Recording::of(&session).unwrap());
+    shows_what_was_sent(&session, &recording, &step, &model.asked.lock().unwrap());
     let report = replay(&recording, None).await.unwrap();
     assert_eq!(report.outcome, Outcome::Identical);
     assert!(report.compared > 0);
     assert_eq!(std::fs::read(&path).unwrap(), before, "replay never changes the recording");
+}
+
+/// A reply of calls only, as one types it.
+const CALL: &str = r#"/call find {"q":"x"}"#;
+
+/// Runs an agent with native tools whose model says this, then answers; `instead` is what a person puts in the place of the first reply.
+async fn native(first: Act, instead: Option<&str>) {
+    let toml = format!("mode = 'text'\nprompt = '{{{{x}}}}'\nsignature = '(x :string) -> :string'\n{TOOLS}");
+    let agent = Agent::from_toml(&toml, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let last = Act::Answer { text: "done".to_owned(), calls: Vec::new(), cut: false, usage: None };
+    let gates = instead.map(|_| Gate::Apply).into_iter().collect();
+    let person = Agreeable { gates, shown: AtomicUsize::new(0), instead: instead.unwrap_or_default().to_owned() };
+    record_and_replay(&agent, vec![first, last], r#"{"x":"one"}"#, person).await;
+}
+
+#[tokio::test]
+async fn the_text_of_a_discarded_attempt_is_not_shown_as_sent() {
+    let calls = vec![("find".to_owned(), r#"{"q":"x"}"#.to_owned())];
+    native(Act::RetryThenAnswer { partial: "half a repl".to_owned(), text: String::new(), calls }, None).await;
+}
+
+#[tokio::test]
+async fn the_text_that_a_person_replaced_by_calls_is_not_shown_as_sent() {
+    let text = "my own words".to_owned();
+    native(Act::Answer { text, calls: Vec::new(), cut: false, usage: None }, Some(CALL)).await;
 }
 
 /// Cases; `PTC_LONG_TESTS=1` runs the long form.
@@ -208,7 +243,7 @@ proptest! {
         acts in prop::collection::vec(acts(), 1..5),
         context in prop::sample::select(vec![r#"{"x":"one"}"#, r#"{"x":"two","y":"3"}"#, r#"{"y":1}"#]),
         gates in prop::sample::subsequence(Gate::ALL.to_vec(), 0..=2),
-        instead in texts(),
+        instead in prop_oneof![2 => texts(), 1 => Just(CALL.to_owned())],
     ) {
         let person = Agreeable { gates, shown: AtomicUsize::new(0), instead };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();

@@ -26,8 +26,11 @@ async fn a_turn_holds_exactly_what_was_sent() {
 
 #[tokio::test]
 async fn a_step_keeps_each_message_once_however_many_turns_sent_it() {
-    let long =
-        Agent::from_toml("prompt = 'go'\nsignature = '{a :int}'\nmax_turns = 50\nturn_budget = 50", "a.toml").unwrap();
+    let long = Agent::from_toml(
+        "mode = 'json'\nprompt = 'go'\nsignature = '{a :int}'\nmax_turns = 50\nturn_budget = 50",
+        "a.toml",
+    )
+    .unwrap();
     let ran = run(&long, "{}", &recorded_script(&["no"]).0).await;
     let sent: Vec<_> = ran.step.turns.iter().map(|turn| ran.step.sent(turn).count()).collect();
     assert_eq!(sent, (1..=50).map(|turn| 2 * turn).collect::<Vec<_>>());

@@ -1,5 +1,8 @@
 //! Outer shapes: lists and scalars are wrapped in the schema, and accepted both ways; keys and order of the answer.
 
+use ptc_workbench::event::StructuredBy;
+use ptc_workbench::model::{ClosureModel, ErrorClass, ModelError};
+
 use super::*;
 
 async fn answer(signature: &str, reply: &str) -> String {
@@ -55,6 +58,50 @@ async fn a_top_level_any_sends_no_schema() {
     assert_eq!(ran.outcome(), "[1]");
     assert_eq!(requests.lock().unwrap()[0].schema, None);
     assert!(!ran.step.usage.schema_used);
+}
+
+/// `schema_used` says that a schema left the machine, `structured_output` how the last one travelled (settled decision 13).
+#[tokio::test]
+async fn usage_says_whether_the_schema_was_sent() {
+    use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};
+    let agent = agent("go", "{a :int}");
+    for (by, used) in [(JsonSchema, true), (Tool, true), (JsonObject, false), (Prompt, false)] {
+        let said = ClosureModel::new(move |_: &Request| Reply { structured_by: Some(by), ..Reply::from(r#"{"a":1}"#) });
+        let failed = ClosureModel::new(move |_: &Request| -> Result<Reply, ModelError> {
+            Err(ModelError { structured_by: Some(by), ..ModelError::new(ErrorClass::Auth, "no") })
+        });
+        for model in [&said as &dyn Model, &failed] {
+            let ran = run(&agent, "{}", model).await;
+            super::replays(&ran.events).await;
+            let usage = &ran.step.usage;
+            assert_eq!((usage.schema_used, usage.structured_output), (used, Some(by)), "{:?}", ran.outcome());
+        }
+    }
+    // What was sent once stays sent.
+    let ways = std::sync::Mutex::new(vec![JsonObject, JsonSchema]);
+    let stepping = ClosureModel::new(move |_: &Request| {
+        let by = ways.lock().unwrap().pop();
+        Reply { structured_by: by, ..Reply::from(if by == Some(JsonSchema) { "no" } else { r#"{"a":1}"# }) }
+    });
+    let ran = run(&agent, "{}", &stepping).await;
+    assert_eq!((ran.step.usage.schema_used, ran.step.usage.structured_output), (true, Some(JsonObject)));
+}
+
+#[tokio::test]
+async fn json_of_the_wrong_shape_is_called_so() {
+    for (signature, reply, expected) in [
+        ("{a :int}", "42", "expected an object, got int"),
+        ("{a :int}", "null", "expected an object, got nil"),
+        ("{a :int}", r#""text""#, "expected an object, got string"),
+        ("{a :int}", "```json\ntrue\n```", "expected an object, got bool"),
+        ("[:int]", "7", "expected an array, or an object with the array in items, got int"),
+    ] {
+        let ran = run(&agent("go", signature), "{}", &recorded_script(&[reply]).0).await;
+        let fail = ran.step.fail.unwrap();
+        assert_eq!(fail.reason, "json_parse_error", "{reply}");
+        assert_eq!(fail.message, format!("the JSON has the wrong outer shape: {expected}"), "{reply}");
+    }
+    assert_eq!(answer(":int", r#"{"value":42,"why":"x"}"#).await, "42");
 }
 
 #[tokio::test]

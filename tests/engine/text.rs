@@ -384,6 +384,41 @@ async fn refs_of_an_answer_are_asked_for_again_when_they_are_missing() {
 }
 
 #[tokio::test]
+async fn missing_refs_are_asked_for_in_json_with_the_format_where_the_answer_is_json() {
+    let refs = "max_turns = 2\n[refs]\nb = \"a.b\"\nsum = { expr = \"(+ 1 (get-in result [:a :c]))\" }\n";
+    let long = "x".repeat(600);
+    for mode in ["json", "text"] {
+        let toml = format!("mode = \"{mode}\"\nprompt = \"go\"\nsignature = \"{{a :map}}\"\n{refs}");
+        let agent = Agent::from_toml(&toml, "test.toml").unwrap();
+        let (model, requests) = recorded_replies(said(&[&format!(r#"{{"a":{{"z":1,"c":"{long}"}}}}"#)]));
+        let ran = run(&agent, "{}", &model).await;
+        super::replays(&ran.events).await;
+        let feedback = requests.lock().unwrap()[1].messages.last().unwrap().joined();
+        assert!(feedback.contains(r#"{"a":{"z":1,"c":"xxx"#), "JSON in the order of the reply: {feedback}");
+        assert!(feedback.contains("cut after 500 characters"), "{feedback}");
+        let (_, closing) = feedback.split_once("Reply again, only with JSON in this format:\n").unwrap();
+        assert!(closing.starts_with("{\"a\":{"), "{feedback}");
+        let message = ran.step.fail.unwrap().message;
+        assert!(message.starts_with("the answer lacks: b, sum (its expression failed: "), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_only_calls_tools_is_no_answer_where_there_are_none() {
+    let (only, _) = ran("max_turns = 3", "{}", vec![Reply::calling([("foo", "{}")])]).await;
+    assert_eq!((only.outcome().as_str(), only.turns().len()), ("empty_response", 1));
+    let both = Reply { text: "Hello".into(), ..Reply::calling([("foo", "{}")]) };
+    assert_eq!(ran("", "{}", vec![both]).await.0.outcome(), r#""Hello""#);
+}
+
+#[tokio::test]
+async fn one_turn_is_told_as_one() {
+    let (ran, _) = ran(&format!("max_turns = 1\n{TOOLS}"), "{}", vec![Reply::calling([("add", r#"{"a":6}"#)])]).await;
+    let message = ran.step.fail.unwrap().message;
+    assert_eq!(message, "1 turn was used and the model still called tools; max_turns is 1");
+}
+
+#[tokio::test]
 async fn a_tool_may_answer_nothing() {
     let toml = "[tools.find]\nkind = \"snippet\"\ncode = \"nil\"\n";
     let (ran, requests) = ran(toml, "{}", vec![Reply::calling([("find", "{}")]), "done".into()]).await;

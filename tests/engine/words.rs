@@ -48,6 +48,12 @@ async fn a_value_that_does_not_fit_is_corrected_in_the_words_of_its_policy() {
     let (ran, texts) = ran(&toml, "{}", &[&p("\"x\""), "It is x.", &p("{:r 2}"), "It is two."]).await;
     assert_eq!(ran.outcome(), r#"{"r":2}"#);
     assert_eq!(ran.turns(), ["ok", "return_validation_failed", "ok", "ok"]);
+    // What is expected is the value of a program, not a call of `return`.
+    assert!(
+        texts[0].contains("The value of the last program: {r :int}") && !texts[0].contains("(return"),
+        "{}",
+        texts[0]
+    );
     assert!(texts[2].contains("reply with your answer in words") && !texts[2].contains("return again"), "{}", texts[2]);
     let toml = "signature = \"{r :int}\"\nmax_turns = 3";
     let (_, texts) = super::ptc::ran(toml, "{}", &[&p("(return 1)"), &p("(return {:r 2})")]).await;

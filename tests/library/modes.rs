@@ -166,7 +166,8 @@ async fn memory_is_not_carried_between_agents() {
     let agent = |prompt: &str| Agent::builder().mode(Mode::PtcLisp).prompt(prompt).signature("{n :int}");
     let first = run(agent("Start")).model(script([p("(def kept 7) (return {:n kept})")])).await;
     assert_eq!(first.memory, [("kept".to_owned(), "7".to_owned())]);
-    let middle = first.then(Agent::builder().prompt("Pass {{n}} on").signature("(n :int) -> {n :int}"));
+    let middle =
+        first.then(Agent::builder().mode(Mode::Json).prompt("Pass {{n}} on").signature("(n :int) -> {n :int}"));
     let middle = middle.model(script([r#"{"n":8}"#])).await;
     assert!(middle.memory.is_empty());
     let last = run(agent("End").max_turns(1)).context(&middle).model(script([p("(return {:n kept})")])).await;

@@ -17,7 +17,7 @@ use crate::engine::replays;
 /// Scenario 29: the chain is checked before anything is asked; a failure comes first.
 #[tokio::test]
 async fn a_chain_breaks_before_a_request_is_made() {
-    let next = || Agent::builder().prompt("Use {{z}}").signature("(z :string) -> {r :string}");
+    let next = || Agent::builder().mode(Mode::Json).prompt("Use {{z}}").signature("(z :string) -> {r :string}");
     let first = run("Say").signature("{a :string}").model(script([r#"{"a":"x"}"#])).await;
     let (model, requests) = told([r#"{"r":"x"}"#]);
     let second = first.then(next()).model(model).await;

@@ -4,7 +4,7 @@ use ptc_core::value::json as core_json;
 use ptc_workbench::config::Protocol;
 use ptc_workbench::event::StructuredBy;
 use ptc_workbench::library::generate_object;
-use ptc_workbench::model::{Adapter, Finish, Known, Request, StructuredOutput};
+use ptc_workbench::model::{Adapter, Endpoint, Finish, Known, Request, StructuredOutput, Want};
 use serde_json::{Value, json};
 
 use super::ask;
@@ -221,4 +221,47 @@ async fn a_null_for_what_may_be_missing_counts_as_missing() {
     assert_eq!((made.object.to_text().as_str(), made.tokens.map(|tokens| tokens.input)), ("{\"a\":\"x\"}", Some(10)));
     let error = generate_object(&model, "Give it.", &schema).await.unwrap_err();
     assert!(error.message.contains("no value that fits") && error.message.contains("\"a\""), "{}", error.message);
+}
+
+/// A control object has no schema that could travel; where a protocol can ask for an object without one, it is asked for.
+#[tokio::test]
+async fn a_control_object_is_asked_for_as_an_object_where_the_protocol_can() {
+    use StructuredBy::{JsonObject, JsonSchema, Prompt, Tool};
+    let control = || Request { want: Want::ControlJson, schema: None, ..request_json("Answer in JSON") };
+    let ways = [JsonObject, Prompt, JsonObject, JsonObject];
+    // Beside native tools only where the model stays free to call them.
+    let beside = [JsonObject, Tool, Tool, Tool];
+    for ((kit, expected), beside) in ALL.into_iter().zip(ways).zip(beside) {
+        let server = Server::script(move |_, _| kit.answer("{\"thought\":\"t\"}")).await;
+        for setting in [StructuredOutput::Auto, StructuredOutput::Fixed(JsonSchema), StructuredOutput::Fixed(Prompt)] {
+            let model = Adapter::new(Endpoint { structured_output: setting, ..kit.endpoint(&server) }).unwrap();
+            let asked = ask(kit, &server, &model, &control()).await;
+            let expected = if setting == StructuredOutput::Fixed(Prompt) { Prompt } else { expected };
+            assert_eq!(way(kit, &server.received().last().unwrap().json()), expected, "{kit:?} {setting:?}");
+            assert_eq!(
+                (asked.reply().structured_by, asked.notices().len()),
+                (Some(expected), 0),
+                "{kit:?} {setting:?}"
+            );
+        }
+        let with_tools = Request { tools: vec![super::tool("get_weather")], ..control() };
+        ask(kit, &server, &kit.model(&server), &with_tools).await;
+        assert_eq!(way(kit, &server.received().last().unwrap().json()), beside, "{kit:?}");
+    }
+    // A server that knows no object without a schema is asked in words from then on, and still gets schemas.
+    for (kit, words) in ALL.into_iter().zip(ways).filter(|(_, way)| *way == JsonObject) {
+        let server = Server::script(move |_, received| match way(kit, &received.json()) {
+            JsonObject => refusal(kit, words),
+            _ => kit.answer("{\"score\":1}"),
+        })
+        .await;
+        let model = kit.model(&server);
+        let asked = ask(kit, &server, &model, &control()).await;
+        assert_eq!((asked.reply().structured_by, asked.notices().len()), (Some(Prompt), 1), "{kit:?}");
+        assert!(asked.notices()[0].contains("refuses structured output by json_object; using prompt"), "{kit:?}");
+        let again = ask(kit, &server, &model, &control()).await;
+        assert_eq!((again.reply().attempt, again.notices().len()), (1, 0), "{kit:?}");
+        let schema = ask(kit, &server, &model, &request_json("hi")).await;
+        assert_eq!(schema.reply().structured_by, Some(JsonSchema), "{kit:?}");
+    }
 }

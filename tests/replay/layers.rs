@@ -227,3 +227,18 @@ fn a_replay_opens_no_socket() {
     let nobody = server.accept().map(drop).unwrap_err();
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
 }
+
+/// Earlier versions did not say what a run leaves in its journal.
+#[test]
+fn a_journal_at_the_end_is_compared_where_it_is_recorded() {
+    let program = Program::new();
+    let toml = "mode = \"ptc_lisp\"\njournaling = true\nprompt = \"go\"\nprogram = '(return (task \"a\" 1))'\n";
+    program.file("a.toml", toml);
+    program.run(["run", "a.toml"]).exits(0);
+    let text = std::fs::read_to_string(program.session_file()).unwrap();
+    alter(&program, &text, "r0", "run.end", |data| data["journal"]["a"] = 2.into());
+    let said = differs(&program, "r0 (layer step, event run.end)", "step");
+    assert!(said.contains("journal"), "{said}");
+    alter(&program, &text, "r0", "run.end", |data| _ = data.as_object_mut().unwrap().remove("journal").unwrap());
+    program.run(["replay", "altered.jsonl", "--check"]).exits(0);
+}

@@ -92,6 +92,14 @@ fn conversations_and_pipelines_are_made_again_run_by_run() {
 }
 
 #[test]
+fn a_pinned_program_is_run_again_as_it_is() {
+    let program = Program::new();
+    program.file("p.toml", "mode = \"ptc_lisp\"\nprompt = \"go\"\nmax_turns = 1\nprogram = \"(return 7)\"\n");
+    program.run(["run", "p.toml"]).exits(0);
+    assert_eq!(program.run(["rerun", "last", "--json"]).exits(0).json()["return"], 7);
+}
+
+#[test]
 fn the_tree_shows_what_began_as_what() {
     let program = Program::new();
     program.run(["run", "sentiment", "--model", "sample:missing_field"]).exits(0);

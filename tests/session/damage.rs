@@ -244,7 +244,7 @@ fn what_can_be_read_of_a_damaged_session_becomes_a_new_one() {
     let path = program.dir().join(done["path"].as_str().unwrap());
     let session = ptc_workbench::session::Session::open(&path).unwrap();
     assert_eq!(
-        (session.damage_report(), session.header.parent.as_ref().map(|p| p.kind.as_str())),
+        (session.damage_report(), session.header.parent.as_ref().map(|p| p.kind.name())),
         (None, Some("recover"))
     );
     assert!(session.events().map(|envelope| envelope.seq).eq(1..=session.len() as u64));

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use ptc_workbench::event::{Address, Event, Notice};
+use ptc_workbench::event::{Address, Event, Notice, TurnEnd};
 use ptc_workbench::model::script;
 use ptc_workbench::port::Sink as _;
 use ptc_workbench::session::{Header, Medium, Recorder, Session, SessionId};
@@ -38,6 +39,28 @@ impl Medium for Small {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync()
+    }
+}
+
+/// A file whose disk is slow: a sync says that it has begun and ends when it is allowed to.
+struct Slow {
+    file: File,
+    begun: mpsc::Sender<()>,
+    allowed: mpsc::Receiver<()>,
+}
+
+impl Medium for Slow {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.append(bytes)
+    }
+
+    fn cut(&mut self, end_bytes: u64) -> io::Result<()> {
+        self.file.cut(end_bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.begun.send(()).map_err(io::Error::other)?;
+        self.allowed.recv_timeout(Duration::from_secs(20)).map_err(io::Error::other)
     }
 }
 
@@ -104,6 +127,27 @@ async fn wherever_the_disk_is_full_another_folder_takes_the_whole_session() {
         assert_eq!(std::fs::read(&path).unwrap(), before, "the old file is not touched");
     }
     assert!(full > 10);
+}
+
+#[tokio::test]
+async fn how_the_writing_stands_is_known_while_the_disk_works() {
+    let dir = tempfile::tempdir().unwrap();
+    let (recorder, path, _) = small(dir.path(), 0);
+    drop(recorder);
+    let file = File::options().append(true).open(&path).unwrap();
+    let end = file.metadata().unwrap().len();
+    let ((begun, has_begun), (allow, allowed)) = (mpsc::channel(), mpsc::channel());
+    let medium = Box::new(Slow { file, begun, allowed });
+    let recorder = Recorder::over(medium, &path, end, 0, Arc::new(Ticks(10))).unwrap();
+    let keeping = recorder.keeping();
+    // The end of a turn is on the disk before the next line is written; nobody waits for it.
+    recorder.emit(Address::from("r0/t1"), TurnEnd::default().into()).await.unwrap();
+    has_begun.recv().unwrap();
+    assert_eq!((keeping.news(), keeping.unwritten(), keeping.path()), (None, None, path.clone()));
+    allow.send(()).unwrap();
+    drop(recorder);
+    assert_eq!(keeping.unwritten(), None, "the sync was allowed to end while it was asked for");
+    assert_eq!(Session::open(&path).unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::model::script;
-use ptc_workbench::session::{FindError, Header, Parent, SessionId, find, list, summarize};
+use ptc_workbench::session::{FindError, Header, Parent, ParentKind, SessionId, find, list, summarize};
 use ptc_workbench::workbench::{Workbench, example_sessions};
 
 use super::{recorder, run_into};
@@ -89,7 +89,7 @@ fn a_chain_of_any_length_is_drawn_in_trees_of_bounded_depth() {
     for at in 0..CHAIN {
         let mut header =
             Header::new(SessionId::new(1_000 * i64::try_from(at).unwrap(), 7), 1_000 * i64::try_from(at).unwrap());
-        header.parent = at.checked_sub(1).map(|above| Parent::whole(id(above), "continue"));
+        header.parent = at.checked_sub(1).map(|above| Parent::whole(id(above), ParentKind::Continue));
         let line = serde_json::to_string(&header).unwrap() + "\n";
         std::fs::write(program.sessions_dir().join(header.id.file_name()), line).unwrap();
     }

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use ptc_workbench::event::{Address, Class, Envelope, Event};
+use ptc_workbench::event::{
+    Address, Class, Envelope, Event, Message, MessagePart, Options, PartKind, ReplyEnd, ReplyPart, ReplyStatus,
+    RequestMade, Role, RunStart, SentMessage, Source, TurnStart,
+};
 use ptc_workbench::model::script;
 use ptc_workbench::port::{Sink, SinkError};
 use ptc_workbench::replay::Recording;
@@ -82,6 +85,54 @@ async fn every_request_can_be_rebuilt_byte_for_byte() {
         assert_eq!(made.schema.map(|schema| schema.json()), request.schema);
         assert_eq!((made.want.as_str(), made.options), (request.want.name(), request.options.clone()));
     }
+}
+
+#[tokio::test]
+async fn a_request_is_rebuilt_without_what_another_run_said_while_its_reply_came() {
+    let said = |m: u32, role: Role, part: MessagePart| Message { m, role, source: Source::Prompt, parts: vec![part] };
+    let text = |text: &str| MessagePart::Text { section: "task".to_owned(), text: text.to_owned(), untrusted: false };
+    let part = |text: &str| ReplyPart {
+        attempt: 1,
+        kind: PartKind::Text,
+        text: text.to_owned(),
+        lens: Vec::new(),
+        ms: Vec::new(),
+    };
+    let made = |first: u32, last: u32| RequestMade {
+        messages: vec![(first, last)],
+        tools: Vec::new(),
+        tool_names: Vec::new(),
+        want: "text".to_owned(),
+        schema: None,
+        options: Options::default(),
+        cache: false,
+    };
+    let (one, other) = ("r0/t1/c1", "r0/t1/c2");
+    let (first, second) = ("r0/t1/c1/t1", "r0/t1/c1/t2");
+    let reply = MessagePart::Reply { reply: Address::from(first) };
+    let events: Vec<(&str, Event)> = vec![
+        (one, RunStart::default().into()),
+        (other, RunStart::default().into()),
+        (one, said(0, Role::User, text("one")).into()),
+        (first, TurnStart::default().into()),
+        (first, made(0, 0).into()),
+        (first, part("half ").into()),
+        (other, said(0, Role::User, text("other")).into()),
+        (first, part("whole").into()),
+        (first, ReplyEnd::new(1, ReplyStatus::Ok).into()),
+        (first, said(1, Role::Assistant, reply).into()),
+        (second, TurnStart::default().into()),
+        (second, made(0, 1).into()),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = recorder(dir.path(), 1_000, 1);
+    for (at, event) in events {
+        recorder.emit(Address::from(at), event).await.unwrap();
+    }
+    let path = recorder.path().to_owned();
+    drop(recorder);
+    let sent = Session::open(&path).unwrap().request(&Address::from(second)).unwrap();
+    assert_eq!(sent.iter().map(SentMessage::text).collect::<Vec<_>>(), ["one", "half whole"]);
 }
 
 #[test]

@@ -127,6 +127,20 @@ fn what_was_decided_about_a_server_before_the_run_is_part_of_the_session() {
 }
 
 #[test]
+fn a_preview_shows_what_is_known_of_a_server_and_refuses_one_that_is_not() {
+    let program = Program::new();
+    server(&program, "", READ, &answer(ONE));
+    ran(&program, CALL, "").exits(0);
+    let previewed = program.run(["--config", "config.toml", "prompt", "a.toml"]);
+    let sent = &previewed.exits(0).stdout;
+    let listed = "tool/read-file(file-path string, tail int?) -> string  ; Reads a file";
+    assert!(sent.contains(listed), "{sent}");
+    program.file("b.toml", agent(CALL, &TOOL.replace("\"files\"", "\"fils\"")));
+    let refused = program.run(["--config", "config.toml", "prompt", "b.toml"]);
+    refused.exits(2).tells("no section [mcp.fils]; did you mean `files`?");
+}
+
+#[test]
 fn a_pipeline_learns_what_unknown_servers_offer_before_its_first_step() {
     let program = Program::new();
     server(&program, "echo x >> starts", READ, &answer(ONE));

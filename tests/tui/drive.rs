@@ -1,18 +1,18 @@
 //! The loop on a paused clock: how often it draws, what it keeps, how it ends.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use ptc_workbench::tui::backend::{Ended, Happening, Question};
+use ptc_workbench::tui::backend::{Ended, Happening, Opening, Question, SessionSummary};
 use ptc_workbench::tui::drive::{Clock, Driver, Exit};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::stage::Input;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::fake::{Fake, Paper};
-use super::story::{NOW_MS, asked};
+use super::story::{NOW_MS, SESSION, asked, sentiment, two_turns};
 
 fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
     Input::Terminal(Event::Key(KeyEvent::new(code, modifiers)))
@@ -145,6 +145,49 @@ async fn sessions_are_listed_by_one_listing_at_a_time() {
     .await;
     let listings = fake.listings.load(Ordering::SeqCst);
     assert!((1..=3).contains(&listings), "{listings}: that of the start, that of the keys, the one behind it");
+}
+
+/// On the real clock: a paused one stands still while a list is being read.
+#[tokio::test]
+async fn a_list_from_before_the_question_does_not_answer_it() {
+    let (lists, given) = std::sync::mpsc::channel();
+    let fake = Arc::new(Fake { lists: Mutex::new(Some(given)), ..Fake::default() });
+    let (seen, run) = (fake.clone(), fake.run.clone());
+    let until = |holds: Box<dyn Fn() -> bool + Send>| async move {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let (mut paper, inputs) = Paper::new();
+    let last = paper.last.clone();
+    let shows = move |text: &'static str| {
+        let last = last.clone();
+        until(Box::new(move || last.lock().unwrap().contains(text)))
+    };
+    let player = tokio::spawn(async move {
+        lists.send(Vec::new()).unwrap();
+        inputs.send(key(F5, KeyModifiers::NONE)).unwrap();
+        let listings = seen.clone();
+        until(Box::new(move || listings.listings.load(Ordering::SeqCst) == 2)).await;
+        two_turns().into_iter().for_each(|event| run.event(event));
+        run.tell(Happening::Ended(Ended::Run));
+        shows("✓ returned").await;
+        inputs.send(key(KeyCode::F(2), KeyModifiers::NONE)).unwrap();
+        inputs.send(key(KeyCode::Char('f'), KeyModifiers::NONE)).unwrap();
+        shows("is being looked for").await;
+        // That of the start of the run, without it; that of its end.
+        lists.send(Vec::new()).unwrap();
+        lists.send(vec![SessionSummary { id: SESSION.to_owned(), ..SessionSummary::default() }]).unwrap();
+        let points = seen.clone();
+        until(Box::new(move || points.points.load(Ordering::SeqCst) == 1)).await;
+        inputs.send(Input::Terminate(15)).unwrap();
+        drop(lists);
+    });
+    let mut model = Model::new(Opening { texts: sentiment(), ..Opening::default() }, (100, 30), NOW_MS);
+    let mut driver = Driver::new(fake, Clock::starting_at(NOW_MS));
+    let ended = driver.run(&mut model, &mut paper, None);
+    tokio::time::timeout(Duration::from_mins(1), ended).await.expect("the question is answered").unwrap();
+    player.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,8 +7,9 @@ use ptc_core::reasons::Reason;
 use ptc_workbench::agent::{Agent, Bundled, DraftTexts};
 use ptc_workbench::config::{Config, Folders};
 use ptc_workbench::event::Event;
+use ptc_workbench::session::RunState;
 use ptc_workbench::tui::archive::{Archive, Source};
-use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey, SessionStatus};
+use ptc_workbench::tui::backend::{Backend, Ended, Happening, Overwrite, SaveError, SessionKey};
 use ptc_workbench::tui::live::Live;
 use ptc_workbench::workbench::{Workbench, example_sessions};
 
@@ -285,7 +286,7 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
     }
     assert_eq!(kinds.last().map(String::as_str), Some("run.wait"));
     let waiting = live.sessions().unwrap().remove(0);
-    assert_eq!(waiting.status, SessionStatus::Open);
+    assert_eq!(waiting.status, RunState::Open);
     drop(run);
 
     let run = tokio::task::block_in_place(|| live.resume(&waiting.key())).unwrap();
@@ -303,7 +304,7 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
     }
     drop(run);
     let done = live.sessions().unwrap().remove(0);
-    assert_eq!((done.id, done.status), (waiting.id, SessionStatus::Ok));
+    assert_eq!((done.id, done.status), (waiting.id, RunState::Returned));
     assert!(done.result.contains("Da Enzo"), "{}", done.result);
     let again = SessionKey::File(waiting.path.unwrap());
     let refused = tokio::task::block_in_place(|| live.resume(&again)).err().unwrap();

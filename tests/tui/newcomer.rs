@@ -4,10 +4,9 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Fix, Place};
 use ptc_workbench::event::{Address, ErrorRecord};
+use ptc_workbench::session::RunState;
 use ptc_workbench::tui::archive::{Ask, Source, Taken, Told};
-use ptc_workbench::tui::backend::{
-    AgentFile, Ended, Happening, Preview, Question, SessionKey, SessionStatus, SessionSummary,
-};
+use ptc_workbench::tui::backend::{AgentFile, Ended, Happening, Preview, Question, SessionKey, SessionSummary};
 use ptc_workbench::tui::inspector::{Focus, Tab};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
@@ -139,7 +138,7 @@ fn sessions_that_are_not_finished_are_told_at_the_start() {
     let open = SessionSummary {
         id: "one".to_owned(),
         path: Some("one.jsonl".into()),
-        status: SessionStatus::Open,
+        status: RunState::Open,
         ..SessionSummary::default()
     };
     tell(&mut model, Msg::Listed(Ok(vec![open])));

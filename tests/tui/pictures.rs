@@ -4,7 +4,8 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 use ptc_workbench::agent::{Diagnostic, Place};
 use ptc_workbench::event::Tokens;
-use ptc_workbench::tui::backend::{Ended, Origin, Question, SessionStatus, SessionSummary};
+use ptc_workbench::session::RunState;
+use ptc_workbench::tui::backend::{Ended, Origin, Question, SessionSummary};
 use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::Model;
 use ptc_workbench::tui::theme::Theme;
@@ -139,7 +140,7 @@ fn the_raw_view() {
     });
 }
 
-fn session(id: &str, age_ms: i64, agent: &str, status: SessionStatus, result: &str) -> SessionSummary {
+fn session(id: &str, age_ms: i64, agent: &str, status: RunState, result: &str) -> SessionSummary {
     SessionSummary {
         id: id.to_owned(),
         path: Some(format!("{id}.jsonl").into()),
@@ -166,31 +167,25 @@ pub(crate) fn listed(size: (u16, u16)) -> Model {
             kind: "fork".to_owned(),
             at: "r0/t2".to_owned(),
         }),
-        ..session(
-            "2026-11-21T20-50-07Z-00000003",
-            120_000,
-            "sales",
-            SessionStatus::Error,
-            "max_turns_exceeded: 3 turns",
-        )
+        ..session("2026-11-21T20-50-07Z-00000003", 120_000, "sales", RunState::Failed, "max_turns_exceeded: 3 turns")
     };
     let damaged = SessionSummary {
         damage: Some("line 12 is not an event; 11 events could be read".to_owned()),
-        ..session("2026-11-19T08-01-07Z-00000005", 60 * hour, "sales", SessionStatus::Open, "not finished")
+        ..session("2026-11-19T08-01-07Z-00000005", 60 * hour, "sales", RunState::Open, "not finished")
     };
     let all = vec![
         session(
             "2026-11-21T20-52-07Z-00000001",
             0,
             "sentiment",
-            SessionStatus::Ok,
+            RunState::Returned,
             r#"{"sentiment":"positive","score":0.97}"#,
         ),
         session(
             "2026-11-21T20-49-07Z-00000002",
             180_000,
             "sales",
-            SessionStatus::Ok,
+            RunState::Returned,
             r#"{"north":48211.5,"south":39120.0}"#,
         ),
         fork,
@@ -198,7 +193,7 @@ pub(crate) fn listed(size: (u16, u16)) -> Model {
             "2026-11-20T17-03-07Z-00000004",
             28 * hour,
             "extract",
-            SessionStatus::Error,
+            RunState::Failed,
             "validation_error: items.2.price",
         ),
         damaged,

@@ -4,6 +4,8 @@
 //! Out: [`Extracted`]. Order: whole reply, JSON fences, untagged fences, reply start, brackets in order, other fences,
 //! bare value. Work is linear in the reply: readings start where the last one stopped, and their sum is bounded.
 
+mod single;
+
 use std::collections::BTreeMap;
 
 use super::fence::{self, End, Fence, Tag};
@@ -11,7 +13,7 @@ use super::fixes::{Fix, FixKind};
 use super::outcome::{Candidate, Extracted, LISTED, Outcome, Reject, Rule, Verdict};
 use super::recovery::{Finish, Recovery};
 use super::repair::{self, Edge, Read, Stop};
-use super::want::{Scalar, Want};
+use super::want::Want;
 use super::{reasoning, scan};
 use crate::text::Span;
 use crate::value::Json;
@@ -108,7 +110,15 @@ impl Search<'_> {
         } else {
             self.parts(&rest);
         }
+        if let ([only], true) = (rest.as_slice(), self.is_empty_handed()) {
+            self.misplaced(Rule::Whole, *only);
+        }
         reasoning
+    }
+
+    /// Was nothing found that could be said something about?
+    fn is_empty_handed(&self) -> bool {
+        self.best.is_none() && self.refused.is_none() && self.error.is_none()
     }
 
     fn finish(mut self, reasoning: Vec<Span>) -> (Extracted, usize) {
@@ -151,7 +161,7 @@ impl Search<'_> {
             && reasoning::trim(self.reply, span) == *only
         {
             let content = reasoning::trim(self.reply, content);
-            if !self.whole(rule, content) {
+            if !self.whole(rule, content) && !self.misplaced(rule, content) {
                 let stop = self.strict_error(content);
                 self.fault(rule, content, stop);
             }
@@ -252,7 +262,7 @@ impl Search<'_> {
         if self.want.admits_scalar() && self.scalar(rule, content, region.edge) {
             return;
         }
-        if rule == Rule::JsonFence {
+        if rule == Rule::JsonFence && !(region.edge == Edge::Closed && self.misplaced(rule, content)) {
             let stop = self.strict_error(content);
             self.fault(rule, content, stop);
         }
@@ -331,45 +341,6 @@ impl Search<'_> {
 
     fn is_exhausted(&self) -> bool {
         self.visited > WORK_PER_BYTE * self.reply.len() + FREE_WORK
-    }
-
-    /// A single value, or one of the expected words, and nothing else. Was there one?
-    fn scalar(&mut self, rule: Rule, span: Span, edge: Edge) -> bool {
-        let text = span.text(self.reply);
-        if let Want::Scalar(Scalar::Words(words)) = self.want
-            && let Some(word) = self.word(words, text)
-            && edge != Edge::Cut
-        {
-            let json = Json { node: Node::Str(word), span };
-            let fixes = vec![Fix { kind: FixKind::BareWord, at: span }];
-            self.offer(rule, span.start, Read { json, fixes, end: span.end, visited: text.len() });
-            return true;
-        }
-        let Ok(read) = self.read(span.start, span.end, self.recovery, edge) else { return false };
-        if read.end != span.end || matches!(read.json.node, Node::List(_) | Node::Object(_)) {
-            return false;
-        }
-        if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
-            let message = "the reply was cut behind this value".to_owned();
-            let cut = stop(JsonError { message, offset: span.end, incomplete: true });
-            self.fault(rule, span, cut);
-        } else {
-            self.offer(rule, span.start, read);
-        }
-        true
-    }
-
-    /// The expected word that `text` is; lenient looks past case and marks around it.
-    fn word(&self, words: &[String], text: &str) -> Option<String> {
-        let same = |word: &&String| match self.recovery {
-            Recovery::Strict => false,
-            Recovery::Standard => word.as_str() == text,
-            Recovery::Lenient => {
-                let bare = text.trim_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
-                word.as_str() == text || word.to_lowercase() == bare.to_lowercase()
-            }
-        };
-        words.iter().find(same).cloned()
     }
 
     /// Values that follow one another, taken as a list.

@@ -172,10 +172,11 @@ impl<'s> Inspection<'s> {
     /// `{{.}}`: the context itself is never meant, unless nothing is known about it.
     fn current(&self) -> Result<Shape<'s>, Problem> {
         match (self.form, self.scopes.as_slice()) {
-            (Form::References, _) | (_, [Shape::Record(_)]) => {
+            // Inside of a section that is refused it is not wrong as well.
+            (Form::References, [_]) | (Form::Values, [Shape::Record(_)]) => {
                 Err((DiagnosticKind::CurrentOutsideSection, CURRENT_OUTSIDE_SECTION.to_owned()))
             }
-            (Form::Values, scopes) => Ok(scopes.last().copied().unwrap_or(Shape::Open)),
+            (_, scopes) => Ok(scopes.last().copied().unwrap_or(Shape::Open)),
         }
     }
 

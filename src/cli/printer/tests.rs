@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::event::{
-    AgentRecord, AnswerGiven, CallStatus, CompactionDone, ErrorRecord, Extract, JsonText, Kept, MemoryChange,
-    ModelRecord, PlanState, ProgramEnd, QuestionAsked, ToolCall, ToolEnd, Totals, TurnStart, UsageRecord,
+    AgentRecord, AnswerGiven, CallStatus, CompactionDone, ErrorRecord, Extract, JsonText, Kept, MemoryChange, Message,
+    ModelRecord, PlanState, ProgramEnd, QuestionAsked, Role, ToolCall, ToolEnd, Totals, TurnStart, UsageRecord,
 };
 
 fn printed(events: impl IntoIterator<Item = (&'static str, Event)>) -> String {
@@ -254,4 +254,71 @@ fn nothing_from_outside_acts_on_the_terminal() {
         ),
     ]);
     assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{said:?}");
+}
+
+#[test]
+fn a_turn_says_why_it_failed_once() {
+    let failed = |reason: &str| TurnEnd { reason: Some(reason.to_owned()), ..TurnEnd::default() };
+    let back = || Message { m: 2, role: Role::User, source: Source::Feedback, parts: Vec::new() };
+    let said = printed([
+        ("r0/t1", TurnStart::default().into()),
+        ("r0/t1", back().into()),
+        ("r0/t1", failed("reply_truncated").into()),
+        ("r0/t2", TurnStart::default().into()),
+        ("r0/t2", Extract { error: Some(error("json_parse_error", "no JSON")), ..Extract::default() }.into()),
+        ("r0/t2", back().into()),
+        ("r0/t2", failed("json_parse_error").into()),
+        ("r0/t3", TurnStart::default().into()),
+        ("r0/t3", back().into()),
+        ("r0/t3", TurnEnd { success: true, ..TurnEnd::default() }.into()),
+        ("r0/t4", TurnStart::default().into()),
+        // The run ends here, and says why.
+        ("r0/t4", failed("missing_refs").into()),
+    ]);
+    let expected = "\
+turn 1
+  ✗ reply_truncated: The model stopped because its output limit was reached.
+  feedback sent to the model
+turn 2
+  ✗ json_parse_error: no JSON
+  feedback sent to the model
+turn 3
+  feedback sent to the model
+turn 4
+";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn of_a_control_object_the_thought_is_told_as_it_arrives() {
+    let end = || Event::from(ReplyEnd::new(1, ReplyStatus::Ok));
+    let said = printed([
+        ("r0", start("ask", "json_loop")),
+        ("r0/t1", TurnStart::default().into()),
+        ("r0/t1", reply("{\"thought\": \"I look")),
+        ("r0/t1", reply(" it up.\\nNow.\", \"tool_call\": {\"name\": \"price\", \"arguments\": {}}}")),
+        ("r0/t1", end()),
+        ("r0/t1/c0", call("price", "{}")),
+        ("r0/t1/c0", answered("3.5", 1, false)),
+        ("r0/t2", TurnStart::default().into()),
+        ("r0/t2", reply("I would rather talk.")),
+        ("r0/t2", end()),
+        ("r0/t3", TurnStart::default().into()),
+        ("r0/t3", reply("{\"thought\": \"Done\", \"final_answer\": {\"n\": 3}}")),
+        ("r0/t3", end()),
+    ]);
+    let expected = "\
+ask · json_loop · demo
+turn 1
+  | I look it up.
+  | Now.
+  call price {}
+    ✓ c0 → 3.5 (1 ms)
+turn 2
+  | I would rather talk.
+turn 3
+  | Done
+  answers {\"n\":3}
+";
+    assert_eq!(said, expected);
 }

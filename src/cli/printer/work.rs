@@ -22,14 +22,14 @@ const ITEMS: usize = 3;
 const COLUMNS: usize = 96;
 
 /// A text on one line, cut.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     cut(SafeText::single_line(text.trim()).as_str(), LONGEST)
 }
 
 impl<W: Write> Printer<W> {
     /// The program laid out, unless it stands above in the same way.
     pub(super) fn program(&mut self, at: &Address, extract: &Extract) {
-        let reply = self.replies.get(at).map(|(_, text)| text.as_str()).unwrap_or_default();
+        let reply = self.replies.get(at).map(|said| said.text.as_str()).unwrap_or_default();
         let Some(program) = wording::program(extract, reply) else { return };
         let laid = format::program(program, COLUMNS).unwrap_or_else(|| program.to_owned());
         if reply.contains(laid.trim()) {
@@ -189,7 +189,7 @@ impl<W: Write> Printer<W> {
 
     /// Keeps the program of a turn for the place of its error.
     pub(super) fn keep_program(&mut self, at: &Address, extract: &Extract) {
-        let reply = self.replies.get(at).map(|(_, text)| text.as_str()).unwrap_or_default();
+        let reply = self.replies.get(at).map(|said| said.text.as_str()).unwrap_or_default();
         if let Some(program) = wording::program(extract, reply).map(str::to_owned) {
             self.programs.insert(at.clone(), program);
         }

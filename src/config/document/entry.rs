@@ -193,9 +193,30 @@ pub(crate) fn out_of_range(name: &str, limit: &Limit, found: impl std::fmt::Disp
     format!("`{name}` must be between {} and {} {}, found {found}", limit.min, limit.max, limit.unit)
 }
 
+/// Names of the source documents and of older versions, and what they are called here.
+const ALIASES: [(&str, &str); 15] = [
+    ("output", "mode"),
+    ("llm", "model"),
+    ("timeout", "program_timeout_ms"),
+    ("pmap_timeout", "pmap_timeout_ms"),
+    ("mission_timeout", "mission_timeout_ms"),
+    ("max_heap", "program_memory_bytes"),
+    ("memory_limit", "memory_bytes"),
+    ("completion_mode", "completion"),
+    ("implicit", "return_required"),
+    ("ptc_transport", "transport"),
+    ("ptc_reference", "reference"),
+    ("llm_retry", "retry"),
+    ("initial_memory", "memory"),
+    ("progress_fn", "progress"),
+    ("return_retries", "retry_turns"),
+];
+
 /// `; did you mean …?`, or the known names when they are few.
 pub(crate) fn advice(name: &str, known: &[&str]) -> String {
-    match nearest(name, known.iter().copied()) {
+    let alias = ALIASES.iter().find(|(alias, here)| *alias == name && known.contains(here));
+    let near = || nearest(name, known.iter().copied());
+    match alias.map(|(_, here)| *here).or_else(near) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if known.len() <= FEW => {
             let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();

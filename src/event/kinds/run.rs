@@ -247,6 +247,9 @@ pub struct RunEnd {
     /// The turn that the answer came from, when it is not the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_turn: Option<u32>,
+    /// The journal it leaves, where one is kept: results of finished tasks by id. (Recordings of earlier versions do not say it.)
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JsonText>,
     /// What it cost.
     pub usage: UsageRecord,
 }

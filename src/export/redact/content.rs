@@ -107,6 +107,7 @@ const CONTENT: &[(&str, &[&str], Group)] = &[
     ("edit model", &["after"], Group::Names),
     ("run.end", &["return"], Group::Values),
     ("run.end", &["summary"], Group::Values),
+    ("run.end", &["journal"], Group::Memory),
     ("run.end", &["refs"], Group::Values),
     ("run.end", &["fail", "message"], Group::Errors),
     ("run.end", &["fail", "hint"], Group::Errors),

@@ -13,7 +13,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, Node};
 use serde_json::value::RawValue;
 
-use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart};
+use crate::event::{Address, Envelope, Event, JsonText, Kept, PartKind, ReplyPart, RunText};
 
 pub use rules::{REDACTIONS, Redaction, Rules};
 use walk::{Echoes, Hit, Walk};
@@ -111,18 +111,14 @@ impl Found {
 
 /// What was read from a reply is named by its bytes there; it is written out, because those bytes may change.
 fn with_what_was_read(mut events: Vec<Envelope>) -> Vec<Envelope> {
-    let mut texts: HashMap<Address, (u32, String)> = HashMap::new();
+    let mut replies = RunText::new();
     for envelope in &mut events {
         match &mut envelope.event {
-            Event::ReplyPart(part) if part.kind == PartKind::Text => {
-                let (attempt, text) = texts.entry(envelope.address.clone()).or_default();
-                if *attempt != part.attempt {
-                    (*attempt, *text) = (part.attempt, String::new());
-                }
-                text.push_str(&part.text);
+            event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
+                replies.entry(envelope.address.clone()).or_default().apply(event);
             }
             Event::Extract(extract) => {
-                let text = texts.get(&envelope.address).map(|(_, text)| text.as_str()).unwrap_or_default();
+                let text = replies.get(&envelope.address).map(|said| said.text.as_str()).unwrap_or_default();
                 if let (None, Some((start, end))) = (&extract.repaired, extract.span) {
                     extract.repaired = text.get(start..end).map(|text| Kept::of(text.to_owned()));
                 }

@@ -32,7 +32,7 @@ fn config(draft: &Draft<'_>) -> Option<Json> {
     let options = &request.options;
     let sampled = |number: Option<f64>| number.filter(|_| dialect.sampling).map(real);
     let schema = draft.schema(StructuredBy::JsonSchema);
-    let is_json = schema.or_else(|| draft.schema(StructuredBy::JsonObject)).is_some();
+    let is_json = schema.is_some() || draft.asks_for_object();
     let fields = Fields::default()
         .maybe("temperature", sampled(options.temperature))
         .maybe("topP", sampled(options.top_p))

@@ -29,7 +29,7 @@ pub(super) fn build(draft: &Draft<'_>) -> Json {
         // Without it the server cuts long prompts silently to a small default.
         .maybe("num_ctx", endpoint.context_tokens.map(whole));
     let format = draft.schema(StructuredBy::JsonSchema).cloned();
-    let format = format.or_else(|| draft.schema(StructuredBy::JsonObject).map(|_| Json::str("json")));
+    let format = format.or_else(|| draft.asks_for_object().then(|| Json::str("json")));
     Fields::default()
         .with("model", Json::str(endpoint.id.as_str()))
         .with("messages", messages(draft))

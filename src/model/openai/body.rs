@@ -73,7 +73,7 @@ fn format(draft: &Draft<'_>) -> Option<Json> {
             .maybe("strict", strict);
         return Some(typed("json_schema").with("json_schema", inner).into());
     }
-    draft.schema(StructuredBy::JsonObject).map(|_| typed("json_object").into())
+    draft.asks_for_object().then(|| typed("json_object").into())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Envelope, ErrorRecord, Event, Line, MessagePart, PartKind, ReplyStatus, Source};
+use crate::event::{Address, Envelope, ErrorRecord, Event, Line, MessagePart, ReplyEnd, Said, Source};
 use crate::session::{ReadError, Session, Summary, summarize};
 
 /// Bytes of text that are kept of one session.
@@ -178,11 +178,11 @@ impl Digester {
             summary.result.push('…');
         }
         facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
-        let replies = replies.into_iter().filter(|(_, reply)| !reply.text.is_empty());
+        let replies = replies.into_iter().filter(|(_, reply)| !reply.said.text.is_empty());
         texts.extend(replies.map(|(at, reply)| Text {
             field: Field::Reply,
             at,
-            body: reply.text,
+            body: reply.said.text,
             program: reply.program,
         }));
         for names in [&mut facts.agents, &mut facts.tools, &mut facts.reasons] {
@@ -247,19 +247,11 @@ impl Digester {
                     }
                 }
             }
-            Event::ReplyPart(part) if part.kind == PartKind::Text => {
-                let reply = self.replies.entry(at.clone()).or_default();
-                if part.attempt > reply.attempt {
-                    reply.text.clear();
-                    reply.attempt = part.attempt;
+            ref event @ (Event::ReplyPart(_) | Event::ReplyEnd(_)) => {
+                self.replies.entry(at.clone()).or_default().said.apply(event);
+                if let Event::ReplyEnd(ReplyEnd { error: Some(error), .. }) = event {
+                    self.fail(at, error);
                 }
-                reply.text.push_str(&part.text);
-            }
-            Event::ReplyEnd(end) => {
-                if end.status == ReplyStatus::Discarded {
-                    self.replies.remove(at);
-                }
-                end.error.iter().for_each(|error| self.fail(at, error));
             }
             Event::Extract(extract) => {
                 if extract.kind == "program" {
@@ -324,7 +316,6 @@ fn any_item(path: &str) -> String {
 /// A reply as its parts come.
 #[derive(Debug, Default)]
 struct Reply {
-    attempt: u32,
-    text: String,
+    said: Said,
     program: Option<(usize, usize)>,
 }

@@ -10,8 +10,8 @@ use super::{Live, files, run, steps, unreadable};
 use crate::agent::{Agent, DraftTexts, Mode};
 use crate::event::{Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
-use crate::session::Session;
 use crate::session::index::{Query, Reading};
+use crate::session::{ParentKind, Session};
 use crate::tui::archive::{
     Archive, CaseWanted, ExportRefusal, Exporting, Failing, Forking, Hit, Matched, Place, Points, QueryProblem,
     Removals, Rerunning, Source, Spot, Standing, Taken, TurnPoints,
@@ -62,7 +62,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 
 #[expect(clippy::needless_pass_by_value, reason = "errors go through map_err")]
 fn refused(error: StartError) -> ErrorRecord {
-    spoken(Reason::InvalidAgent, error.to_string())
+    spoken(error.reason(), error.to_string())
 }
 
 /// An error whose message says what to do next by itself.
@@ -175,7 +175,7 @@ impl Archive for Live {
             changes,
             model: fork.model.clone(),
             by: "person".to_owned(),
-            kind: "fork".to_owned(),
+            kind: ParentKind::Fork,
             person: desk.clone(),
         };
         begun(wait(self.workbench.fork(&session, spec)), desk)

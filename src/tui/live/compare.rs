@@ -38,7 +38,8 @@ impl Comparing for Live {
         let start = |mode: &Mode| -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
             let desk = Arc::new(Desk::default());
             let agent = Agent { mode: *mode, ..agent.clone() };
-            let spec = RunSpec { agent, model: None, context: None, person: desk.clone(), save: true, seed };
+            let spec =
+                RunSpec { agent, model: None, context: None, person: desk.clone(), save: true, seed, journal: None };
             let running = self.workbench.start(spec).map_err(refusal)?;
             Ok(Arc::new(run::LiveRun::new(running, desk)))
         };

@@ -163,8 +163,15 @@ impl Backend for Live {
     fn start(&self, texts: &DraftTexts) -> Result<Arc<dyn Run>, Vec<Diagnostic>> {
         let desk = Arc::new(Desk::behind(self.intercept.clone()));
         let seed = std::hash::RandomState::new().build_hasher().finish();
-        let spec =
-            RunSpec { agent: Self::agent(texts)?, model: None, context: None, person: desk.clone(), save: true, seed };
+        let spec = RunSpec {
+            agent: Self::agent(texts)?,
+            model: None,
+            context: None,
+            person: desk.clone(),
+            save: true,
+            seed,
+            journal: None,
+        };
         let running = self.workbench.start(spec).map_err(refusal)?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }
@@ -286,8 +293,19 @@ fn refusal(error: StartError) -> Vec<Diagnostic> {
     match error {
         StartError::Agent(findings) => findings,
         StartError::Model { reason, message } => vec![Diagnostic::error(Place::Options, reason, message).key("model")],
-        StartError::Recorder(error) => {
-            vec![Diagnostic::error(Place::Options, Reason::RecorderFailed, error.to_string())]
+        error @ (StartError::Session(_) | StartError::Recorder(_)) => {
+            vec![Diagnostic::error(Place::Options, error.reason(), error.to_string())]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_is_not_usable_is_no_fault_of_the_model_s_name() {
+        let found = refusal(StartError::Session("the session holds no run".to_owned()));
+        assert_eq!((found[0].reason, found[0].key.as_str()), (Reason::SessionUnreadable, ""));
     }
 }

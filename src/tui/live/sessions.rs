@@ -5,10 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::event::{Address, Envelope, ErrorRecord, Role};
-use crate::session::{Marks, RunState, Session, Summary, summarize};
-use crate::tui::backend::{
-    Bodies, OpenSession, Origin, RunOutline, SentMessage, SessionKey, SessionStatus, SessionSummary, Written,
-};
+use crate::session::{Marks, Session, Summary, summarize};
+use crate::tui::backend::{Bodies, OpenSession, Origin, RunOutline, SentMessage, SessionKey, SessionSummary, Written};
 use crate::workbench::Definitions;
 use crate::workbench::format::{plural, size};
 
@@ -24,16 +22,12 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
         turns: summary.turns,
         tokens: summary.tokens,
         cost: summary.cost,
-        status: match summary.state {
-            RunState::Open => SessionStatus::Open,
-            RunState::Returned => SessionStatus::Ok,
-            RunState::Failed => SessionStatus::Error,
-        },
+        status: summary.state,
         task: summary.task,
         result: summary.result,
         parent: summary.parent.map(|parent| Origin {
             session: parent.session,
-            kind: parent.kind,
+            kind: parent.kind.into(),
             at: parent.at.unwrap_or_default(),
         }),
         damage: summary.damage,

@@ -3,8 +3,8 @@
 use super::{
     CHORD_MS, Model, Pane, Phase, Popup, RunView, SMALLEST, STANDS_MS, Screen, TOAST_MS, TWO_COLUMNS, Toast, Tone,
 };
+use crate::session::RunState;
 use crate::tui::actions::{Action, ActionRow, Context};
-use crate::tui::backend::SessionStatus;
 use crate::tui::compare::Page;
 use crate::tui::draft::Draft;
 use crate::tui::inspector::{Focus, Step, Tab};
@@ -93,7 +93,7 @@ impl Model {
             None => Err("no session is selected"),
             Some(session) if session.path.is_none() => Err("examples stay as they are"),
             Some(session) if session.damage.is_some() => Err("the session is damaged"),
-            Some(session) if session.status == SessionStatus::Open => Ok(()),
+            Some(session) if session.status == RunState::Open => Ok(()),
             Some(_) => Err("the run has ended"),
         }
     }

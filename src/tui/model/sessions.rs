@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use ratatui::layout::Rect;
 
 use super::RunView;
+use crate::session::RunState;
 use crate::tui::actions::Action;
 use crate::tui::archive::{Hit, Place, QueryProblem};
-use crate::tui::backend::{SessionKey, SessionStatus, SessionSummary, Written};
+use crate::tui::backend::{SessionKey, SessionSummary, Written};
 use crate::tui::draft::Draft;
 use crate::tui::sessions::scrub::Scrub;
 
@@ -206,10 +207,10 @@ fn branched(all: &[SessionSummary], shown: &[usize]) -> Vec<Line> {
 }
 
 /// The mark of how a session ended.
-pub fn status_mark(status: SessionStatus) -> &'static str {
+pub fn status_mark(status: RunState) -> &'static str {
     match status {
-        SessionStatus::Open => "●",
-        SessionStatus::Ok => "✓",
-        SessionStatus::Error => "✗",
+        RunState::Open => "●",
+        RunState::Returned => "✓",
+        RunState::Failed => "✗",
     }
 }

@@ -12,8 +12,9 @@ use super::{Opens, Scene, Step};
 use crate::agent::{Agent, Bundled, Place};
 use crate::config::Config;
 use crate::event::{Envelope, Event};
+use crate::session::RunState;
 use crate::tool::Policy;
-use crate::tui::backend::{Backend, Ended, Happening, Question, SessionStatus, SessionSummary};
+use crate::tui::backend::{Backend, Ended, Happening, Question, SessionSummary};
 use crate::tui::drive::{Clock, Driver};
 use crate::tui::live::Live;
 use crate::tui::message::{Msg, Slot};
@@ -200,7 +201,7 @@ impl Player {
         let sessions = self.live.sessions().map_err(|error| error.message)?;
         let fits = |session: &&SessionSummary| session.agent == preview.name && is_in(session, mode);
         let session = sessions.iter().rev().filter(fits).find(|session| session.model == preview.model);
-        let finished = |session: &&SessionSummary| fits(session) && session.status == SessionStatus::Ok;
+        let finished = |session: &&SessionSummary| fits(session) && session.status == RunState::Returned;
         let session = session.or_else(|| sessions.iter().rev().find(finished));
         let session = session.ok_or("there is no recording of the draft")?;
         let events =
@@ -225,7 +226,8 @@ impl Player {
         let intercept = Intercept::default();
         self.model.workbench.gates.iter().for_each(|gate| intercept.set(*gate, true));
         let desk = Arc::new(Desk::behind(intercept));
-        let spec = RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0 };
+        let spec =
+            RunSpec { agent, model: None, context: None, person: desk.clone(), save: false, seed: 0, journal: None };
         let running = self.workbench.start(spec).map_err(|error| error.to_string())?;
         let mut task = running.task;
         let asked = tokio::select! {

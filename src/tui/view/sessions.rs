@@ -6,8 +6,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{bars, editor, line_of, preview, run};
+use crate::session::RunState;
 use crate::tui::actions::Action;
-use crate::tui::backend::{Origin, SessionStatus, SessionSummary};
+use crate::tui::backend::{Origin, SessionSummary};
 use crate::tui::model::{Model, RunView, status_mark};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
@@ -321,9 +322,9 @@ impl Columns {
         };
         let (mark_role, role) = match session.status {
             _ if session.damage.is_some() => (Role::Bad, Role::Text),
-            SessionStatus::Open => (Role::Accent, Role::Text),
-            SessionStatus::Ok => (Role::Good, Role::Text),
-            SessionStatus::Error => (Role::Bad, Role::Text),
+            RunState::Open => (Role::Accent, Role::Text),
+            RunState::Returned => (Role::Good, Role::Text),
+            RunState::Failed => (Role::Bad, Role::Text),
         };
         let mark = if session.damage.is_some() { "✗ damaged" } else { status_mark(session.status) };
         let example = if session.path.is_none() { "example  " } else { "" };

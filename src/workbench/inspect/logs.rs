@@ -27,7 +27,7 @@ impl Workbench {
             Event::RunStart(start) => Some(start),
             _ => None,
         });
-        let agent = start.and_then(|start| Agent::from_toml(&start.agent.toml, &start.agent.name).ok());
+        let agent = start.and_then(|start| Agent::recorded(&start.agent.toml).ok());
         agent.map(|agent| parts(self.server_logs(&agent))).unwrap_or_default()
     }
 }

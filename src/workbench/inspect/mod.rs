@@ -257,18 +257,9 @@ impl Turn<'_> {
 
     /// The reply text of the attempt that counts.
     fn reply(&self) -> String {
-        let (mut text, mut attempt) = (String::new(), 0);
-        for envelope in &self.events {
-            if let Event::ReplyPart(part) = &envelope.event
-                && part.kind == crate::event::PartKind::Text
-            {
-                if std::mem::replace(&mut attempt, part.attempt) != part.attempt {
-                    text.clear();
-                }
-                text.push_str(&part.text);
-            }
-        }
-        text
+        let mut said = crate::event::Said::default();
+        self.events.iter().for_each(|envelope| said.apply(&envelope.event));
+        said.text
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Address, Event, Message, MessagePart, PartKind, ReplyStatus, RequestMade, Role, RunText, Source};
+use crate::event::{Address, Event, Message, MessagePart, RequestMade, Role, RunText, Source};
 use crate::session::Session;
 
 /// A request of more bytes is not read whole.
@@ -63,20 +63,8 @@ pub(super) fn sent(session: &Session, turn: &Address) -> Option<Sent> {
 /// What the model said in the turns that the request repeats.
 fn replies(session: &Session, places: &[usize]) -> RunText {
     let mut replies = RunText::new();
-    let mut attempts: HashMap<Address, u32> = HashMap::new();
     for envelope in places.iter().filter_map(|place| session.event(*place)) {
-        let said = replies.entry(envelope.address.clone()).or_default();
-        match envelope.event {
-            Event::ReplyPart(part) if part.kind == PartKind::Text => {
-                let known = attempts.entry(envelope.address).or_default();
-                if std::mem::replace(known, part.attempt) != part.attempt {
-                    said.text.clear();
-                }
-                said.text.push_str(&part.text);
-            }
-            Event::ReplyEnd(end) if end.status != ReplyStatus::Discarded => said.calls = end.calls,
-            _ => {}
-        }
+        replies.entry(envelope.address).or_default().apply(&envelope.event);
     }
     replies
 }

@@ -26,7 +26,8 @@ pub(super) fn parts(turn: &Turn<'_>) -> Vec<Part> {
     for envelope in &turn.events {
         match &envelope.event {
             Event::Sent(sent) => {
-                let by = sent.structured_by.map(|by| format!(" · schema as {}", by.name())).unwrap_or_default();
+                let by =
+                    sent.structured_by.map(|by| format!(" · structured output by {}", by.name())).unwrap_or_default();
                 let note = format!("{} {}{by}", sent.provider, sent.url);
                 let part = Part::new(format!("→ sent {}", sent.attempt), Body::Tree(sent.frame.json(), Vec::new()));
                 parts.push(Part { bytes: sent.bytes, ..part.noted(note) });

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::Stretches;
 use crate::agent::{Step, StepFold};
-use crate::event::{Address, Check, Envelope, Event, Gaps, ReplyEnd, ReplyStatus, RetryWait, Tokens, elapsed_ms};
+use crate::event::{
+    Address, Check, Envelope, Event, Gaps, ReplyEnd, ReplyStatus, RetryWait, Tokens, Totals, elapsed_ms,
+};
 use crate::model::ErrorClass;
 use crate::session::Ledger;
 
@@ -103,17 +105,13 @@ impl Meter {
         let step = self.fold.step();
         let started_ms = self.started_ms.unwrap_or(self.ended_ms);
         let waited_ms = self.waits.within(started_ms, self.ended_ms);
-        let below = step.usage.children.unwrap_or_default();
-        let tokens = match (step.usage.tokens, below.tokens) {
-            (Some(own), Some(below)) => Some(own.plus(&below)),
-            (own, below) => own.or(below),
-        };
+        let Totals { turns, requests, tokens } = step.usage.totals();
         Measures {
-            turns: step.usage.turns.saturating_add(below.turns),
-            requests: step.usage.llm_requests.saturating_add(below.requests),
+            turns,
+            requests,
             retries: self.retries,
             tokens,
-            cost: cost(&step),
+            cost: step.known_cost(),
             first_ms: self.first_ms,
             time_ms: elapsed_ms(started_ms, self.ended_ms).saturating_sub(waited_ms),
             waited_ms,
@@ -162,11 +160,6 @@ impl Meter {
             *self.errors.entry(kind).or_default() += 1;
         }
     }
-}
-
-/// What a run and the agents below it cost. (Agents nest a few levels deep.)
-fn cost(step: &Step) -> Option<f64> {
-    step.children.iter().map(cost).try_fold(step.usage.cost?, |sum, below| Some(sum + below?))
 }
 
 /// The path with `*` in place of numbers, so that equal mistakes in a list are one kind.

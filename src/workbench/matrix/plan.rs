@@ -93,7 +93,7 @@ impl MatrixPlan {
         let cell = self.cells.get(key.cell).ok_or_else(|| wrong("there is no such cell"))?;
         let agent = self.agents.iter().find(|agent| agent.name == cell.agent);
         let agent = agent.ok_or_else(|| wrong("there is no such agent"))?;
-        let agent = Agent::from_toml(&agent.toml, &agent.name).map_err(|error| wrong(&error.to_string()))?;
+        let agent = Agent::recorded(&agent.toml).map_err(|error| wrong(&error.to_string()))?;
         let mode = Mode::from_name(&cell.mode).ok_or_else(|| wrong("there is no such mode"))?;
         let cases = agent.cases().map_err(|found| wrong(&found.message))?;
         let case = match &cell.case {

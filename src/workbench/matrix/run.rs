@@ -162,6 +162,7 @@ impl Workbench {
             person: Arc::new(Nobody),
             save: true,
             seed: spec.seed,
+            journal: None,
         };
         let running = match self.unattended().start_in(run, Some(Group { id: matrix.to_owned(), cell }), stop.clone()) {
             Ok(running) => running,

@@ -6,7 +6,7 @@ use futures::stream::{self, StreamExt as _};
 
 use super::{AgentReport, CaseReport, Suite, SuiteAgent, SuiteReport, TrialReport};
 use crate::agent::{Case, Context, Mismatch, Step, Verdict};
-use crate::event::elapsed_ms;
+use crate::event::{Totals, elapsed_ms};
 use crate::port::{Nobody, Stop, SystemClock};
 use crate::replay::{Outcome, cassette, replay_by};
 use crate::session::Session;
@@ -84,21 +84,10 @@ impl Workbench {
         }
         let agent = &suite.agents[due.agent];
         let case = &agent.cases[due.case];
-        let seed = u64::from(due.number - 1);
-        let empty = TrialReport {
-            number: due.number,
-            seed,
-            verdict: Verdict::Pass,
-            session: None,
-            duration_ms: 0,
-            turns: 0,
-            tokens: None,
-            cost: None,
-        };
         let started_ms = SystemClock.now();
         let trial = match &case.cassette {
-            Some(name) => play(agent, case, name, empty).await,
-            None => self.live(suite, agent, case, empty, stop).await,
+            Some(name) => play(agent, case, name, begun(due.number)).await,
+            None => self.live(suite, agent, case, begun(due.number), stop).await,
         };
         let duration_ms = elapsed_ms(started_ms, SystemClock.now());
         let was_stopped = stop.reason().is_some() && !trial.verdict.is_pass();
@@ -120,6 +109,7 @@ impl Workbench {
             person: Arc::new(Nobody),
             save: true,
             seed: trial.seed,
+            journal: None,
         };
         let Running { session, saving, task, .. } = match self.unattended().start_in(spec, None, stop.below()) {
             Ok(running) => running,
@@ -151,20 +141,30 @@ fn due(suite: &Suite) -> Vec<Due> {
         .collect()
 }
 
+/// A trial of which nothing is known yet.
+fn begun(number: u32) -> TrialReport {
+    TrialReport {
+        number,
+        seed: u64::from(number - 1),
+        verdict: Verdict::Pass,
+        session: None,
+        duration_ms: 0,
+        turns: 0,
+        tokens: None,
+        cost: None,
+    }
+}
+
 /// The trial with its verdict and what it used.
 async fn judged(case: Case, step: Step, trial: TrialReport) -> TrialReport {
-    let of_children = |read: fn(&Step) -> u64| step.children.iter().map(read).sum::<u64>();
-    let turns = step
-        .usage
-        .turns
-        .saturating_add(u32::try_from(of_children(|child| u64::from(child.usage.turns))).unwrap_or(u32::MAX));
-    let tokens = match (step.usage.tokens, step.usage.children.and_then(|below| below.tokens)) {
-        (Some(own), Some(below)) => Some(own.plus(&below)),
-        (own, below) => own.or(below),
-    };
-    let cost = step.usage.cost.map(|_| step.cost());
-    let verdict = judged_by(case, step).await;
-    TrialReport { verdict, turns, tokens, cost, ..trial }
+    let trial = used(trial, &step);
+    TrialReport { verdict: judged_by(case, step).await, ..trial }
+}
+
+/// The trial with what the run and the agents below it used.
+fn used(trial: TrialReport, step: &Step) -> TrialReport {
+    let Totals { turns, tokens, .. } = step.usage.totals();
+    TrialReport { turns, tokens, cost: step.known_cost(), ..trial }
 }
 
 /// Replays a cassette with the agent as it is now: it passes when everything comes out as recorded and, where the case expects something,
@@ -188,11 +188,37 @@ async fn play(agent: &SuiteAgent, case: &Case, name: &str, trial: TrialReport) -
     let trial = TrialReport { session: Some(session.header.id.to_string()), ..trial };
     match (report.outcome, report.steps.into_iter().next_back()) {
         (Outcome::Identical, Some(step)) if case.expect.is_some() => judged(case.clone(), step, trial).await,
-        (Outcome::Identical, Some(step)) => TrialReport { turns: step.usage.turns, ..trial },
+        (Outcome::Identical, Some(step)) => used(trial, &step),
         (Outcome::Diverged(found), _) => {
             let mismatch = Mismatch { path: String::new(), why: format!("not as recorded: {found}") };
             TrialReport { verdict: Verdict::Fail(vec![mismatch]), ..trial }
         }
         _ => TrialReport { verdict: failed("it ends before its run does".to_owned()), ..trial },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Usage;
+    use crate::event::Tokens;
+
+    /// A run of two turns with these runs below it.
+    fn run(cost: Option<f64>, children: Vec<Step>) -> Step {
+        let tokens = Some(Tokens { input: 10, output: 1, ..Tokens::default() });
+        let below = children.iter().map(|child| child.usage.totals()).reduce(|one, other| one.plus(&other));
+        let usage = Usage { turns: 2, llm_requests: 3, tokens, cost, children: below, ..Usage::default() };
+        Step { children, usage, ..Step::default() }
+    }
+
+    #[test]
+    fn a_trial_tells_what_the_whole_tree_used() {
+        let tree = |price: Option<f64>| run(Some(1.0), vec![run(Some(2.0), vec![run(price, Vec::new())])]);
+        let of = |step: &Step| {
+            let used = used(begun(1), step);
+            (used.turns, used.tokens.map(|tokens| tokens.total()), used.cost)
+        };
+        assert_eq!(of(&tree(Some(4.0))), (6, Some(33), Some(7.0)));
+        assert_eq!(of(&tree(None)), (6, Some(33), None), "a sum without one of its parts is no sum");
     }
 }

@@ -208,7 +208,7 @@ pub(super) fn replies(request: &Request) -> Vec<Reply> {
 }
 
 fn acts() -> impl Strategy<Value = Act> {
-    let fault = prop_oneof![12 => Just(9u8), 1 => 0..6u8];
+    let fault = prop_oneof![12 => Just(9u8), 1 => 0..6u8, 1 => Just(1u8)];
     (any::<u16>(), fault, prop::option::of((0..50u64, 0..50u64))).prop_map(|(reply, fault, usage)| Act {
         reply,
         fault,

@@ -25,25 +25,32 @@ use world::{Chance, Crowd, Later, Player, Watched};
 /// Resumptions of one session before it must have ended: each answers a question.
 const MOST_RESUMES: usize = 40;
 
-async fn record(play: &Play, dir: &Path) -> (Step, std::path::PathBuf) {
+/// How a run ended, and the requests that its models got.
+struct Played {
+    step: Step,
+    asked: Vec<Request>,
+}
+
+async fn record(play: &Play, dir: &Path) -> (Played, std::path::PathBuf) {
     let plan = Plan::new(&play.agent()).unwrap_or_else(|wrong| panic!("{wrong:?}\n{}", play.toml));
     let header = Header::new(SessionId::new(0, 7), 0);
     let recorder = Recorder::create(dir, &header, Arc::new(SystemClock)).unwrap();
     let path = recorder.path().to_owned();
     let stop = Stop::default();
-    let step = {
+    let played = {
         let sink = Watched { sink: Box::new(recorder), stop: stop.clone(), left: Chance::countdown(play.stop_after) };
         let model = Player::new(play, stop.clone());
         let tools = Later::new(play);
         let person = Crowd::new(play);
         let ports = Ports { tools: &tools, person: &person, ..Ports::new(&model, &SystemClock, &sink, stop) };
-        engine::run(&plan, Input::new(parsed(r#"{"x":"one"}"#)), &ports).await
+        let step = engine::run(&plan, Input::new(parsed(r#"{"x":"one"}"#)), &ports).await;
+        Played { step, asked: model.asked() }
     };
-    (step, path)
+    (played, path)
 }
 
 /// Goes on with a session; nothing that it holds is asked again.
-async fn resume(play: &Play, path: &Path) -> Step {
+async fn resume(play: &Play, path: &Path) -> Played {
     let session = Session::open(path).unwrap();
     let recording = Arc::new(Recording::of(&session).unwrap());
     let held: HashSet<Address> = session
@@ -76,10 +83,11 @@ async fn resume(play: &Play, path: &Path) -> Step {
     let answers = Answers { in_order: [String::from("blue")].into(), ..Answers::default() };
     let resumed = Resumed::new(Arc::clone(&recording), run.clone(), live, answers);
     let step = engine::run(&plan, input_of(&run, &start), &resumed.ports(&sink, stop)).await;
-    for asked in model.asked().into_iter().chain(tools.called()) {
-        assert!(!held.contains(&asked), "{asked} was recorded and asked again\n{}", play.toml);
+    let asked = model.asked();
+    for at in asked.iter().map(|request| &request.address).chain(&tools.called()) {
+        assert!(!held.contains(at), "{at} was recorded and asked again\n{}", play.toml);
     }
-    step
+    Played { step, asked }
 }
 
 /// Was a session written in one piece?
@@ -94,7 +102,8 @@ enum Told {
 }
 
 /// What a file folds to, and that it replays.
-async fn holds(play: &Play, step: &Step, path: &Path, whole: Told) {
+async fn holds(play: &Play, played: &Played, path: &Path, whole: Told) {
+    let step = &played.step;
     let before = std::fs::read(path).unwrap();
     let session = Session::open(path).unwrap();
     assert_eq!(session.damage, []);
@@ -126,6 +135,7 @@ async fn holds(play: &Play, step: &Step, path: &Path, whole: Told) {
         assert_eq!(told.waits_for, step.waits_for);
     }
     let recording = Arc::new(Recording::of(&session).unwrap());
+    shows_what_was_sent(&session, &recording, &told, &played.asked);
     let report = replay(&recording, None).await.unwrap();
     let fits = match &report.outcome {
         Outcome::Identical => true,
@@ -191,14 +201,14 @@ async fn goes_on_after_a_cut(play: &Play, path: &Path) {
     let at = lines[1 + play.cut % (last - 1).max(1)];
     let torn = (at + play.cut % 9).min(whole.len());
     std::fs::write(path, &whole[..torn]).unwrap();
-    let mut step = resume(play, path).await;
+    let mut played = resume(play, path).await;
     for _ in 0..MOST_RESUMES {
-        if step.waits_for.is_none() {
+        if played.step.waits_for.is_none() {
             break;
         }
-        step = resume(play, path).await;
+        played = resume(play, path).await;
     }
-    holds(play, &step, path, Told::Cut).await;
+    holds(play, &played, path, Told::Cut).await;
 }
 
 /// Every point of a session where a fork can begin.
@@ -247,14 +257,14 @@ async fn goes_on_from_a_fork(play: &Play, path: &Path, dir: &Path) {
     let prefix = Prefix::of(&session, point.seq).unwrap();
     let header = Header::new(SessionId::new(0, 8), 0);
     let fork = prefix.write(dir, &header, &edits_at(point, &recording, play, prefix.seq)).unwrap();
-    let mut step = resume(play, &fork).await;
+    let mut played = resume(play, &fork).await;
     for _ in 0..MOST_RESUMES {
-        if step.waits_for.is_none() {
+        if played.step.waits_for.is_none() {
             break;
         }
-        step = resume(play, &fork).await;
+        played = resume(play, &fork).await;
     }
-    holds(play, &step, &fork, Told::Cut).await;
+    holds(play, &played, &fork, Told::Cut).await;
     assert_eq!(std::fs::read(path).unwrap(), before, "a fork never changes the other session");
     let lines = |bytes: &[u8]| -> Vec<Vec<u8>> { bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect() };
     let kept = usize::try_from(point.seq).unwrap();
@@ -263,16 +273,16 @@ async fn goes_on_from_a_fork(play: &Play, path: &Path, dir: &Path) {
 
 async fn perform(play: &Play) {
     let dir = tempfile::tempdir().unwrap();
-    let (mut step, path) = record(play, dir.path()).await;
-    holds(play, &step, &path, Told::Whole).await;
+    let (mut played, path) = record(play, dir.path()).await;
+    holds(play, &played, &path, Told::Whole).await;
     for _ in 0..MOST_RESUMES {
-        if step.waits_for.is_none() {
+        if played.step.waits_for.is_none() {
             break;
         }
-        step = resume(play, &path).await;
-        holds(play, &step, &path, Told::Resumed).await;
+        played = resume(play, &path).await;
+        holds(play, &played, &path, Told::Resumed).await;
     }
-    assert!(step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
+    assert!(played.step.waits_for.is_none(), "it waits for ever\n{}", play.toml);
     goes_on_from_a_fork(play, &path, dir.path()).await;
     goes_on_after_a_cut(play, &path).await;
 }

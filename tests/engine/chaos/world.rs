@@ -65,7 +65,7 @@ pub(super) struct Player {
     acts: Vec<Act>,
     chance: Chance,
     stop: Stop,
-    asked: Mutex<Vec<Address>>,
+    asked: Mutex<Vec<Request>>,
 }
 
 impl Player {
@@ -73,8 +73,8 @@ impl Player {
         Self { acts: play.acts.clone(), chance: Chance::new(play.seed), stop, asked: Mutex::default() }
     }
 
-    /// The turns that it was asked in.
-    pub(super) fn asked(&self) -> Vec<Address> {
+    /// The requests that it got.
+    pub(super) fn asked(&self) -> Vec<Request> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -89,7 +89,7 @@ impl Model for Player {
         Box::pin(async move {
             let place = {
                 let mut asked = self.asked.lock().unwrap();
-                asked.push(request.address.clone());
+                asked.push(request.clone());
                 asked.len() - 1
             };
             self.chance.a_while().await;
@@ -102,7 +102,9 @@ impl Model for Player {
                     call.text(1, "half a repl".to_owned()).await;
                     call.tell(ModelEvent::Discarded(Box::new(ReplyEnd::new(1, ReplyStatus::Discarded)))).await;
                     call.tell(ModelEvent::RetryWait(RetryWait { attempt: 1, ..RetryWait::default() })).await;
-                    call.text(2, reply.text.clone()).await;
+                    if !reply.text.is_empty() {
+                        call.text(2, reply.text.clone()).await;
+                    }
                     return Ok(Reply { attempt: 2, requests: 2, ..reply });
                 }
                 2 => {

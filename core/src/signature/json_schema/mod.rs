@@ -64,8 +64,8 @@ impl Wrap {
     }
 }
 
-/// The answer itself in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare or as
-/// the only field of an object; otherwise the object. An error issue at the root says when the outer shape is wrong.
+/// The answer itself in a reply's JSON: for a list the array, bare or under `items`; for a scalar the scalar, bare, as the only
+/// field of an object or under `value`; otherwise the object. An error issue at the root says when the outer shape is wrong.
 pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
     let wrong = |expected: &str| Err(Issue::mismatch(&Trail::Root, expected, json.to_value().kind().name()));
     if matches!(ty.base(), Type::Any) || (ty.is_optional() && json.node == Node::Null) {
@@ -84,7 +84,10 @@ pub fn unwrap<'a>(ty: &Type, json: &'a Json) -> Result<&'a Json, Issue> {
         (Wrap::Items, _) => wrong("an array, or an object with the array in items"),
         (Wrap::Value, Node::Object(members)) => match members.as_slice() {
             [only] => Ok(&only.value),
-            _ => wrong("a single value, or an object with it in value"),
+            members => match members.iter().find(|member| names::same(&member.key, "value")) {
+                Some(member) => Ok(&member.value),
+                None => wrong("a single value, or an object with it in value"),
+            },
         },
         (Wrap::Value, Node::List(_)) => wrong("a single value, or an object with it in value"),
         (Wrap::Value, _) => Ok(json),

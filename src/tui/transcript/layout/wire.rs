@@ -30,7 +30,7 @@ pub(super) fn rows(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
 fn attempt_rows(attempt: &Attempt, frame: &Frame<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(sent) = &attempt.sent {
-        let by = sent.structured_by.map(|by| format!(" · schema as {}", by.name())).unwrap_or_default();
+        let by = sent.structured_by.map(|by| format!(" · structured output by {}", by.name())).unwrap_or_default();
         let text = format!("→ attempt {}  {} {} · {}{by}", attempt.number, sent.provider, sent.url, size(sent.bytes));
         rows.push(Row::new([Piece::new(Role::Accent, &text)]).indented(3));
         rows.extend(indent(json_rows(sent.frame.as_str(), frame.body()), 3));

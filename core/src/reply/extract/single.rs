@@ -1,0 +1,67 @@
+//! Single values: a reply, or the content of a fence, that is one value without brackets.
+//!
+//! In: the search and a part of the reply. Out: whether that part was such a value; it was offered then.
+
+use super::super::fixes::{Fix, FixKind};
+use super::super::outcome::Rule;
+use super::super::recovery::Recovery;
+use super::super::repair::{Edge, Read};
+use super::super::want::{Scalar, Want};
+use super::{Search, stop};
+use crate::text::Span;
+use crate::value::Json;
+use crate::value::json::{JsonError, Node};
+
+impl Search<'_> {
+    /// A single value, or one of the expected words, and nothing else. Was there one?
+    pub(super) fn scalar(&mut self, rule: Rule, span: Span, edge: Edge) -> bool {
+        let text = span.text(self.reply);
+        if let Want::Scalar(Scalar::Words(words)) = self.want
+            && let Some(word) = self.word(words, text)
+            && edge != Edge::Cut
+        {
+            let json = Json { node: Node::Str(word), span };
+            let fixes = vec![Fix { kind: FixKind::BareWord, at: span }];
+            self.offer(rule, span.start, Read { json, fixes, end: span.end, visited: text.len() });
+            return true;
+        }
+        let Ok(read) = self.read(span.start, span.end, self.recovery, edge) else { return false };
+        if read.end != span.end || matches!(read.json.node, Node::List(_) | Node::Object(_)) {
+            return false;
+        }
+        if edge == Edge::Cut && !matches!(read.json.node, Node::Str(_)) {
+            let message = "the reply was cut behind this value".to_owned();
+            let cut = stop(JsonError { message, offset: span.end, incomplete: true });
+            self.fault(rule, span, cut);
+        } else {
+            self.offer(rule, span.start, read);
+        }
+        true
+    }
+
+    /// The expected word that `text` is; lenient looks past case and marks around it.
+    fn word(&self, words: &[String], text: &str) -> Option<String> {
+        let same = |word: &&String| match self.recovery {
+            Recovery::Strict => false,
+            Recovery::Standard => word.as_str() == text,
+            Recovery::Lenient => {
+                let bare = text.trim_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
+                word.as_str() == text || word.to_lowercase() == bare.to_lowercase()
+            }
+        };
+        words.iter().find(same).cloned()
+    }
+
+    /// Offers `span` when all of it is a single value where brackets are wanted: JSON, though of the wrong outer shape. Was it?
+    pub(super) fn misplaced(&mut self, rule: Rule, span: Span) -> bool {
+        if self.want.admits_scalar() || self.edge(span.end) == Edge::Cut {
+            return false;
+        }
+        let Ok(read) = self.read(span.start, span.end, Recovery::Strict, Edge::Closed) else { return false };
+        let is_single = read.end == span.end && !matches!(read.json.node, Node::List(_) | Node::Object(_));
+        if is_single {
+            self.offer(rule, span.start, read);
+        }
+        is_single
+    }
+}

@@ -1,0 +1,50 @@
+//! The file of `run --journal`: results of finished tasks by id, as a JSON object.
+//!
+//! In: the file, and the Step of a run. Out: the journal that the run starts with, and the file as the run leaves it. A run that leaves no
+//! journal changes nothing.
+
+use std::path::Path;
+
+use ptc_core::value::{Map, Value, json};
+
+use super::{UsageError, exit, safe_line, tell};
+use crate::agent::Step;
+use crate::workbench::files::{check_place, write_whole};
+
+/// What stands in the file; nothing yet when there is none. Fails when the run could not write it.
+pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
+    let wrong = |why: String| UsageError(format!("--journal {}: {why}", file.display()));
+    // Of whatever kind: what stands there is read below, and refused when it is no journal.
+    check_place(file, "").map_err(|error| wrong(format!("cannot be written: {error}")))?;
+    if !file.exists() {
+        return Ok(Map::default());
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let journal = json::parse(text).map_err(|error| wrong(format!("{}: {}", error.line_col(text), error.message)))?;
+    match journal.to_value() {
+        Value::Map(map) => Ok((*map).clone()),
+        _ => Err(wrong("a journal is a JSON object: results by the ids of their tasks".to_owned())),
+    }
+}
+
+/// Writes the journal that the run left. The exit code: that of the run, unless its journal is lost.
+pub(super) fn save(file: &Path, step: &Step, code: u8) -> u8 {
+    let name = file.display();
+    let Some(journal) = &step.journal else {
+        if step.waits_for.is_some() {
+            tell(&safe_line(&format!("the journal stays as it is in {name}: the run has not ended")));
+        }
+        return code;
+    };
+    match write_whole(file, format!("{}\n", journal.to_pretty()).as_bytes()) {
+        Ok(()) => {
+            tell(&safe_line(&format!("journal kept in {name}")));
+            code
+        }
+        Err(error) => {
+            tell(&safe_line(&format!("warning: the journal cannot be written to {name}: {error}")));
+            if code == exit::OK { exit::USAGE } else { code }
+        }
+    }
+}

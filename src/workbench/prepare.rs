@@ -1,0 +1,92 @@
+//! Getting a run ready: what every way of starting one checks and adds, in one place, so that a preview shows what a run would send.
+//!
+//! In: an agent and what the user named beside it. Out: its plan as a run has it and what answers, or why no run starts. Nothing is opened
+//! or sent here.
+
+use std::sync::Arc;
+
+use ptc_core::reasons::Reason;
+
+use super::{StartError, Workbench};
+use crate::agent::{Agent, Diagnostic, Place, Plan};
+use crate::config::{ModelChoice, options_over};
+use crate::model::{Model, Pinned};
+use crate::port::Human;
+use crate::tool::Kind;
+
+/// What answers for an agent.
+pub(super) enum Answering {
+    /// Its pinned program.
+    Program(String),
+    /// A model.
+    Model(ModelChoice),
+}
+
+/// An agent that a run can start with.
+pub(super) struct Ready {
+    pub(super) plan: Plan,
+    /// Warnings about the models of agents below.
+    pub(super) below: Vec<Diagnostic>,
+}
+
+impl Workbench {
+    /// What answers: the model that the user named, else the agent's pinned program, unless a session recorded a model in its place,
+    /// else the model that a session recorded, else the agent's own or the configured one.
+    pub(super) fn answering(
+        &self,
+        agent: &Agent,
+        named: Option<&str>,
+        recorded: Option<&str>,
+    ) -> Result<Answering, StartError> {
+        let stood_in = named.is_some() || recorded.is_some_and(|name| name != Pinned::NAME);
+        let choice = match (agent.program(), recorded) {
+            (Some(program), _) if !stood_in => return Ok(Answering::Program(program.to_owned())),
+            (_, Some(recorded)) => self.chosen(named, recorded)?,
+            (_, None) => self.choose(&self.model_name(named, agent))?,
+        };
+        Ok(Answering::Model(choice))
+    }
+
+    /// That, ready to be asked.
+    pub(super) fn model_of(&self, answering: Answering, person: Arc<dyn Human>) -> Result<Arc<dyn Model>, StartError> {
+        match answering {
+            Answering::Program(program) => Ok(Arc::new(Pinned::new(program))),
+            Answering::Model(choice) => self.build_model(choice, person),
+        }
+    }
+
+    /// The plan of an agent in its mode as it is answered: once by its pinned program, or without one and with the options of the model
+    /// where it names none; and with what is known of the servers of its tools.
+    pub(super) fn ready(&self, agent: &Agent, answering: &Answering) -> Result<Ready, StartError> {
+        let agent = agent.for_mode(agent.mode).map_err(StartError::Agent)?;
+        let agent = match answering {
+            Answering::Program(_) => agent.once(),
+            Answering::Model(ModelChoice::Http(model)) => {
+                let model_options = options_over(&agent.model_options, &model.options);
+                Agent { model_options, ..agent.without_program() }
+            }
+            Answering::Model(_) => agent.without_program(),
+        };
+        let plan = Plan::new(&self.connected(agent)?).map_err(StartError::Agent)?;
+        refuse_closures(&plan)?;
+        let below = self.check_below(&plan);
+        Ok(Ready { plan, below })
+    }
+}
+
+/// Refuses tools whose function only the program that uses the library has, in the agent and below.
+pub(super) fn refuse_closures(plan: &Plan) -> Result<(), StartError> {
+    let mut open = vec![plan];
+    while let Some(plan) = open.pop() {
+        if let Some(tool) = plan.tools.iter().find(|tool| matches!(tool.kind, Kind::Closure(None))) {
+            let message = format!(
+                "the tool `{}` is of kind `closure`: its function exists only in the program that defines it; use a table or a snippet here",
+                tool.name
+            );
+            let found = Diagnostic::error(Place::Options, Reason::InvalidAgent, message);
+            return Err(StartError::Agent(vec![found.key(format!("tools.{}", tool.name))]));
+        }
+        open.extend(plan.children.iter().map(|(_, child)| &**child));
+    }
+    Ok(())
+}
