@@ -134,7 +134,7 @@ fn an_answer_that_today_ends_the_run_earlier_is_another_course() {
     let whole = std::fs::read_to_string(program.dir().join("altered.jsonl")).unwrap();
     // Once as it ended, once as it broke off in the second turn.
     let cut = whole.find("\"r\":\"r0/t2\",\"k\":\"reply.end\"").unwrap();
-    let broken = &whole[..whole[..cut].rfind('\n').unwrap() + 1];
+    let broken = &whole[..=whole[..cut].rfind('\n').unwrap()];
     program.file("broken.jsonl", broken);
     program.run(["continue", "altered.jsonl", "Again."]).exits(2).tells("takes another course today");
     program.run(["resume", "broken.jsonl"]).exits(2).tells("takes another course today");

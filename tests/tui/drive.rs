@@ -169,7 +169,9 @@ async fn a_list_from_before_the_question_does_not_answer_it() {
         inputs.send(key(F5, KeyModifiers::NONE)).unwrap();
         let listings = seen.clone();
         until(Box::new(move || listings.listings.load(Ordering::SeqCst) == 2)).await;
-        two_turns().into_iter().for_each(|event| run.event(event));
+        for event in two_turns() {
+            run.event(event);
+        }
         run.tell(Happening::Ended(Ended::Run));
         shows("✓ returned").await;
         inputs.send(key(KeyCode::F(2), KeyModifiers::NONE)).unwrap();
