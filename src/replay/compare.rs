@@ -103,6 +103,10 @@ impl<'a> Comparer<'a> {
 
     fn take(&self, address: &Address, event: &Event) -> Result<Envelope, SinkError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // What parallel branches still tell while they are stopped says nothing about the recording.
+        if state.ended.is_some() {
+            return Err(SinkError::Diverged);
+        }
         let mut told = event.clone();
         if event.class() == Class::Derived {
             let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, event));
