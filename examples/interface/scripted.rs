@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode};
 use ptc_workbench::event::{Address, Envelope, ErrorRecord};
 use ptc_workbench::tui::archive::{
-    self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning,
-    Source, Spot, Taken,
+    self, Archive, CaseWanted, ExportRefusal, Exporting, Failing, Forking, Hit, Points, QueryProblem, Removals,
+    Rerunning, Source, Spot, Taken,
 };
 use ptc_workbench::tui::backend::{
     AgentFile, Backend, OpenSession, Opening, Overwrite, Policy, Preview, Recovery, Run, SaveError, SessionKey,
@@ -38,6 +38,10 @@ impl Archive for Scripted {
 
     fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem> {
         self.live.search(query)
+    }
+
+    fn failures(&self, query: &str) -> Result<Vec<Failing>, ErrorRecord> {
+        self.live.failures(query)
     }
 
     fn write(&self, place: &archive::Place, written: &Written) -> Result<(), ErrorRecord> {

@@ -1,9 +1,13 @@
-//! The pinned program of an agent, checked while it is typed: what is wrong with it, and what keeps it from being run.
+//! The pinned program of an agent, checked while it is typed: what is wrong with it, and what keeps it from being run; and the agent
+//! as such a program answers it.
 //!
-//! In: an agent, its tools and options. Out: findings about its program. Nothing is run; what a program does is found out by its run.
+//! In: an agent, its tools and options. Out: findings about its program, or the agent of one turn. Nothing is run; what a program does
+//! is found out by its run.
 
 use ptc_core::lisp::{self, Budget};
 use ptc_core::reasons::Reason;
+use ptc_core::value::Json;
+use ptc_core::value::json::Node;
 
 use super::plan::is_single;
 use super::{Agent, Diagnostic, Given, Mode, Place, Settings, lint};
@@ -13,10 +17,11 @@ use crate::tool::Tool;
 pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<Diagnostic> {
     let Some(program) = agent.program().filter(|program| !program.trim().is_empty()) else { return Vec::new() };
     if agent.mode == Mode::PtcLisp {
+        let alone = agent.clone().once();
         let given = Given {
             tools: tools.iter().filter(|tool| tool.is_for_programs()).cloned().collect(),
             context: agent.context.members().map(|_| agent.context.to_value()),
-            must_end: !is_single(agent.max_turns, settings, tools),
+            must_end: !is_single(alone.max_turns, &Settings::of(&alone, &mut Vec::new()), tools),
             ..Given::from(settings)
         };
         return lint(program, &given);
@@ -32,10 +37,24 @@ pub(super) fn check(agent: &Agent, tools: &[Tool], settings: &Settings) -> Vec<D
     vec![found]
 }
 
+impl Agent {
+    /// The agent for its pinned program alone: one turn, because another one would run the same program again, with all that it does.
+    #[must_use]
+    pub fn once(self) -> Self {
+        let words_end = self.option("completion").and_then(Json::as_str) == Some("answer_without_code");
+        let agent = Self { max_turns: 1, ..self };
+        if agent.mode != Mode::PtcLisp {
+            return agent;
+        }
+        // The reply of a pinned program is its block.
+        let agent =
+            agent.with_option("retry_turns", Node::Int(0).into()).with_option("transport", Json::str("content"));
+        if words_end { agent.with_option("completion", Json::str("return_required")) } else { agent }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ptc_core::value::Json;
-
     use super::*;
 
     fn pinned(program: &str, mode: Mode) -> Option<Diagnostic> {

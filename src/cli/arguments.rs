@@ -25,7 +25,7 @@ pub(super) use export::{ExportFlags, ImportFlags};
 pub(super) use models::ModelsFlags;
 pub use refused::meant_command;
 pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
-pub(super) use sessions::{MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
+pub(super) use sessions::{FailuresFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags};
 pub(super) use test::TestFlags;
 pub(super) use tools::ToolsFlags;
 
@@ -284,6 +284,8 @@ pub enum SessionsCommand {
     Case(CaseFlags),
     /// Find sessions by words and by what they are; `sessions search --help` tells the filters
     Search(SearchFlags),
+    /// What fails in the sessions, grouped by reason and place, with where to look at it
+    Failures(FailuresFlags),
     /// Give tags to a session, run or turn, or take them away; without tags: tell what is written on it
     Tag(TagFlags),
     /// Write a note on a session, run or turn

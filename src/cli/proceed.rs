@@ -23,7 +23,7 @@ pub(super) async fn resume(flags: &ResumeFlags, plain: bool, workbench: &Workben
     }
     let desk = Arc::new(Desk::default());
     let person = Arc::clone(&desk) as Arc<dyn Human>;
-    let running = workbench.resume(&session, answers, flags.model.as_deref(), person)?;
+    let running = workbench.resume(&session, answers, flags.model.as_deref(), person).await?;
     if let Some(model) = &flags.model {
         super::tell(&super::safe_line(&format!("resume of {} with the model {model}", session.header.id)));
     }

@@ -1,26 +1,115 @@
-//! `rerun`: a session again, live.
+//! `rerun`: a session again, live; several times to see where the runs part.
 
 use std::sync::Arc;
 
+use ptc_core::value::Json;
+
 use super::arguments::RerunFlags;
 use super::fork::with;
-use super::run::told;
+use super::run::{told, watch};
 use super::source::{agent_source, mode};
-use super::{UsageError, tell};
+use super::{UsageError, exit, json, out, tell};
+use crate::agent::Step;
 use crate::port::Human;
-use crate::workbench::{Desk, RerunSpec, Workbench};
+use crate::session::Session;
+use crate::session::diff::Divergence;
+use crate::workbench::format::plural;
+use crate::workbench::{Desk, Repeats, RerunSpec, Running, Workbench};
 
 pub(super) async fn rerun(flags: &RerunFlags, plain: bool, workbench: &Workbench) -> Result<u8, UsageError> {
     let session = workbench.open_session(&flags.session)?;
+    if flags.times > 1 {
+        return several(flags, plain, workbench, &session).await;
+    }
     let desk = Arc::new(Desk::default());
+    let running = begin(flags, workbench, &session, &desk).await?;
+    tell(&super::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
+    told(running, &desk, flags.json, plain, workbench).await
+}
+
+async fn begin(
+    flags: &RerunFlags,
+    workbench: &Workbench,
+    session: &Session,
+    desk: &Arc<Desk>,
+) -> Result<Running, UsageError> {
     let spec = RerunSpec {
         from: flags.from.clone(),
         model: flags.model.clone(),
         mode: flags.mode.as_deref().map(mode).transpose()?,
         agent: flags.agent.as_deref().map(agent_source).transpose()?,
-        person: Arc::clone(&desk) as Arc<dyn Human>,
+        person: Arc::clone(desk) as Arc<dyn Human>,
     };
-    let running = workbench.rerun(&session, spec).await?;
-    tell(&super::safe_line(&format!("re-run of {}{}", session.header.id, with(flags.model.as_deref()))));
-    told(running, &desk, flags.json, plain, workbench).await
+    Ok(workbench.rerun(session, spec).await?)
+}
+
+/// One after the other, so that none waits for another one's answer. A run that is stopped, or waits, ends the row.
+async fn several(flags: &RerunFlags, plain: bool, workbench: &Workbench, session: &Session) -> Result<u8, UsageError> {
+    let (mut names, mut steps) = (Vec::new(), Vec::<Step>::new());
+    let mut code = exit::OK;
+    for number in 1..=flags.times {
+        let desk = Arc::new(Desk::default());
+        let running = begin(flags, workbench, session, &desk).await?;
+        let with = with(flags.model.as_deref());
+        tell(&super::safe_line(&format!("re-run {number} of {} of {}{with}", flags.times, session.header.id)));
+        names.extend(running.session.clone());
+        let step = watch(running, &desk, plain).await?;
+        code = super::run::code(&step);
+        steps.push(step);
+        if code == exit::CANCELLED || code == exit::WAITING {
+            break;
+        }
+    }
+    let (comparison, warnings) = workbench.compare_sessions(&names)?;
+    for warning in &warnings {
+        tell(&format!("warning: {}", super::safe_line(warning)));
+    }
+    let repeats = Repeats::of(&comparison);
+    let rows = names.iter().zip(&steps).zip(&repeats.parted);
+    if flags.json {
+        let rows = rows.map(|((name, step), parted)| {
+            Json::object([
+                ("session", Json::str(name.as_str())),
+                ("return", step.answer.clone().unwrap_or_default()),
+                ("fail", step.fail.as_ref().map(|fail| Json::str(fail.reason.as_str())).unwrap_or_default()),
+                ("first_difference", parted.as_ref().map(place).unwrap_or_default()),
+            ])
+        });
+        let until = repeats.same_until.as_ref().map(|turn| Json::str(turn.as_str()));
+        out(&json::printable(&Json::object([
+            ("times", names.len().into()),
+            ("same", repeats.same.into()),
+            ("same_until", until.unwrap_or_default()),
+            ("first_difference", repeats.first.as_ref().map(place).unwrap_or_default()),
+            ("runs", Json::list(rows)),
+        ])));
+    } else {
+        for ((name, _), parted) in rows {
+            out(&format!("{name}  {}", parted.as_ref().map_or("the same".to_owned(), words)));
+        }
+        out(&summary(&repeats, names.len()));
+    }
+    let is_over = code == exit::CANCELLED || code == exit::WAITING;
+    Ok(if is_over { code } else { exit::OK })
+}
+
+fn summary(repeats: &Repeats, times: usize) -> String {
+    let all = plural(times as u64, "run");
+    match (&repeats.first, &repeats.same_until) {
+        (None, _) => format!("{all}: all the same"),
+        (Some(first), None) => format!("{} of {all} the same; {}", repeats.same, words(first)),
+        (Some(first), Some(until)) => {
+            format!("{} of {all} the same, all of them up to {until}; {}", repeats.same, words(first))
+        }
+    }
+}
+
+fn words(parting: &Divergence) -> String {
+    let what = parting.part.map_or("only one has this turn", |part| part.name());
+    format!("first difference at {}: {what}", parting.at)
+}
+
+fn place(parting: &Divergence) -> Json {
+    let part = parting.part.map(|part| Json::str(part.name()));
+    Json::object([("address", Json::str(parting.at.as_str())), ("part", part.unwrap_or_default())])
 }

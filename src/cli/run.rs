@@ -138,7 +138,7 @@ fn reason(step: &Step) -> Option<Reason> {
     step.fail.as_ref().and_then(|fail| Reason::from_name(&fail.reason))
 }
 
-fn code(step: &Step) -> u8 {
+pub(super) fn code(step: &Step) -> u8 {
     match reason(step) {
         _ if step.fail.is_none() => exit::OK,
         Some(Reason::Cancelled) => exit::CANCELLED,

@@ -1,5 +1,6 @@
 //! `sessions`: the list, and one session turn by turn; searching, marks and recovery have files of their own.
 
+mod failures;
 mod marks;
 mod recover;
 mod search;
@@ -35,6 +36,7 @@ pub(super) fn sessions(
             show(&workbench.open_session(session)?, &workbench.marks()?, *json, plain);
         }
         SessionsCommand::Search(flags) => return search::search(flags, plain, workbench),
+        SessionsCommand::Failures(flags) => return failures::failures(flags, plain, workbench),
         SessionsCommand::Tag(flags) => return marks::tag(flags, workbench),
         SessionsCommand::Note(flags) => return marks::note(flags, workbench),
         SessionsCommand::Mark(flags) => return marks::mark(flags, workbench),

@@ -71,6 +71,7 @@ impl Cycle<'_> {
             continues: None,
             pipeline: None,
             consents: Vec::new(),
+            notices: Vec::new(),
         };
         let (step, _, spent) = super::run_spending(plan, input, &ports).await;
         self.adopt(at, &step, &spent);

@@ -194,6 +194,9 @@ impl<'a> Cycle<'a> {
             let text = "cost_limit cannot stop this run: what the model costs is not known (give it a `price` in the configuration)";
             self.notice(&run, text).await?;
         }
+        for text in &input.notices {
+            self.notice(&run, text).await?;
+        }
         for consent in &input.consents {
             let level = if consent.failed.is_some() { "warning" } else { "info" };
             self.emit(&run, Notice { level: level.to_owned(), text: consent.told() }).await?;

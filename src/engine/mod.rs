@@ -79,6 +79,8 @@ pub struct Input {
     pub pipeline: Option<PipelineRecord>,
     /// What was decided before the run: only recorded.
     pub consents: Vec<ConsentRecord>,
+    /// Warnings that the run begins with: only told.
+    pub notices: Vec<String>,
 }
 
 impl Input {
@@ -101,6 +103,7 @@ impl Input {
             journal: None,
             continues: None,
             consents: Vec::new(),
+            notices: Vec::new(),
             pipeline: None,
         }
     }

@@ -189,7 +189,7 @@ async fn execute(
                 feedback::error(cycle.plan, error.reason.name(), &error.message(), error.span.map(|s| (program, s)));
             let failure = record(error);
             if cycle.plan.is_single() {
-                return Ok(Verdict::Over(failure));
+                return Ok(Verdict::Over(of_pinned(cycle.plan, failure)));
             }
             return Ok(Verdict::Next(Some(failure), parts));
         }
@@ -223,7 +223,7 @@ async fn returned(
         let message = super::answer::joined(&issues);
         let record = ErrorRecord::new(Reason::ReturnValidationFailed, message);
         if cycle.plan.is_single() {
-            return Ok(Verdict::Over(record));
+            return Ok(Verdict::Over(of_pinned(cycle.plan, record)));
         }
         return Ok(Verdict::Next(Some(record), feedback::invalid(cycle.plan, &value, &issues)));
     };
@@ -365,11 +365,31 @@ async fn exhausted(
     {
         return Ok(answer);
     }
+    if let Some(record) = failure.as_ref().filter(|_| is_pinned(cycle.plan)) {
+        return Err(Halt::Fail(of_pinned(cycle.plan, record.clone())));
+    }
     let reason = if cycle.plan.settings.retry_turns == 0 { Reason::MaxTurnsExceeded } else { Reason::BudgetExhausted };
     let turns = cycle.totals.turns;
     let last = failure.map(turn::at_the_end);
     let last = last.map(|record| format!("; the last error was {}: {}", record.reason, record.message));
     Err(Halt::fail(reason, format!("{} without an answer{}", used_up(turns), last.unwrap_or_default())))
+}
+
+/// Is the one turn that of a pinned program, which no model corrects?
+fn is_pinned(plan: &Plan) -> bool {
+    plan.agent.program().is_some() && plan.agent.max_turns == 1 && plan.settings.retry_turns == 0
+}
+
+/// The failure of a program; of a pinned one with what to do about it.
+fn of_pinned(plan: &Plan, record: ErrorRecord) -> ErrorRecord {
+    let advice = || "the pinned program runs once, and no model corrects it: correct the program".to_owned();
+    if !is_pinned(plan) {
+        return record;
+    }
+    // What the table of reasons advises is about models; a hint of the error's own stays.
+    let usual = Reason::from_name(&record.reason).map(|reason| reason.row().next);
+    let own = record.hint.clone().filter(|hint| usual != Some(hint.as_str()));
+    ErrorRecord { hint: own.or_else(|| Some(advice())), ..record }
 }
 
 /// A value that `fallback` may give: neither nil nor a var.

@@ -20,6 +20,7 @@ pub mod trace;
 
 pub use asciicast::{Piece, asciicast};
 pub use redact::{REDACTIONS, Redacted, Redaction, Removal, Rules, redact, scan_events};
+pub(crate) use scan::scan;
 pub use scan::{SCAN_RULES, ScanRule};
 pub use step::step;
 pub use story::Content;

@@ -24,6 +24,13 @@ const fn rule(name: &'static str, meaning: &'static str, pattern: &'static str) 
     ScanRule { name, meaning, pattern, random: false }
 }
 
+impl ScanRule {
+    /// The rule of a name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        SCAN_RULES.iter().find(|rule| rule.name == name)
+    }
+}
+
 /// Every rule. Where several fit at one place, the first names it.
 pub const SCAN_RULES: &[ScanRule] = &[
     rule(
@@ -73,7 +80,7 @@ static COMPILED: LazyLock<Vec<(Regex, ScanRule)>> =
     LazyLock::new(|| SCAN_RULES.iter().filter_map(|rule| Some((Regex::new(rule.pattern).ok()?, *rule))).collect());
 
 /// Where in a text something looks like a secret, and by which rule. `name` is the name under which the text stands, if any.
-pub(super) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
+pub(crate) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
     for (pattern, rule) in COMPILED.iter() {
         for captures in pattern.captures_iter(text) {

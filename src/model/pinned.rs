@@ -11,6 +11,9 @@ pub struct Pinned {
 }
 
 impl Pinned {
+    /// The name of the model in sessions.
+    pub const NAME: &str = "pinned";
+
     /// Answers with this program.
     pub fn new(program: impl Into<String>) -> Self {
         Self { program: program.into() }
@@ -19,7 +22,8 @@ impl Pinned {
 
 impl Model for Pinned {
     fn info(&self) -> ModelRecord {
-        ModelRecord { alias: "pinned".into(), provider: "pinned".into(), id: "pinned".into(), price: None }
+        let name = || Self::NAME.to_owned();
+        ModelRecord { alias: name(), provider: name(), id: name(), price: None }
     }
 
     fn answer<'a>(&'a self, _: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {

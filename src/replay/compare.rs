@@ -36,6 +36,14 @@ impl Divergence {
     }
 }
 
+impl Divergence {
+    /// Does the run itself take another course: did something happen on one side only, or is another tool called?
+    pub(super) fn is_of_course(&self) -> bool {
+        let another_tool = |path: &str| self.kind == "tool.call" && path == "name";
+        self.difference.changes.iter().any(|change| change.path.is_empty() || another_tool(&change.path))
+    }
+}
+
 impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:\n{}", self.place(), self.difference)
@@ -95,11 +103,16 @@ impl<'a> Comparer<'a> {
 
     fn take(&self, address: &Address, event: &Event) -> Result<Envelope, SinkError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // What parallel branches still tell while they are stopped says nothing about the recording.
+        if state.ended.is_some() {
+            return Err(SinkError::Diverged);
+        }
         let mut told = event.clone();
         if event.class() == Class::Derived {
             let recorded = state.recorded.get_mut(address).and_then(|left| self.counterpart(left, event));
             state.found.compared += usize::from(recorded.is_some());
-            match self.judge(address, recorded.as_ref(), event, &mut state.found) {
+            let is_behind = recorded.is_none() && self.is_behind(address, event, &state.recorded);
+            match self.judge(address, recorded.as_ref(), event, is_behind, &mut state.found) {
                 Verdict::Same => {}
                 Verdict::Adopted => told = recorded.filter(|old| old.kind() == event.kind()).unwrap_or(told),
                 Verdict::End(outcome) => {
@@ -163,12 +176,28 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    fn judge(&self, address: &Address, recorded: Option<&Event>, now: &Event, found: &mut Found) -> Verdict {
+    /// Does the event come at a place that the recording had left behind: in a turn that ended, or as the end of a run that went on?
+    fn is_behind(&self, address: &Address, now: &Event, left: &HashMap<Address, VecDeque<Event>>) -> bool {
+        let goes_on = || {
+            let of_run = |at: &Address| at.turn_number().is_some() && at.run_part() == *address;
+            left.iter().any(|(at, events)| !events.is_empty() && of_run(at))
+        };
+        self.recording.is_turn_over(address) || matches!(now, Event::RunEnd(_)) && goes_on()
+    }
+
+    fn judge(
+        &self,
+        address: &Address,
+        recorded: Option<&Event>,
+        now: &Event,
+        is_behind: bool,
+        found: &mut Found,
+    ) -> Verdict {
         let now = &*as_recorded_then(recorded, now);
         if recorded == Some(now) {
             return Verdict::Same;
         }
-        if recorded.is_none() && !self.is_complete {
+        if recorded.is_none() && !self.is_complete && !is_behind {
             return Verdict::End(Outcome::Unfinished { at: address.clone() });
         }
         match (self.divergence(address, recorded, Some(now)), self.rules.policy) {
@@ -220,10 +249,15 @@ impl<'a> Comparer<'a> {
             .flat_map(|(at, events)| events.into_iter().map(move |event| (at.clone(), event)))
             .collect();
         left.sort_by(|one, other| one.0.cmp(&other.0));
-        let (mut unmade, gap) = (Vec::new(), self.gap());
-        if over.is_none() && self.is_complete {
-            unmade = left.iter().filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
-        }
+        let gap = self.gap();
+        // What a turn holds that has ended had to come out; what one holds that had not ended may not.
+        let had_to = |at: &Address| match &over {
+            None if self.is_complete => true,
+            None | Some(Outcome::Unfinished { .. }) => self.recording.is_root_turn_over(at),
+            Some(_) => false,
+        };
+        let unmade = left.iter().filter(|(at, _)| had_to(at));
+        let mut unmade: Vec<_> = unmade.filter_map(|(at, event)| self.divergence(at, Some(event), None)).collect();
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if self.rules.policy == Policy::Strict {
             unmade.truncate(1);

@@ -4,6 +4,7 @@
 //! It must never open a socket, start a process or change the recording.
 
 mod accept;
+mod adopt;
 pub mod cassette;
 mod compare;
 mod demo;
@@ -29,6 +30,7 @@ use crate::event::{Address, JsonText, RunStart};
 use crate::port::Sink;
 
 pub use accept::{Accepting, Stamped};
+pub use adopt::{AdoptError, Adopted, adopt};
 pub use compare::Divergence;
 pub use demo::Demo;
 pub use difference::{Change, Difference};
@@ -95,15 +97,7 @@ pub async fn replay(recording: &Arc<Recording>, watch: Option<&dyn Sink>) -> Res
     replay_by(&Rules::strict(), recording, watch).await.map(|(report, _)| report)
 }
 
-/// The same, with what each root run left for one that continues it.
-pub async fn replay_carrying(
-    recording: &Arc<Recording>,
-    watch: Option<&dyn Sink>,
-) -> Result<(Report, HashMap<Address, Carry>), ReplayError> {
-    replay_by(&Rules::strict(), recording, watch).await
-}
-
-/// Replays every root run of a recording by these rules.
+/// Replays every root run of a recording by these rules; also gives what each left for one that continues it.
 pub async fn replay_by(
     rules: &Rules,
     recording: &Arc<Recording>,

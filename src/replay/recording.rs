@@ -114,6 +114,20 @@ impl Recording {
         self.at(run).iter().any(|envelope| matches!(envelope.event, Event::RunEnd(_)))
     }
 
+    /// Did the turn end in which this lies?
+    pub(super) fn is_turn_over(&self, address: &Address) -> bool {
+        self.at(&address.turn_part()).iter().any(|envelope| matches!(envelope.event, Event::TurnEnd(_)))
+    }
+
+    /// Did the turn of the root run end in which this lies?
+    pub(super) fn is_root_turn_over(&self, address: &Address) -> bool {
+        let mut turn = address.turn_part();
+        while turn.run_part().is_call() {
+            turn = turn.run_part().turn_part();
+        }
+        self.is_turn_over(&turn)
+    }
+
     /// Number of recorded turns of a run.
     pub fn turns(&self, run: &Address) -> u32 {
         let mut last = 0;

@@ -1,8 +1,8 @@
 //! Going on with a run that waits or broke off: the same engine answers from the recording as far as it goes, and from the live
 //! ports behind it.
 //!
-//! In: a recording, live ports, answers to its questions. Out: ports, and a sink that writes only what is new. What the recording
-//! holds is made again and compared; a difference ends the run before anything is written.
+//! In: a recording that was adopted, live ports, answers to its questions. Out: ports, and a sink that writes only what is new. What
+//! the recording holds is made again and stands as it is recorded, also where it comes out differently.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -337,13 +337,13 @@ impl Appending {
     }
 
     /// The recorded event that this one repeats, if there is one.
-    fn told(&self, address: &Address, event: &Event) -> Result<Option<Envelope>, SinkError> {
+    fn told(&self, address: &Address, event: &Event) -> Option<Envelope> {
         if matches!(event, Event::RunWait(_)) {
             // Waiting again is new, also for a question that was waited for before: the last line says for which.
-            return Ok(None);
+            return None;
         }
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(events) = left.get_mut(address) else { return Ok(None) };
+        let events = left.get_mut(address)?;
         let of_reply = matches!(
             event,
             Event::ReplyPart(_) | Event::ReplyEnd(_) | Event::Sent(_) | Event::Wire(_) | Event::RetryWait(_)
@@ -351,11 +351,11 @@ impl Appending {
         match (event, has_reply(&self.recording, address)) {
             (Event::ReplyPart(part), true) if heard(&self.recording, address, part.attempt) => {
                 let at_ms = events.first().map_or(0, |first| first.at_ms);
-                return Ok(Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() }));
+                return Some(Envelope { seq: 0, at_ms, address: address.clone(), event: event.clone() });
             }
-            (Event::ReplyPart(_), true) => return Ok(None),
+            (Event::ReplyPart(_), true) => return None,
             // The reply broke off: everything of the new one is new.
-            (_, false) if of_reply => return Ok(None),
+            (_, false) if of_reply => return None,
             _ => {}
         }
         let repeats = |known: &Envelope| match event.class() {
@@ -364,19 +364,15 @@ impl Appending {
             Class::Note => known.event == *event,
             Class::Input | Class::Derived => known.event.kind() == event.kind(),
         };
-        let Some(place) = events.iter().position(repeats) else { return Ok(None) };
-        let known = events.remove(place);
-        if event.class() == Class::Derived && known.event != *event {
-            return Err(SinkError::Diverged);
-        }
-        Ok(Some(known))
+        let place = events.iter().position(repeats)?;
+        Some(events.remove(place))
     }
 }
 
 impl Sink for Appending {
     fn emit(&self, address: Address, event: Event) -> BoxFuture<'_, Result<Envelope, SinkError>> {
         Box::pin(async move {
-            match self.told(&address, &event)? {
+            match self.told(&address, &event) {
                 Some(known) => Ok(known),
                 None => self.sink.emit(address, event).await,
             }

@@ -17,6 +17,8 @@ pub use crate::workbench::Standing;
 pub enum Ask {
     /// Which sessions fit a query; answers [`Told::Found`].
     Search(String),
+    /// What fails in the sessions that fit a query, all of them when it is empty; answers [`Told::Failures`].
+    Failures(String),
     /// Write tags, note and mark of a place; answers [`Told::Written`].
     Write(Place, Written),
     /// Where a session can be forked; answers [`Told::Points`].
@@ -66,6 +68,8 @@ pub struct Taken {
 pub enum Told {
     /// What a query found.
     Found(String, Result<Vec<Hit>, QueryProblem>),
+    /// What fails in sessions.
+    Failures(Result<Vec<Failing>, ErrorRecord>),
     /// Something was written on a session, or not.
     Written(Result<(), ErrorRecord>),
     /// Where a session can be forked.
@@ -104,6 +108,17 @@ pub struct Hit {
     pub matches: Vec<Matched>,
     /// All places, those that are left out included.
     pub count: usize,
+}
+
+/// Failures of one kind, with where to look at them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failing {
+    /// How often, which reason, of what, in how many sessions.
+    pub title: String,
+    /// The newest session of them.
+    pub key: SessionKey,
+    /// The first turn or call of them there.
+    pub at: Address,
 }
 
 /// A place where the words of a query stand.
@@ -244,6 +259,9 @@ pub trait Archive: Send + Sync {
     /// Which sessions fit a query, newest first.
     fn search(&self, query: &str) -> Result<Vec<Hit>, QueryProblem>;
 
+    /// What fails in the sessions that fit a query, the most frequent first.
+    fn failures(&self, query: &str) -> Result<Vec<Failing>, ErrorRecord>;
+
     /// Writes tags, note and mark of a place.
     fn write(&self, place: &Place, written: &Written) -> Result<(), ErrorRecord>;
 
@@ -285,6 +303,7 @@ pub fn answer(archive: &dyn Archive, ask: Ask) -> Answer {
             let found = archive.search(&query);
             Told::Found(query, found)
         }
+        Ask::Failures(query) => Told::Failures(archive.failures(&query)),
         Ask::Write(place, written) => Told::Written(archive.write(&place, &written)),
         Ask::Points(key) => {
             let points = archive.points(&key);

@@ -14,18 +14,20 @@ use super::keys::Keymap;
 use super::sessions::Purpose;
 use super::theme::Theme;
 use super::transcript::Transcript;
-use crate::agent::{Diagnostic, DraftTexts, Fix, Place};
+use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::port::Gate;
 
 mod editors;
 mod find;
 mod now;
+mod picks;
 mod pointer;
 mod sweep;
 mod tour;
 
 pub use editors::{Editor, KEPT, PLACES, place_language, place_name, texts_of};
 pub use find::{Find, FindField};
+pub use picks::Picks;
 pub use pointer::Pointer;
 pub use sweep::Sweep;
 pub use tour::TOUR;
@@ -260,15 +262,15 @@ pub enum Popup {
     },
     /// The search over an editor.
     Find(Box<Find>),
-    /// What can be done about a finding.
+    /// What can be done about a finding, or another list of which one line is taken.
     Fixes {
         /// Its title.
         title: &'static str,
         /// What is wrong, or what is chosen.
         message: String,
         /// What can be done.
-        fixes: Vec<Fix>,
-        /// Selected fix.
+        fixes: Picks,
+        /// Selected line.
         selected: usize,
     },
     /// The tour, at this of its steps, from 0.

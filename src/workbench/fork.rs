@@ -1,16 +1,18 @@
 //! Forking: a new session that begins as another one up to a point, takes edits there, and goes on live. The other one stays as it is.
 //!
 //! In: a session, a point, edits. Out: a run in the background that writes the new session. It goes on as a resumed run does: from the recording
-//! as far as it goes, live behind it. A session that does not replay as recorded up to the point is not forked.
+//! as far as it goes, live behind it. What comes out differently today is told, and what is recorded counts; a session that takes another
+//! course today before it gets to the point is not forked.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use ptc_core::value::Json;
 
+use super::adopted::Onto;
 use super::prepare::refuse_closures;
 use super::replies::{self, PROGRAM, Told};
-use super::resume::unusable;
+use super::resume::{Resuming, unusable};
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context};
@@ -18,7 +20,7 @@ use crate::config::document;
 use crate::engine;
 use crate::event::{Address, Edit, Envelope, JsonText, hex_sha};
 use crate::port::{Human, SystemClock};
-use crate::replay::{Answers, Outcome, Point, RecordedEdits, Recording, Stage, fails_before_request, replay};
+use crate::replay::{Answers, Point, RecordedEdits, Recording, Stage, fails_before_request};
 use crate::session::{Parent, ParentKind, Prefix, Session};
 
 /// Something that is changed at the point of a fork.
@@ -155,7 +157,7 @@ impl Workbench {
         let kept = session.events().take_while(|envelope| envelope.seq <= prefix.seq);
         let begun = Arc::new(Recording::of_events(kept.chain(edits.iter().cloned())));
         self.check_edits(&begun, &point)?;
-        replays(&begun, session, &self.name_of(&session.path)).await?;
+        let onto = self.onto(&begun, session).await?;
         opens(&begun, &point).await?;
         let parent = Parent {
             session: recording.id.clone(),
@@ -168,12 +170,13 @@ impl Workbench {
         let header = header_of(parent);
         self.check_resumable(&begun, Arc::clone(&spec.person))?;
         let file = prefix.write(&self.folders.sessions_dir, &header, &edits).map_err(StartError::Recorder)?;
-        self.go_on(&file, spec.person)
+        self.go_on(&file, onto, spec.person)
     }
 
-    fn go_on(&self, file: &Path, person: Arc<dyn Human>) -> Result<Running, StartError> {
+    fn go_on(&self, file: &Path, onto: Onto, person: Arc<dyn Human>) -> Result<Running, StartError> {
         let session = Session::open(file).map_err(|error| unusable(error.to_string()))?;
-        self.resume(&session, Answers::default(), None, person)
+        let recording = Arc::new(Recording::of(&session).map_err(unusable)?);
+        self.resume_onto(&session, &recording, onto, Resuming { answers: Answers::default(), model: None, person })
     }
 
     /// Are the edits usable: would the run open with them?
@@ -228,16 +231,4 @@ async fn opens(begun: &Arc<Recording>, point: &Point) -> Result<(), StartError> 
     }
     let failed = fails_before_request(begun, &point.meets).await.map_err(|error| unusable(error.to_string()))?;
     failed.map_or(Ok(()), |fail| Err(unusable(format!("nothing can begin at {point}: {}", fail.message))))
-}
-
-/// Does what is kept come out as recorded?
-async fn replays(begun: &Arc<Recording>, session: &Session, name: &str) -> Result<(), StartError> {
-    let report = replay(begun, None).await.map_err(|error| unusable(error.to_string()))?;
-    match report.outcome {
-        Outcome::Diverged(divergence) => Err(unusable(format!(
-            "{} does not come out as recorded up to this point, so that nothing can begin there; `ptc-workbench replay {name} --accept` makes a session that does.\nfirst difference at {divergence}",
-            session.header.id
-        ))),
-        Outcome::Identical | Outcome::Unfinished { .. } => Ok(()),
-    }
 }

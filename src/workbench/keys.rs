@@ -1,10 +1,54 @@
-//! Keys in what a person wrote: an agent or context that holds a known key is refused before anything is sent or stored.
+//! Keys in what a person wrote: an agent or context that holds a known key is refused before anything is sent or stored; what only
+//! looks like one is told, in the editors, when it is saved and when a run begins.
 
 use ptc_core::reasons::Reason;
+use ptc_core::text::Span;
 
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, Place};
+use crate::agent::{Agent, Context, Diagnostic, DraftTexts, Place};
+use crate::export::{ScanRule, scan};
 use crate::model::Scrub;
+
+/// The key of a finding about what looks like a secret.
+pub const SECRET: &str = "secret";
+
+/// What in the texts of a draft looks like a secret: a warning each, at its place, in the order of the texts.
+pub fn secrets(texts: &DraftTexts) -> Vec<Diagnostic> {
+    let all = [
+        (Place::Prompt, "prompt", &texts.prompt),
+        (Place::Signature, "signature", &texts.signature),
+        (Place::Context, "context", &texts.context),
+        (Place::Tools, "tools", &texts.tools),
+        (Place::Program, "program", &texts.program),
+        (Place::Options, "options", &texts.options),
+    ];
+    let mut found = Vec::new();
+    for (place, name, text) in all {
+        let mut covered = 0;
+        let mut places = scan(text, None);
+        places.sort_by_key(|(range, _)| (range.start, range.end));
+        for (range, rule) in places {
+            // Several rules find the same text: the first names it.
+            if range.start < covered {
+                continue;
+            }
+            covered = range.end;
+            let meaning = ScanRule::named(rule).map_or(rule, |rule| rule.meaning);
+            let message = format!(
+                "the {name} holds what looks like {meaning} ({rule}): the model gets it, and it stands in every session; take it out"
+            );
+            let finding = Diagnostic::error(place, Reason::InvalidAgent, message).key(SECRET);
+            found.push(finding.warning().at(Span::new(range.start, range.end)));
+        }
+    }
+    found
+}
+
+/// The same of an agent that is about to be run on a context, in words.
+pub(super) fn told_secrets(agent: &Agent, context: &Context) -> Vec<String> {
+    let texts = DraftTexts { context: context.json.to_text(), ..DraftTexts::of(agent) };
+    secrets(&texts).into_iter().map(|finding| finding.message).collect()
+}
 
 impl Workbench {
     /// Refuses an agent or a context that holds the key of a configured provider. The error names the provider, never the key.
@@ -28,5 +72,22 @@ impl Workbench {
             provider.name
         );
         Err(StartError::Agent(vec![Diagnostic::error(place, Reason::InvalidAgent, message)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_secret_is_a_warning_at_its_place_which_does_not_repeat_it() {
+        // Put together here, so that no file of the project holds the shape of a key.
+        let key = format!("ghp_{}", "Zx9Kq2Lm7Vb4Nt8Rw3Yp6Sd1Fg5Hj0AcEuIo");
+        let texts = DraftTexts { prompt: format!("Use {key} now"), ..DraftTexts::default() };
+        let found = secrets(&texts);
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.place, one.span, one.is_error()), (Place::Prompt, Some(Span::new(4, 4 + key.len())), false));
+        assert!(one.message.contains("a token of GitHub (github_token)") && !one.message.contains(&key));
+        assert_eq!(secrets(&DraftTexts::of(&Agent::default())), []);
     }
 }

@@ -36,10 +36,9 @@ impl Workbench {
         let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
         let earlier = (0..place).filter(|place| step.turns[*place].success).filter_map(program);
         let whole: Vec<String> = earlier.chain([last]).collect();
-        Ok(Agent { mode: Mode::PtcLisp, max_turns: 1, model: None, ..agent }
+        Ok(Agent { mode: Mode::PtcLisp, model: None, ..agent }
             .with_option("program", Json::str(whole.join("\n")))
-            .with_option("retry_turns", 0_u64.into())
             .with_option("completion", Json::str("return_required"))
-            .with_option("transport", Json::str("content")))
+            .once())
     }
 }

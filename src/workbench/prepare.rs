@@ -30,16 +30,17 @@ pub(super) struct Ready {
 }
 
 impl Workbench {
-    /// What answers: the model that the user named, else the agent's pinned program, else the model that a session recorded, else the
-    /// agent's own or the configured one.
+    /// What answers: the model that the user named, else the agent's pinned program, unless a session recorded a model in its place,
+    /// else the model that a session recorded, else the agent's own or the configured one.
     pub(super) fn answering(
         &self,
         agent: &Agent,
         named: Option<&str>,
         recorded: Option<&str>,
     ) -> Result<Answering, StartError> {
+        let stood_in = named.is_some() || recorded.is_some_and(|name| name != Pinned::NAME);
         let choice = match (agent.program(), recorded) {
-            (Some(program), _) if named.is_none() => return Ok(Answering::Program(program.to_owned())),
+            (Some(program), _) if !stood_in => return Ok(Answering::Program(program.to_owned())),
             (_, Some(recorded)) => self.chosen(named, recorded)?,
             (_, None) => self.choose(&self.model_name(named, agent))?,
         };
@@ -54,15 +55,17 @@ impl Workbench {
         }
     }
 
-    /// The plan of an agent in its mode: with the options of the model that answers where it names none, and with what is known of the
-    /// servers of its tools.
+    /// The plan of an agent in its mode as it is answered: once by its pinned program, or without one and with the options of the model
+    /// where it names none; and with what is known of the servers of its tools.
     pub(super) fn ready(&self, agent: &Agent, answering: &Answering) -> Result<Ready, StartError> {
         let agent = agent.for_mode(agent.mode).map_err(StartError::Agent)?;
         let agent = match answering {
+            Answering::Program(_) => agent.once(),
             Answering::Model(ModelChoice::Http(model)) => {
-                Agent { model_options: options_over(&agent.model_options, &model.options), ..agent }
+                let model_options = options_over(&agent.model_options, &model.options);
+                Agent { model_options, ..agent.without_program() }
             }
-            _ => agent,
+            Answering::Model(_) => agent.without_program(),
         };
         let plan = Plan::new(&self.connected(agent)?).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;

@@ -3,12 +3,12 @@
 //! In: a session and from where. Out: a run in the background. From the start of a run everything is asked anew; from a turn on it is a fork
 //! that edits nothing but the model and the agent.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::adopted::Onto;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
 use super::fork::{Changed, ForkSpec};
@@ -17,11 +17,11 @@ use super::resume::unusable;
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Mode, Plan, Step};
-use crate::engine::{self, Carry, Input, Ports};
+use crate::engine::{self, Input, Ports};
 use crate::event::{Address, LaterStep, RunStart};
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
-use crate::replay::{Recording, carried, input_of, replay_carrying};
+use crate::replay::{Recording, carried, input_of};
 use crate::session::{Parent, ParentKind, Prefix, Recorder, Session};
 
 /// What is to be run again.
@@ -88,7 +88,13 @@ impl Workbench {
         let begin = again.first().ok_or_else(|| unusable("the session holds no run"))?;
         let seq = recording.at(&begin.run).first().map_or(0, |start| start.seq.saturating_sub(1));
         let prefix = Prefix::of(session, seq).map_err(unusable)?;
-        let (_, carries) = replay_carrying(&recording, None).await.map_err(|error| unusable(error.to_string()))?;
+        // What is made again from its start needs only what was carried to it.
+        let before = session.events().take_while(|envelope| envelope.seq <= seq);
+        let onto = if first > 0 {
+            self.onto(&Arc::new(Recording::of_events(before)), session).await?
+        } else {
+            Onto::default()
+        };
         let parent = Parent {
             session: recording.id.clone(),
             at: Some(begin.run.to_string()),
@@ -109,7 +115,7 @@ impl Workbench {
         let (person, tools) = (spec.person, self.outside());
         let task = tokio::spawn(async move {
             let tee = Tee::new(Some(recorder), task_feed);
-            let step = in_a_row(&again, carries, |model| Ports {
+            let step = in_a_row(&again, onto, |model| Ports {
                 models: &models,
                 tools: &tools,
                 person: &*person,
@@ -137,8 +143,12 @@ impl Workbench {
         };
         let agent = agent.for_mode(spec.mode.unwrap_or(agent.mode)).map_err(StartError::Agent)?;
         let recorded = recording.model_of(run).unwrap_or_default();
-        let named = spec.model.clone().or_else(|| spec.agent.as_ref().and_then(|agent| agent.model.clone()));
-        let answering = self.answering(&agent, named.as_deref(), Some(&recorded))?;
+        // The program of another version of the agent answers, whatever answered before.
+        let is_new = spec.agent.is_some() && agent.program().is_some();
+        let recorded = (!is_new).then_some(recorded.as_str());
+        let own = || spec.agent.as_ref().filter(|_| !is_new).and_then(|agent| agent.model.clone());
+        let named = spec.model.clone().or_else(own);
+        let answering = self.answering(&agent, named.as_deref(), recorded)?;
         let Ready { plan, below } = self.ready(&agent, &answering)?;
         self.refuse_keys(&plan.agent, &Context::from(start.context.json()))?;
         let model = self.model_of(answering, Arc::clone(&spec.person))?;
@@ -147,14 +157,12 @@ impl Workbench {
 }
 
 /// The runs one after the other: a message of a conversation follows what the one before left, a step of a pipeline takes what it answered.
-async fn in_a_row<'a>(
-    all: &'a [Again],
-    mut carries: HashMap<Address, Carry>,
-    ports: impl Fn(&'a dyn Model) -> Ports<'a>,
-) -> Step {
+async fn in_a_row<'a>(all: &'a [Again], onto: Onto, ports: impl Fn(&'a dyn Model) -> Ports<'a>) -> Step {
+    let (mut carries, mut notices) = (onto.adopted.carries, onto.notices);
     let mut last: Option<Step> = None;
     for Again { run, start, plan, model, .. } in all {
-        let mut input = Input { continues: carried(start, &carries), ..input_of(run, start) };
+        let (continues, notices) = (carried(start, &carries), std::mem::take(&mut notices));
+        let mut input = Input { continues, notices, ..input_of(run, start) };
         // What is to follow is what follows now.
         for (step, now) in input.pipeline.iter_mut().flat_map(|pipeline| &mut pipeline.then).zip(all.iter().skip(1)) {
             *step = LaterStep { agent: now.plan.agent.record(), model: now.model.info().alias };

@@ -8,6 +8,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
+use super::adopted::Onto;
 use super::below::LiveModels;
 use super::desk::Prepared;
 use super::ending::more_turns;
@@ -21,9 +22,7 @@ use crate::engine::{self, Input, Ports};
 use crate::event::{Address, Envelope, Event, RunEnd};
 use crate::model::Model;
 use crate::port::{Human, Sink, Stop, SystemClock};
-use crate::replay::{
-    Answers, Appending, Outcome, RecordedEdits, Recording, Resumed, input_of, plan_of, replay_carrying,
-};
+use crate::replay::{Answers, Appending, RecordedEdits, Recording, Resumed, carried, input_of, plan_of};
 use crate::session::{Parent, ParentKind, Recorder, Session};
 
 #[expect(clippy::needless_pass_by_value, reason = "errors of many types go through map_err")]
@@ -31,10 +30,20 @@ pub(super) fn unusable(message: impl ToString) -> StartError {
     StartError::Session(message.to_string())
 }
 
+/// What a session is gone on with.
+pub(super) struct Resuming {
+    /// Answers to its open questions.
+    pub(super) answers: Answers,
+    /// Another model.
+    pub(super) model: Option<String>,
+    /// Who answers the other questions.
+    pub(super) person: Arc<dyn Human>,
+}
+
 impl Workbench {
     /// Goes on with the last run of a session that waits or broke off, then with the steps of its pipeline that are to follow. The
     /// session's own file gets the new events.
-    pub fn resume(
+    pub async fn resume(
         &self,
         session: &Session,
         answers: Answers,
@@ -42,6 +51,21 @@ impl Workbench {
         person: Arc<dyn Human>,
     ) -> Result<Running, StartError> {
         let recording = Arc::new(Recording::of(session).map_err(unusable)?);
+        // What broke off between two steps is not made again.
+        let between = recording.runs().pop().is_none_or(|run| recording.is_complete(&run));
+        let onto = if between { Onto::default() } else { self.onto(&recording, session).await? };
+        self.resume_onto(session, &recording, onto, Resuming { answers, model: model.map(ToOwned::to_owned), person })
+    }
+
+    /// The same with a recording that was adopted.
+    pub(super) fn resume_onto(
+        &self,
+        session: &Session,
+        recording: &Arc<Recording>,
+        onto: Onto,
+        resuming: Resuming,
+    ) -> Result<Running, StartError> {
+        let (recording, Resuming { answers, model, person }) = (Arc::clone(recording), resuming);
         let run = recording.runs().pop().ok_or_else(|| unusable("the session holds no run"))?;
         let later = later_steps(&recording, &run);
         // What broke off between two steps goes on with the next one.
@@ -58,7 +82,7 @@ impl Workbench {
         check_answers(&recording, &answers)?;
         let given = answers.by_address.values().chain(&answers.in_order).map(|text| Json::str(text.as_str()));
         self.refuse_keys(&agent, &Json::list(given).into())?;
-        let named = model.map(ToOwned::to_owned).or_else(|| recording.named_model(&run));
+        let named = model.or_else(|| recording.named_model(&run));
         let live = self.live_model(&recording, &run, &agent, named.as_deref(), Arc::clone(&person))?;
         let later = self.later_stages(later, named.as_deref(), &person)?;
         // Answers in order serve the later steps too.
@@ -91,12 +115,9 @@ impl Workbench {
             let step = if let Some(step) = ended {
                 step
             } else {
-                let earlier = match start.continues.as_deref().map(Address::from) {
-                    Some(earlier) => carry_of(&recording, &earlier).await.map(|carry| (earlier, carry)),
-                    None => None,
-                };
                 let resumed = Resumed::new(Arc::clone(&recording), run.clone(), ports.clone(), answers);
-                let input = Input { continues: earlier, ..input_of(&run, &start) };
+                let continues = carried(&start, &onto.adopted.carries);
+                let input = Input { continues, notices: onto.notices, ..input_of(&run, &start) };
                 let step = engine::run(&plan, input, &resumed.ports(&tee, task_stop)).await;
                 if step.waits_for.is_some() { step } else { folded(&file, &run, step) }
             };
@@ -162,14 +183,8 @@ impl Workbench {
         self.refuse_keys(&agent, &Context::default())?;
         let plan = Plan::new(&agent).map_err(StartError::Agent)?;
         refuse_closures(&plan)?;
-        let carry = carry_of(&recording, &earlier)
-            .await
-            .ok_or_else(|| {
-                let name = self.name_of(&session.path);
-                unusable(format!(
-                    "{earlier} does not come out as recorded; `ptc-workbench replay {name}` tells where, and with --accept makes a session that does"
-                ))
-            })?;
+        let Onto { mut adopted, notices } = self.onto(&recording, session).await?;
+        let carry = adopted.carries.remove(&earlier).unwrap_or_default();
         let live = self.build_model(self.chosen(model, &asked)?, Arc::clone(&person))?;
         let events: Vec<Envelope> = session.events().collect();
         let parent = Parent {
@@ -201,8 +216,8 @@ impl Workbench {
             let events: &dyn Sink = &tee;
             let live = Ports::new(&*live, &SystemClock, events, task_stop);
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
-            let input =
-                Input { seed: start.seed, continues: Some((earlier, carry)), ..Input::at(run, start.context.json()) };
+            let continues = Some((earlier, carry));
+            let input = Input { seed: start.seed, continues, notices, ..Input::at(run, start.context.json()) };
             let step = engine::run(&plan, input, &ports).await;
             tools.end().await;
             Step { session: Some(task_id), ..step }
@@ -222,15 +237,6 @@ fn run_end<'r>(recording: &'r Recording, run: &Address) -> Option<&'r RunEnd> {
 fn without_parameters(signature: Option<&str>) -> Option<String> {
     let output = ptc_core::signature::parse(signature?).ok()?.output?;
     Some(output.render())
-}
-
-/// What a recorded run left, made again from the recording; `None` when it does not come out as recorded.
-async fn carry_of(recording: &Arc<Recording>, run: &Address) -> Option<engine::Carry> {
-    let (report, mut carries) = replay_carrying(recording, None).await.ok()?;
-    match report.outcome {
-        Outcome::Diverged(_) => None,
-        Outcome::Identical | Outcome::Unfinished { .. } => carries.remove(run),
-    }
 }
 
 /// The Step of the run that was gone on with, as its file tells it. Branches may have begun before what is not begun again now: the

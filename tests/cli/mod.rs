@@ -10,6 +10,7 @@ mod faults;
 mod journal;
 pub(crate) mod leaks;
 mod models;
+mod pinned;
 pub(crate) mod program;
 mod run;
 mod safety;

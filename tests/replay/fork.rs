@@ -357,17 +357,6 @@ fn what_cannot_be_forked_is_refused_with_what_can() {
 }
 
 #[test]
-fn what_does_not_replay_is_accepted_first() {
-    let (program, parent) = two_turns();
-    let text = std::fs::read_to_string(&parent).unwrap();
-    program.file("old.jsonl", text.replace("could not be used", "was of no use"));
-    program.run(["fork", "old.jsonl", "--at", "r0/t2"]).exits(2).tells("`ptc-workbench replay old.jsonl --accept`");
-    program.run(["fork", "old.jsonl", "--at", "r0/t1:reply"]).exits(0);
-    program.run(["replay", "old.jsonl", "--accept"]).exits(0);
-    program.run(["fork", "last", "--at", "r0/t2"]).exits(0);
-}
-
-#[test]
 fn a_definition_without_a_value_is_refused_before_a_session_is_made() {
     let program = Program::new();
     let parent = example(STATEMENT);

@@ -1,5 +1,6 @@
 //! Replay: the same engine on recorded inputs. What differs is found, named by turn and layer, and nothing is changed.
 
+mod adopt;
 mod below;
 mod examples;
 mod fork;

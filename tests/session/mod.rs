@@ -3,6 +3,7 @@
 mod compare;
 mod damage;
 mod disk;
+mod failures;
 mod kill;
 mod list;
 mod marks;

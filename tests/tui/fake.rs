@@ -217,6 +217,10 @@ impl Archive for Fake {
         Ok(Vec::new())
     }
 
+    fn failures(&self, _: &str) -> Result<Vec<archive::Failing>, ErrorRecord> {
+        Err(nothing())
+    }
+
     fn write(&self, _: &archive::Place, _: &Written) -> Result<(), ErrorRecord> {
         Err(nothing())
     }

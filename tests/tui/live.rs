@@ -290,7 +290,7 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
     assert_eq!(waiting.status, RunState::Open);
     drop(run);
 
-    let run = live.resume(&waiting.key()).unwrap();
+    let run = tokio::task::block_in_place(|| live.resume(&waiting.key())).unwrap();
     let mut ended = false;
     while !ended {
         run.changed().await;
@@ -307,7 +307,8 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_goes_on_from_there() {
     let done = live.sessions().unwrap().remove(0);
     assert_eq!((done.id, done.status), (waiting.id, RunState::Returned));
     assert!(done.result.contains("Da Enzo"), "{}", done.result);
-    let refused = live.resume(&SessionKey::File(waiting.path.unwrap())).err().unwrap();
+    let again = SessionKey::File(waiting.path.unwrap());
+    let refused = tokio::task::block_in_place(|| live.resume(&again)).err().unwrap();
     assert!(refused.message.contains("has ended"), "{}", refused.message);
 }
 

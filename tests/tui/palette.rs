@@ -5,7 +5,7 @@ use ptc_workbench::agent::{Fix, Place};
 use ptc_workbench::tui::archive::Ask;
 use ptc_workbench::tui::backend::{Ended, SessionSummary};
 use ptc_workbench::tui::message::{Effect, Msg};
-use ptc_workbench::tui::model::{Model, Pane, Popup, Screen};
+use ptc_workbench::tui::model::{Model, Pane, Picks, Popup, Screen};
 
 use super::pictures::{screens, text};
 use super::story::{SESSION, fresh, ran, tell, two_turns};
@@ -165,7 +165,12 @@ fn pages_and_ends_of_lists_are_reached_by_their_keys() {
         text: String::new(),
     };
     let fixes = (0..9).map(fix).collect();
-    model.popups.push(Popup::Fixes { title: "Models", message: "which?".to_owned(), fixes, selected: 3 });
+    model.popups.push(Popup::Fixes {
+        title: "Models",
+        message: "which?".to_owned(),
+        fixes: Picks::Fixes(fixes),
+        selected: 3,
+    });
     press(&mut model, "end");
     assert_eq!(selected(&model), 8);
     press(&mut model, "home");
@@ -196,7 +201,12 @@ fn what_a_fix_did_is_told_as_done() {
         span: ptc_core::text::Span::new(0, 0),
         text,
     };
-    model.popups.push(Popup::Fixes { title: "Quick fixes", message: "x".to_owned(), fixes: vec![fix], selected: 0 });
+    model.popups.push(Popup::Fixes {
+        title: "Quick fixes",
+        message: "x".to_owned(),
+        fixes: Picks::Fixes(vec![fix]),
+        selected: 0,
+    });
     press(&mut model, "enter");
     assert!(toast(&model).starts_with("done: add `x` to the signature; Ctrl-U"), "{}", toast(&model));
 }

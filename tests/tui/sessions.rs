@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ptc_workbench::event::ErrorRecord;
+use ptc_workbench::event::{Address, ErrorRecord};
 use ptc_workbench::tui::archive::{
-    Ask, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals, Rerunning, Spot,
-    Standing, Told, TurnPoints,
+    Ask, ExportRefusal, Exporting, Failing, Forking, Hit, Matched, Place, Points, QueryProblem, Removals, Rerunning,
+    Spot, Standing, Told, TurnPoints,
 };
 use ptc_workbench::tui::backend::{Origin, Policy, SessionKey, SessionSummary, Written};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
@@ -472,4 +472,24 @@ fn pictures_of_a_search() {
         tell(&mut model, Msg::Told(Told::Found("north".to_owned(), Ok(hits.to_vec()))));
         model
     });
+}
+
+#[test]
+fn what_failed_is_listed_and_opened_where_it_failed() {
+    let mut model = list(vec![session("one"), session("two")]);
+    let asked = press(&mut model, "x");
+    assert_eq!(asked, [Effect::Ask(Ask::Failures(String::new()))]);
+    let failing = |id: &str, at: &str| Failing {
+        title: format!("validation_error of {id}"),
+        key: key(id),
+        at: Address::from(at),
+    };
+    let failures = vec![failing("one", "r0/t1"), failing("two", "r0/t2/c0")];
+    tell(&mut model, Msg::Told(Told::Failures(Ok(failures))));
+    press(&mut model, "down");
+    let opened = press(&mut model, "enter");
+    assert_eq!(opened, [Effect::Open(key("two"))]);
+    assert_eq!(model.compare.wanted, Some(Address::from("r0/t2/c0")));
+    tell(&mut model, Msg::Told(Told::Failures(Ok(Vec::new()))));
+    assert!(model.popups.is_empty(), "nothing to list is said, not shown");
 }

@@ -91,7 +91,10 @@ pub struct RerunFlags {
     /// Another version of the agent: a file, or the name of an example
     #[arg(long, value_name = "AGENT.toml")]
     pub agent: Option<String>,
-    /// Print the Step as JSON on stdout, and nothing else there
+    /// So many times, one after the other, to see whether the runs are the same and where they part
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub times: u32,
+    /// Print the Step, of several runs what they have in common, as JSON on stdout, and nothing else there
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! The arguments of `sessions search`, `tag`, `note`, `mark` and `recover`.
+//! The arguments of `sessions search`, `failures`, `tag`, `note`, `mark` and `recover`.
 
 use clap::Args;
 
@@ -17,6 +17,21 @@ pub struct SearchFlags {
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
     /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `sessions failures`.
+#[derive(Debug, Args)]
+#[command(after_help = filters())]
+pub struct FailuresFlags {
+    /// Which sessions: words and filters as for `sessions search`; all of them when absent
+    #[arg(value_name = "TEXT")]
+    pub text: Vec<String>,
+    /// Kinds of failure to show at most; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Print the groups as JSON
     #[arg(long)]
     pub json: bool,
 }

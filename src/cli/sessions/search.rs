@@ -88,7 +88,7 @@ fn of_line(found: &Match, plain: bool) -> String {
 }
 
 /// The error under its place in the query.
-fn with_place(text: &str, error: &QueryError) -> String {
+pub(super) fn with_place(text: &str, error: &QueryError) -> String {
     let (start, end) = error.span;
     let column = text.get(..start).map_or(0, |before| before.chars().count());
     let length = text.get(start..end).map_or(1, |part| part.chars().count().max(1));

@@ -13,7 +13,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::digest::{Digest, Facts, Field};
+use super::digest::{Digest, Facts, Failure, Field};
+use super::filter::{Filter, Words};
 use super::find::{Held, Match, excerpt, look};
 use super::query::Query;
 use super::segment::{Builder, Entry, Head, Stamp, Texts};
@@ -68,6 +69,8 @@ pub struct Found {
     pub matches: Vec<Match>,
     /// All places, those that are left out included.
     pub count: usize,
+    /// What failed in it.
+    pub failures: Vec<Failure>,
 }
 
 impl Segment {
@@ -271,10 +274,11 @@ impl Catalogue {
                 let Some(entry) = self.segments[index].entries.get(place) else { continue };
                 let mut held = held;
                 look_at_notes(query, marks, &entry.summary.id, &mut held);
+                look_at_failures(query, &entry.facts.failures, &mut held);
                 if held.suits(query) {
                     held.matches.sort_by(|one, other| one.at.cmp(&other.at));
-                    let summary = self.placed(&entry.summary);
-                    found.push(Found { summary, matches: held.matches, count: held.count });
+                    let (summary, failures) = (self.placed(&entry.summary), entry.facts.failures.clone());
+                    found.push(Found { summary, matches: held.matches, count: held.count, failures });
                 }
             }
         }
@@ -457,6 +461,20 @@ fn look_at_notes(query: &Query, marks: &Marks, id: &str, held: &mut Held) {
             let span = (found.start(), found.end());
             held.see(bit, || (!term.absent).then(|| excerpt(note, span, Field::Note, at)));
         }
+    }
+}
+
+/// Where a reason that is asked for made something fail, when no words are looked for.
+fn look_at_failures(query: &Query, failures: &[Failure], held: &mut Held) {
+    if !query.terms.is_empty() {
+        return;
+    }
+    let asked: Vec<&Words> = query.filters.iter().filter_map(Filter::reason).collect();
+    for failure in failures.iter().filter(|failure| asked.iter().any(|words| words.fit(&failure.reason))) {
+        let gap = if failure.path.is_empty() { "" } else { ": " };
+        let excerpt = format!("{}{gap}{}", failure.reason, failure.path);
+        let highlight = (0, failure.reason.len());
+        held.count(|| Some(Match { at: failure.at.clone(), field: Field::Error, excerpt, highlight }));
     }
 }
 

@@ -71,6 +71,21 @@ impl Field {
     }
 }
 
+/// Failures that are kept of one session.
+const MOST_FAILURES: usize = 1_000;
+
+/// Something that failed in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The stable reason.
+    pub reason: String,
+    /// What of: the path in an answer with `*` for numbers of items, or the name of a tool; empty where it is of the whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// The turn or call; of a run that failed by itself its last turn.
+    pub at: Address,
+}
+
 /// What filters ask of a session beside its summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -81,6 +96,9 @@ pub struct Facts {
     pub tools: Vec<String>,
     /// Reasons that something failed with.
     pub reasons: Vec<String>,
+    /// What failed, turn by turn; each once, however often it was told.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// Not all text was kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
@@ -126,6 +144,12 @@ struct Digester {
     facts: Facts,
     texts: Vec<Text>,
     replies: HashMap<Address, Reply>,
+    /// Paths that did not fit, of turns and runs that have not ended.
+    unfit: HashMap<Address, Vec<String>>,
+    /// Tools by the address of their call, until it ends.
+    called: HashMap<Address, String>,
+    /// The last turn of each run.
+    last: HashMap<Address, Address>,
     /// Bytes of data that were taken.
     taken: usize,
 }
@@ -180,7 +204,34 @@ impl Digester {
         self.say(Field::Error, at, format!("{}: {}", error.reason, error.message));
     }
 
+    /// Keeps a failure. What a turn or a run ends with was mostly told before, where it happened.
+    fn keep_failure(&mut self, reason: &str, path: &str, at: &Address) {
+        if self.facts.failures.len() < MOST_FAILURES {
+            let (reason, path) = (reason.to_owned(), path.to_owned());
+            self.facts.failures.push(Failure { reason, path, at: at.clone() });
+        }
+    }
+
+    /// The same for the end of a turn or run, with the paths that did not fit there.
+    fn end(&mut self, reason: &str, told: &Address, at: &Address) {
+        let unfit = self.unfit.remove(told).unwrap_or_default();
+        let turn = at.turn_part();
+        let known = |failure: &Failure| failure.reason == reason && failure.at.turn_part() == turn;
+        if self.facts.failures.iter().rev().any(known) {
+            return;
+        }
+        if unfit.is_empty() {
+            self.keep_failure(reason, "", at);
+        }
+        for path in &unfit {
+            self.keep_failure(reason, path, at);
+        }
+    }
+
     fn take(&mut self, envelope: Envelope) {
+        if envelope.address.turn_number().is_some() {
+            self.last.insert(envelope.run(), envelope.address.turn_part());
+        }
         let at = &envelope.address;
         match envelope.event {
             Event::Message(message) => {
@@ -215,22 +266,51 @@ impl Digester {
                 for issue in check.issues.iter().filter(|issue| issue.severity == "error") {
                     let place = if issue.path.is_empty() { String::new() } else { format!("{}: ", issue.path) };
                     self.say(Field::Error, at, format!("{place}{}", issue.message));
+                    let unfit = self.unfit.entry(at.turn_part()).or_default();
+                    let path = any_item(&issue.path);
+                    if !unfit.contains(&path) {
+                        unfit.push(path);
+                    }
                 }
             }
             Event::ProgramEnd(end) => end.error.iter().for_each(|error| self.fail(at, error)),
             Event::ToolCall(call) => {
+                self.called.insert(at.clone(), call.name.clone());
                 self.facts.tools.push(call.name);
                 self.say(Field::Args, at, call.args.as_str());
             }
             Event::ToolEnd(end) => {
                 end.result.iter().for_each(|result| self.say(Field::Result, at, result.as_str()));
-                end.error.iter().for_each(|error| self.fail(at, error));
+                let tool = self.called.remove(at).unwrap_or_default();
+                if let Some(error) = &end.error {
+                    self.fail(at, error);
+                    self.keep_failure(&error.reason, &tool, at);
+                }
             }
-            Event::TurnEnd(end) => self.facts.reasons.extend(end.reason),
-            Event::RunEnd(end) => end.fail.iter().for_each(|error| self.fail(at, error)),
+            Event::TurnEnd(end) => {
+                if let Some(reason) = end.reason {
+                    self.end(&reason, at, at);
+                    self.facts.reasons.push(reason);
+                }
+                self.unfit.remove(at);
+            }
+            Event::RunEnd(end) => {
+                if let Some(error) = &end.fail {
+                    self.fail(at, error);
+                    let last = self.last.get(at).unwrap_or(at).clone();
+                    self.end(&error.reason, at, &last);
+                }
+            }
             _ => {}
         }
     }
+}
+
+/// A path with `*` for the numbers of items, so that what is wrong with every item is one thing.
+fn any_item(path: &str) -> String {
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = path.split('.').map(|part| if is_number(&part) { "*" } else { part }).collect();
+    parts.join(".")
 }
 
 /// A reply as its parts come.

@@ -118,13 +118,21 @@ impl Words {
     }
 
     /// Is the text one of the words?
-    pub(super) fn fit(&self, text: &str) -> bool {
+    pub fn fit(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.0.iter().any(|word| fits(word, &text))
     }
 }
 
 impl Filter {
+    /// The reasons that it asks for.
+    pub fn reason(&self) -> Option<&Words> {
+        match self {
+            Self::Reason(words) => Some(words),
+            _ => None,
+        }
+    }
+
     /// Is the session so?
     pub fn holds(&self, summary: &Summary, facts: &Facts, marks: &Marks) -> bool {
         let marked = || marks.of_session(&summary.id);

@@ -45,6 +45,11 @@ impl Held {
 
     pub(super) fn see(&mut self, bit: usize, found: impl FnOnce() -> Option<Match>) {
         self.terms |= 1 << bit;
+        self.count(found);
+    }
+
+    /// Counts a place, and keeps it while there is room.
+    pub(super) fn count(&mut self, found: impl FnOnce() -> Option<Match>) {
         if self.matches.len() < MOST_MATCHES {
             self.matches.extend(found());
         }

@@ -11,7 +11,7 @@ mod query;
 mod segment;
 
 pub use catalogue::{Catalogue, Found, INDEX_FOLDER};
-pub use digest::{Facts, Field};
+pub use digest::{Facts, Failure, Field};
 pub use filter::{Filter, Flag, Number, Sign, Words};
 pub use find::Match;
 pub use query::{FILTERS, FilterRow, Query, QueryError, Reading, Term};

@@ -94,6 +94,7 @@ pub enum Action {
     ListTop,
     ListBottom,
     OpenSession,
+    Failures,
     Replay,
     GoOn,
     ReplayLenient,

@@ -119,6 +119,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Replay, "sessions.replay", "replay", "Runs the session again from its recording, without a model, and compares.", &["r"], C::Sessions, 3),
     row(A::GoOn, "sessions.go_on", "go on", "Goes on with a run that waits or broke off; a finished one gets a new message.", &["o"], C::Sessions, 6),
     row(A::Filter, "sessions.filter", "search", "Searches all sessions as you type: words, /patterns/, status:error, turns>3, tag:slow.", &["/"], C::Sessions, 4),
+    row(A::Failures, "sessions.failures", "failures", "Groups what failed in the listed sessions; opens one of them at the failing turn.", &["x"], C::Sessions, 14),
     row(A::ReplayLenient, "sessions.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Sessions, 0),
     row(A::Rerun, "sessions.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Sessions, 9),
     row(A::Fork, "sessions.fork", "fork", "Begins a new session at a turn of this one, with or without an edit.", &["f"], C::Sessions, 5),

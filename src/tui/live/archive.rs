@@ -10,11 +10,11 @@ use super::{Live, files, run, steps, unreadable};
 use crate::agent::{Agent, DraftTexts, Mode};
 use crate::event::{Edit, Envelope, ErrorRecord};
 use crate::export::{Format, Piece, Removal, asciicast};
-use crate::session::index::Reading;
+use crate::session::index::{Query, Reading};
 use crate::session::{ParentKind, Session};
 use crate::tui::archive::{
-    Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Matched, Place, Points, QueryProblem, Removals,
-    Rerunning, Source, Spot, Standing, Taken, TurnPoints,
+    Archive, CaseWanted, ExportRefusal, Exporting, Failing, Forking, Hit, Matched, Place, Points, QueryProblem,
+    Removals, Rerunning, Source, Spot, Standing, Taken, TurnPoints,
 };
 use crate::tui::backend::{AgentFile, Run, SessionKey, Written};
 use crate::tui::screenshot::session_screenshot;
@@ -99,6 +99,26 @@ impl Archive for Live {
                 .collect(),
         };
         Ok(report.found.into_iter().map(hit).collect())
+    }
+
+    fn failures(&self, query: &str) -> Result<Vec<Failing>, ErrorRecord> {
+        let failed = |message: String| spoken(Reason::SessionUnreadable, message);
+        let query = match query.trim() {
+            "" => Query::default(),
+            text => self.workbench.query(text, Reading::Plain).map_err(|error| failed(error.to_string()))?,
+        };
+        let report = self.workbench.failures(&query).map_err(|error| failed(error.to_string()))?;
+        report.notices.iter().for_each(|notice| tracing::warn!(notice, "a search for failures"));
+        let line = |group: crate::workbench::FailureGroup| {
+            let of = if group.path.is_empty() { String::new() } else { format!(" of {}", group.path) };
+            let (times, sessions) = (plural(group.count as u64, "time"), plural(group.sessions as u64, "session"));
+            Failing {
+                title: format!("{}{of} · {times} in {sessions}", group.reason),
+                key: super::sessions::summary(group.newest).key(),
+                at: group.at,
+            }
+        };
+        Ok(report.groups.into_iter().map(line).collect())
     }
 
     fn write(&self, place: &Place, written: &Written) -> Result<(), ErrorRecord> {

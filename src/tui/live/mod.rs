@@ -26,7 +26,7 @@ use crate::export::{Content, Piece};
 use crate::port::Gate;
 use crate::workbench::inspect::Inspection;
 use crate::workbench::{
-    Answers, Desk, Intercept, ModelLine, ModelState, Pipeline, PipelineSpec, RunSpec, StartError, Workbench,
+    Answers, Desk, Intercept, ModelLine, ModelState, Pipeline, PipelineSpec, RunSpec, StartError, Workbench, secrets,
 };
 
 use super::backend::{
@@ -122,6 +122,7 @@ impl Backend for Live {
 
     fn diagnose(&self, texts: &DraftTexts) -> Vec<Diagnostic> {
         let mut findings = diagnose(texts);
+        findings.extend(secrets(texts));
         if let Ok(agent) = Self::agent(texts) {
             let unknown = self.workbench.check_model(&agent);
             findings.extend(unknown.map(|finding| Diagnostic { fixes: self.models(texts), ..finding }));
@@ -214,7 +215,8 @@ impl Backend for Live {
     fn resume(&self, key: &SessionKey) -> Result<Arc<dyn Run>, ErrorRecord> {
         let session = self.workbench.open_found(key).map_err(|error| unreadable(error.to_string()))?;
         let desk = Arc::new(Desk::behind(self.intercept.clone()));
-        let running = self.workbench.resume(&session, Answers::default(), None, desk.clone());
+        let going = self.workbench.resume(&session, Answers::default(), None, desk.clone());
+        let running = tokio::runtime::Handle::current().block_on(going);
         let running = running.map_err(|error| unreadable(error.to_string()))?;
         Ok(Arc::new(run::LiveRun::new(running, desk)))
     }

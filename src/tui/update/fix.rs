@@ -3,7 +3,7 @@
 use crate::agent::Fix;
 use crate::tui::actions::Action;
 use crate::tui::message::Effect;
-use crate::tui::model::{Model, Pane, Popup, Screen, Tone};
+use crate::tui::model::{Model, Pane, Picks, Popup, Screen, Tone};
 
 /// Makes the only fix there is, or shows those there are.
 pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
@@ -15,7 +15,8 @@ pub(super) fn fix(model: &mut Model) -> Vec<Effect> {
         }
         several => {
             let message = finding.message.clone();
-            let popup = Popup::Fixes { title: "Quick fixes", message, fixes: several.to_vec(), selected: 0 };
+            let fixes = Picks::Fixes(several.to_vec());
+            let popup = Popup::Fixes { title: "Quick fixes", message, fixes, selected: 0 };
             model.popups.push(popup);
             Vec::new()
         }
@@ -28,21 +29,27 @@ pub(super) fn choose_model(model: &mut Model) -> Vec<Effect> {
     let message = format!("{} answers now. Others by name: model = \"provider:model\" in the options.", preview.model);
     let used = format!("\"{}\"", preview.model);
     let selected = preview.models.iter().position(|fix| fix.text.contains(&used)).unwrap_or(0);
-    let fixes = preview.models.clone();
+    let fixes = Picks::Fixes(preview.models.clone());
     model.screen = Screen::Workbench;
     model.popups.push(Popup::Fixes { title: "Models", message, fixes, selected });
     Vec::new()
 }
 
-/// Makes the selected fix.
+/// Makes the selected fix, or opens the selected failure where it happened.
 pub(super) fn choose(model: &mut Model) -> Vec<Effect> {
     let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.pop() else { return Vec::new() };
-    fixes.get(selected).map_or_else(Vec::new, |fix| apply(model, fix))
+    match fixes {
+        Picks::Fixes(fixes) => fixes.get(selected).map_or_else(Vec::new, |fix| apply(model, fix)),
+        Picks::Failures(failures) => {
+            let Some(failing) = failures.into_iter().nth(selected) else { return Vec::new() };
+            super::sessions::open_at(model, failing)
+        }
+    }
 }
 
 pub(super) fn move_choice(model: &mut Model, by: isize) -> Vec<Effect> {
     if let Some(Popup::Fixes { fixes, selected, .. }) = model.popups.last_mut() {
-        *selected = selected.saturating_add_signed(by).min(fixes.len().saturating_sub(1));
+        *selected = selected.saturating_add_signed(by).min(fixes.count().saturating_sub(1));
     }
     Vec::new()
 }

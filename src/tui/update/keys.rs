@@ -205,6 +205,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::ListTop => sessions::select(model, isize::MIN),
         Action::ListBottom => sessions::select(model, isize::MAX),
         Action::OpenSession => sessions::open(model),
+        Action::Failures => sessions::failures(model),
         Action::Replay => sessions::replay(model, Policy::Strict),
         Action::ReplayLenient => sessions::replay(model, Policy::Lenient),
         Action::Rerun => dialog::rerun(model),

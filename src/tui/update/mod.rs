@@ -110,6 +110,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 /// Takes an answer about saved sessions.
 fn answered(model: &mut Model, told: Told) -> Vec<Effect> {
     match told {
+        Told::Failures(result) => sessions::show_failures(model, result),
         Told::Found(query, result) => search::found(model, &query, result),
         Told::Written(result) => dialog::written(model, result),
         Told::Points(key, result) => dialog::points(model, &key, result),

@@ -9,6 +9,7 @@ use crate::tui::compare::backend::Ask;
 use crate::tui::draft::{Draft, Motion, Reach};
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{AfterSave, KEPT, Leaving, Model, Popup, SaveWhat, Tone};
+use crate::workbench::SECRET;
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -98,7 +99,11 @@ pub(super) fn saved(
             if known {
                 model.say(Tone::Info, format!("everything is saved in {path}"));
             } else {
-                model.say(Tone::Good, format!("saved {path}"));
+                let saved = format!("saved {path}");
+                match model.workbench.diagnostics.iter().find(|finding| finding.key == SECRET) {
+                    Some(finding) => model.say(Tone::Bad, format!("{saved}, but {}", finding.message)),
+                    None => model.say(Tone::Good, saved),
+                }
             }
             let forget = (!model.workbench.unsaved()).then_some(Effect::Forget);
             // It is read again: it may be what was saved just now.

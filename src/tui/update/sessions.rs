@@ -1,9 +1,10 @@
 //! The sessions screen: list, filter, opened sessions, replays.
 
 use crate::event::{Address, ErrorRecord};
+use crate::tui::archive::{Ask, Failing};
 use crate::tui::backend::{OpenSession, Policy, SessionKey, SessionSummary};
 use crate::tui::message::{Effect, Slot, TurnBody};
-use crate::tui::model::{Model, Pane, Phase, RunView, Screen, Tone};
+use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Tone};
 
 /// Goes to the sessions; from an opened one back to the list.
 pub(super) fn enter(model: &mut Model) -> Vec<Effect> {
@@ -98,6 +99,32 @@ pub(super) fn filter(model: &mut Model) -> Vec<Effect> {
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     model.sessions.filtering = false;
     model.sessions.current().map(|session| Effect::Open(session.key())).into_iter().collect()
+}
+
+/// Asks what fails in the sessions that are listed.
+pub(super) fn failures(model: &mut Model) -> Vec<Effect> {
+    model.sessions.filtering = false;
+    vec![Effect::Ask(Ask::Failures(model.sessions.filter.text().trim().to_owned()))]
+}
+
+/// Shows what fails.
+pub(super) fn show_failures(model: &mut Model, result: Result<Vec<Failing>, ErrorRecord>) -> Vec<Effect> {
+    match result {
+        Ok(failures) if failures.is_empty() => model.say(Tone::Info, "nothing has failed in these sessions"),
+        Ok(failures) => {
+            let message = "What failed, the most frequent first. Enter opens the newest session of a kind at its turn.";
+            let (title, message, fixes) = ("Failures", message.to_owned(), Picks::Failures(failures));
+            model.popups.push(Popup::Fixes { title, message, fixes, selected: 0 });
+        }
+        Err(error) => model.say(Tone::Bad, error.message),
+    }
+    Vec::new()
+}
+
+/// Opens a session where something failed.
+pub(super) fn open_at(model: &mut Model, failing: Failing) -> Vec<Effect> {
+    model.compare.wanted = Some(failing.at);
+    vec![Effect::Open(failing.key)]
 }
 
 pub(super) fn opened(model: &mut Model, result: Result<OpenSession, ErrorRecord>) -> Vec<Effect> {

@@ -4,9 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{editor, line_of};
-use crate::agent::Fix;
 use crate::tui::draft::find::{MOST_PLACES, Reading};
-use crate::tui::model::{Find, FindField, Model, TOUR, place_name};
+use crate::tui::model::{Find, FindField, Model, Picks, TOUR, place_name};
 use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::{count, plural};
@@ -74,7 +73,7 @@ pub(super) fn message_rows(message: &str, columns: u16) -> usize {
 
 pub(super) fn draw_fixes(
     model: &Model,
-    (message, fixes, selected): (&str, &[Fix], usize),
+    (message, fixes, selected): (&str, &Picks, usize),
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -83,11 +82,18 @@ pub(super) fn draw_fixes(
     for (line, range) in wrap(&text, usize::from(area.width).max(1)).into_iter().take(above).enumerate() {
         Row::new([Piece::safe(Role::Dim, text.slice(range))]).draw(line_of(area, line), buffer, model.theme);
     }
-    for (at, fix) in fixes.iter().enumerate() {
+    let rows = usize::from(area.height).saturating_sub(above);
+    let top = first_shown(selected, rows);
+    for (at, title) in fixes.titles().into_iter().enumerate().skip(top).take(rows) {
         let (mark, role) = if at == selected { ("▸ ", Role::Title) } else { ("  ", Role::Text) };
-        let row = Row::new([Piece::literal(Role::Accent, mark), Piece::new(role, &fix.title)]);
-        row.draw(line_of(area, above + at), buffer, model.theme);
+        let row = Row::new([Piece::literal(Role::Accent, mark), Piece::new(role, title)]);
+        row.draw(line_of(area, above + at - top), buffer, model.theme);
     }
+}
+
+/// The first line of a list that is seen when so many rows are.
+pub(super) fn first_shown(selected: usize, rows: usize) -> usize {
+    (selected + 1).saturating_sub(rows)
 }
 
 /// Columns of the keys in the tour.

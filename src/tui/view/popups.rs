@@ -66,7 +66,7 @@ fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
         Popup::Menu(open) => return menu::frame(open, screen),
         Popup::Fixes { message, fixes, .. } => {
             let columns = 70.min(screen.width - 2);
-            let rows = choices::message_rows(message, columns - 4) + fixes.len() + 3;
+            let rows = choices::message_rows(message, columns - 4) + fixes.count() + 3;
             (columns, u16::try_from(rows).unwrap_or(u16::MAX))
         }
         Popup::Tour(step) => {
@@ -141,8 +141,10 @@ pub(super) fn row_at(model: &Model, popup: &Popup, screen: Rect, at: Position) -
             let line = usize::from(at.y.checked_sub(choices.y)?);
             (line < question.options.len()).then_some(line)
         }
-        Popup::Fixes { message, fixes, .. } => {
-            line.checked_sub(choices::message_rows(message, inner.width)).filter(|at| *at < fixes.len())
+        Popup::Fixes { message, fixes, selected, .. } => {
+            let above = choices::message_rows(message, inner.width);
+            let top = choices::first_shown(*selected, usize::from(inner.height).saturating_sub(above));
+            line.checked_sub(above).map(|line| line + top).filter(|at| *at < fixes.count())
         }
         _ => None,
     }

@@ -14,7 +14,7 @@ use ptc_workbench::agent::{Step, StepFold};
 use ptc_workbench::event::{CallStatus, Edit, JsonText, ReplyStatus};
 use ptc_workbench::port::SystemClock;
 use ptc_workbench::replay::{
-    Answers, Appending, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, input_of, replay,
+    Answers, Appending, Outcome, Point, RecordedEdits, Recording, Resumed, Stage, adopt, input_of, replay,
 };
 use ptc_workbench::session::{Header, Prefix, Recorder, Session, SessionId};
 
@@ -62,6 +62,8 @@ async fn resume(play: &Play, path: &Path) -> Played {
         })
         .map(|envelope| envelope.address)
         .collect();
+    let adopted = adopt(&recording).await.unwrap_or_else(|error| panic!("{error}\n{}", play.toml));
+    assert_eq!(adopted.differences, [], "{}", play.toml);
     let run = recording.runs().pop().unwrap();
     let start = recording.run_start(&run).unwrap().clone();
     let plan = Plan::new(&Agent::from_toml(&start.agent.toml, "recorded").unwrap()).unwrap();
