@@ -60,10 +60,15 @@ impl Held {
 /// Looks through texts; `wanted` says which of the sessions count. `None` when the segment is damaged.
 pub(super) fn look(query: &Query, texts: &Texts<'_>, wanted: &[bool]) -> Option<Vec<Held>> {
     let mut held = vec![Held::default(); wanted.len()];
+    let counts = |place: &Place<'_>| wanted.get(place.session) == Some(&true);
     texts.each(|text, places| {
+        // What filters leave out is not searched.
+        if !places.clone().any(|place| counts(&place)) {
+            return;
+        }
         for (bit, term) in query.terms.iter().enumerate() {
             let Some(first) = term.pattern.find(text) else { continue };
-            for place in places.clone().filter(|place| wanted.get(place.session) == Some(&true)) {
+            for place in places.clone().filter(counts) {
                 let Some((field, span)) = found_in(query, term, text, &place, (first.start(), first.end())) else {
                     continue;
                 };
