@@ -16,6 +16,7 @@ use super::transcript::Transcript;
 use super::update;
 use crate::agent::{Diagnostic, DraftTexts};
 use crate::event::ErrorRecord;
+use crate::workbench::held_against;
 
 /// Does what `update` asked for.
 pub(super) async fn perform(
@@ -30,6 +31,13 @@ pub(super) async fn perform(
             driver.checks.ask((version, texts), Instant::now());
             check(driver);
         }
+        Effect::Hold(mode, texts, sent) => work(driver, move || {
+            let other = backend.preview(&texts);
+            let told =
+                || backend.diagnose(&texts).into_iter().map(|found| found.message).collect::<Vec<_>>().join("\n");
+            let held = if other.sent.is_empty() { Err(told()) } else { Ok(held_against(&sent, &other.sent)) };
+            Done::Msg(Msg::Held(mode, held))
+        }),
         Effect::Start(texts) => start(driver, move || backend.start(&texts)),
         Effect::StartPipeline(pipeline) => start(driver, move || backend.start_pipeline(&pipeline)),
         Effect::Replay(key, policy) => {
