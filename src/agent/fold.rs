@@ -4,9 +4,10 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said,
-    SentMessage, Source, Totals, elapsed_ms,
+    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, ModelRecord, Role, RunEnd, RunStart, RunText, Said,
+    SentMessage, Source, Totals, cost_of, elapsed_ms,
 };
+use crate::model::OtherModel;
 
 /// Folds the events of one run and of the runs below it.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +17,8 @@ pub struct StepFold {
     below: Vec<(Address, StepFold)>,
     adopted: Vec<(Address, Step)>,
     started_ms: i64,
-    price: Option<Price>,
+    /// The model that is asked.
+    model: ModelRecord,
     log: MessageLog,
     /// The turn that has not ended, without its reply.
     turn: Option<Turn>,
@@ -96,6 +98,9 @@ impl StepFold {
                 if let Some(turn) = &mut self.turn {
                     self.said.apply(event);
                     in_turn(turn, &self.said, event);
+                    if let Event::ReplyEnd(end) = event {
+                        turn.other_model = OtherModel::of(&self.model, end);
+                    }
                 }
             }
         }
@@ -126,7 +131,7 @@ impl StepFold {
 
     fn start(&mut self, start: &RunStart, at_ms: i64) {
         self.started_ms = at_ms;
-        self.price = start.model.price;
+        self.model = start.model.clone();
         self.step.name.clone_from(&start.agent.name);
         if let Ok(agent) = Agent::recorded(&start.agent.toml) {
             self.describe(&agent);
@@ -150,6 +155,7 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
+                turn.cost = cost_of(self.model.price, turn.tokens);
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
                 self.totals = end.totals;
                 self.step.turns.push(turn);
@@ -178,7 +184,7 @@ impl StepFold {
             llm_requests: usage.totals.requests,
             children: usage.children,
             tokens: usage.totals.tokens,
-            cost: usage.totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
+            cost: cost_of(self.model.price, usage.totals.tokens),
             schema_used: usage.schema_used,
             schema_bytes: usage.schema_bytes,
             structured_output: usage.structured_output,
@@ -194,7 +200,11 @@ impl StepFold {
     /// The Step so far; a turn that has not ended is its last one.
     pub fn step(&self) -> Step {
         let mut step = self.step.clone();
-        let open = self.turn.iter().map(|turn| Turn { raw_response: self.said.text.clone(), ..turn.clone() });
+        let open = self.turn.iter().map(|turn| Turn {
+            raw_response: self.said.text.clone(),
+            cost: cost_of(self.model.price, turn.tokens),
+            ..turn.clone()
+        });
         step.turns.extend(open);
         step.messages = self.log.messages().to_vec();
         // Branches end in any order; the Step is always the same.
@@ -216,7 +226,7 @@ impl StepFold {
             llm_requests: totals.requests,
             children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),
             tokens: totals.tokens,
-            cost: totals.tokens.and_then(|tokens| self.price.map(|price| price.cost(&tokens))),
+            cost: cost_of(self.model.price, totals.tokens),
             ..Usage::default()
         }
     }

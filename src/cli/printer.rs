@@ -11,11 +11,12 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart, RunText,
-    Source, TurnEnd, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
+    RunStart, RunText, Source, Tokens, TurnEnd, cost_of, elapsed_ms,
 };
+use crate::model::OtherModel;
 
-use crate::workbench::format::plural;
+use crate::workbench::format::{cached, cost, plural};
 use crate::workbench::{Definitions, next_step};
 use thought::{Rest, Thought};
 
@@ -56,6 +57,10 @@ pub(super) struct Printer<W: Write> {
     marks: &'static Marks,
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
+    /// The model that each of them asks.
+    models: HashMap<Address, ModelRecord>,
+    /// The other model that answers a run, as it was told last.
+    others: HashMap<Address, OtherModel>,
     /// How the root run started.
     start: RunStart,
     gaps: Gaps,
@@ -101,6 +106,8 @@ impl<W: Write> Printer<W> {
             out,
             marks,
             started_ms: HashMap::new(),
+            models: HashMap::new(),
+            others: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
             replies: RunText::new(),
@@ -176,7 +183,10 @@ impl<W: Write> Printer<W> {
                 self.line(&format!("turn {}{kind}", envelope.address.turn_number().unwrap_or_default()));
             }
             Event::ReplyPart(part) => self.reply(at, part),
-            Event::ReplyEnd(end) => self.reply_end(end),
+            Event::ReplyEnd(end) => {
+                self.reply_end(end);
+                self.answered_by(&envelope.run(), end);
+            }
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
                 let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
@@ -255,6 +265,7 @@ impl<W: Write> Printer<W> {
 
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
+        self.models.insert(envelope.address.clone(), start.model.clone());
         let who = if envelope.address.is_call() { "agent " } else { "" };
         if !envelope.address.is_call() {
             (self.ended, self.start) = (false, start.clone());
@@ -341,6 +352,18 @@ impl<W: Write> Printer<W> {
         self.line(&said);
     }
 
+    /// Another model than the one that was asked is told when it answers for the first time.
+    fn answered_by(&mut self, run: &Address, end: &ReplyEnd) {
+        let other = self.models.get(run).and_then(|asked| OtherModel::of(asked, end));
+        let before = match other.clone() {
+            Some(other) => self.others.insert(run.clone(), other),
+            None => self.others.remove(run),
+        };
+        if let Some(other) = other.filter(|other| before.as_ref() != Some(other)) {
+            self.line(&format!("  {} {other}", self.marks.warning));
+        }
+    }
+
     fn issue(&mut self, issue: &IssueRecord) {
         let mark = if issue.severity == "error" { self.marks.bad } else { self.marks.warning };
         let path = if issue.path.is_empty() { "root" } else { &issue.path };
@@ -360,8 +383,15 @@ impl<W: Write> Printer<W> {
             }
         }
         if let Some(tokens) = &end.usage {
-            self.line(&format!("  tokens {} in, {} out", tokens.input, tokens.output));
+            self.line(&format!("  tokens {} in, {} out{}", tokens.input, tokens.output, self.spent(at, *tokens)));
         }
+    }
+
+    /// What of these tokens of a run's turn, or of all of them, came from the cache, and what they cost.
+    fn spent(&self, at: &Address, tokens: Tokens) -> String {
+        let price = self.models.get(&at.run_part()).and_then(|model| model.price);
+        let amount = cost_of(price, Some(tokens)).map(|amount| format!("cost {}", cost(Some(amount))));
+        cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect()
     }
 
     fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {
@@ -370,13 +400,15 @@ impl<W: Write> Printer<W> {
         let started_ms = self.started_ms.remove(&envelope.address).unwrap_or(envelope.at_ms);
         let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
+        let spent = end.usage.totals.tokens.map(|tokens| self.spent(&envelope.address, tokens)).unwrap_or_default();
+        self.models.remove(&envelope.address);
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
-                self.line(&format!("{} returned after {turns}, {seconds:.1} s{from}", self.marks.good));
+                self.line(&format!("{} returned after {turns}, {seconds:.1} s{spent}{from}", self.marks.good));
             }
             Some(fail) => {
-                let said = format!("{} after {turns}, {seconds:.1} s: {}", fail.reason, fail.message);
+                let said = format!("{} after {turns}, {seconds:.1} s{spent}: {}", fail.reason, fail.message);
                 let next = root.then(|| next_step(&self.start, end)).flatten();
                 self.failure(&said, next.as_deref());
             }
