@@ -2,10 +2,10 @@
 
 use ptc_core::value::{Json, json};
 
-use super::{Agent, CallEntry, Step, Turn, Usage};
+use super::{CallEntry, Inputs, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, ModelRecord, Role, RunEnd, RunStart, RunText, Said,
-    SentMessage, Source, Totals, cost_of, elapsed_ms,
+    Address, Bill, Edit, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said,
+    SentMessage, Source, Totals, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -17,8 +17,11 @@ pub struct StepFold {
     below: Vec<(Address, StepFold)>,
     adopted: Vec<(Address, Step)>,
     started_ms: i64,
-    /// The model that is asked.
-    model: ModelRecord,
+    bill: Bill,
+    /// What the run is asked for, when its agent can be read.
+    inputs: Option<Inputs>,
+    /// Edits whose turn has not begun.
+    edits: Vec<Edit>,
     log: MessageLog,
     /// The turn that has not ended, without its reply.
     turn: Option<Turn>,
@@ -83,6 +86,7 @@ impl StepFold {
                 self.step.summaries = done.collect();
             }
             Event::RunStart(start) => self.start(start, envelope.at_ms),
+            Event::Edit(edit) => self.edit(&envelope.address.turn_part(), edit),
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
                 self.said = Said::default();
@@ -90,6 +94,7 @@ impl StepFold {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
                     kind: Some(start.kind.clone()).filter(|kind| !kind.is_empty()),
+                    edits: std::mem::take(&mut self.edits),
                     ..Turn::default()
                 });
             }
@@ -99,7 +104,8 @@ impl StepFold {
                     self.said.apply(event);
                     in_turn(turn, &self.said, event);
                     if let Event::ReplyEnd(end) = event {
-                        turn.other_model = OtherModel::of(&self.model, end);
+                        self.bill.answered(end);
+                        turn.other_model = OtherModel::of(self.bill.model(), end);
                     }
                 }
             }
@@ -131,17 +137,30 @@ impl StepFold {
 
     fn start(&mut self, start: &RunStart, at_ms: i64) {
         self.started_ms = at_ms;
-        self.model = start.model.clone();
+        self.bill = Bill::new(start.model.clone());
         self.step.name.clone_from(&start.agent.name);
-        if let Ok(agent) = Agent::recorded(&start.agent.toml) {
-            self.describe(&agent);
-        }
+        self.inputs = Inputs::of(start).ok();
+        self.describe();
         // A run that went on after waiting starts over in the same file.
         self.step.waits_for = None;
     }
 
+    /// What was edited where a session was forked counts from there on.
+    fn edit(&mut self, turn: &Address, edit: &Edit) {
+        if let Some(inputs) = self.inputs.as_mut().filter(|_| edit.is_of_the_turn()) {
+            // Definitions are no inputs; what cannot be taken any more leaves them as they are.
+            _ = inputs.edit(edit);
+            self.describe();
+        }
+        match self.turn.as_mut().filter(|open| open.address.as_ref() == Some(turn)) {
+            Some(open) => open.edits.push(edit.clone()),
+            None => self.edits.push(edit.clone()),
+        }
+    }
+
     /// Names what only the definition knows.
-    fn describe(&mut self, agent: &Agent) {
+    fn describe(&mut self) {
+        let Some(Inputs { agent, .. }) = &self.inputs else { return };
         self.step.signature.clone_from(&agent.signature);
         self.step.original_prompt = Some(agent.prompt.clone());
         self.step.field_descriptions.clone_from(&agent.field_descriptions);
@@ -155,7 +174,8 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
-                turn.cost = cost_of(self.model.price, turn.tokens);
+                turn.cost = self.bill.cost_of(turn.tokens);
+                self.bill.add(turn.tokens);
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
                 self.totals = end.totals;
                 self.step.turns.push(turn);
@@ -184,12 +204,22 @@ impl StepFold {
             llm_requests: usage.totals.requests,
             children: usage.children,
             tokens: usage.totals.tokens,
-            cost: cost_of(self.model.price, usage.totals.tokens),
+            cost: self.bill.cost(None),
             schema_used: usage.schema_used,
             schema_bytes: usage.schema_bytes,
             structured_output: usage.structured_output,
             system_prompt_tokens: usage.system_prompt_tokens,
         };
+    }
+
+    /// What the run is asked for, edits included; `None` when its agent cannot be read.
+    pub fn inputs(&self) -> Option<&Inputs> {
+        self.inputs.as_ref()
+    }
+
+    /// Who answered, and what it cost.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
     }
 
     /// Has the run ended?
@@ -202,7 +232,7 @@ impl StepFold {
         let mut step = self.step.clone();
         let open = self.turn.iter().map(|turn| Turn {
             raw_response: self.said.text.clone(),
-            cost: cost_of(self.model.price, turn.tokens),
+            cost: self.bill.cost_of(turn.tokens),
             ..turn.clone()
         });
         step.turns.extend(open);
@@ -226,7 +256,7 @@ impl StepFold {
             llm_requests: totals.requests,
             children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),
             tokens: totals.tokens,
-            cost: cost_of(self.model.price, totals.tokens),
+            cost: self.bill.cost(self.turn.as_ref().and_then(|turn| turn.tokens)),
             ..Usage::default()
         }
     }
@@ -245,6 +275,7 @@ fn in_turn(turn: &mut Turn, said: &Said, event: &Event) {
         Event::ReplyEnd(end) => {
             turn.tokens = end.usage.or(turn.tokens);
             turn.model.clone_from(&end.model);
+            turn.by.clone_from(&end.by);
             turn.finish_reason.clone_from(&end.finish);
             turn.first_ms = end.first_ms;
             turn.error.clone_from(&end.error);

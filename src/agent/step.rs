@@ -2,7 +2,9 @@
 
 use ptc_core::value::{Json, Value};
 
-use crate::event::{Address, CallStatus, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order};
+use crate::event::{
+    Address, CallStatus, Edit, ErrorRecord, JsonText, SentMessage, StructuredBy, Tokens, Totals, in_order,
+};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -148,6 +150,10 @@ pub struct Turn {
     pub cost: Option<f64>,
     /// The answering model.
     pub model: Option<String>,
+    /// What was edited at it where the session was forked.
+    pub edits: Vec<Edit>,
+    /// The model that was asked, where it is not the one that the run began with.
+    pub by: Option<Box<crate::event::ModelRecord>>,
     /// Another model answered than the one that was asked.
     pub other_model: Option<crate::model::OtherModel>,
     /// Finish reason.

@@ -11,8 +11,8 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
-    RunStart, RunText, Source, Tokens, TurnEnd, cost_of, elapsed_ms,
+    Address, Bill, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart,
+    RunText, Source, Tokens, TurnEnd, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -58,7 +58,7 @@ pub(super) struct Printer<W: Write> {
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
     /// The model that each of them asks.
-    models: HashMap<Address, ModelRecord>,
+    bills: HashMap<Address, Bill>,
     /// The other model that answers a run, as it was told last.
     others: HashMap<Address, OtherModel>,
     /// How the root run started.
@@ -106,7 +106,7 @@ impl<W: Write> Printer<W> {
             out,
             marks,
             started_ms: HashMap::new(),
-            models: HashMap::new(),
+            bills: HashMap::new(),
             others: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
@@ -166,6 +166,9 @@ impl<W: Write> Printer<W> {
         let at = &envelope.address;
         if let Event::ReplyPart(_) | Event::ReplyEnd(_) = &envelope.event {
             self.replies.entry(at.clone()).or_default().apply(&envelope.event);
+        }
+        if let Some(bill) = self.bills.get_mut(&envelope.run()) {
+            bill.apply(&envelope.event);
         }
         match &envelope.event {
             Event::RunStart(start) => {
@@ -265,7 +268,7 @@ impl<W: Write> Printer<W> {
 
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
-        self.models.insert(envelope.address.clone(), start.model.clone());
+        self.bills.insert(envelope.address.clone(), Bill::new(start.model.clone()));
         let who = if envelope.address.is_call() { "agent " } else { "" };
         if !envelope.address.is_call() {
             (self.ended, self.start) = (false, start.clone());
@@ -354,7 +357,7 @@ impl<W: Write> Printer<W> {
 
     /// Another model than the one that was asked is told when it answers for the first time.
     fn answered_by(&mut self, run: &Address, end: &ReplyEnd) {
-        let other = self.models.get(run).and_then(|asked| OtherModel::of(asked, end));
+        let other = self.bills.get(run).and_then(|bill| OtherModel::of(bill.model(), end));
         let before = match other.clone() {
             Some(other) => self.others.insert(run.clone(), other),
             None => self.others.remove(run),
@@ -389,8 +392,10 @@ impl<W: Write> Printer<W> {
 
     /// What of these tokens of a run's turn, or of all of them, came from the cache, and what they cost.
     fn spent(&self, at: &Address, tokens: Tokens) -> String {
-        let price = self.models.get(&at.run_part()).and_then(|model| model.price);
-        let amount = cost_of(price, Some(tokens)).map(|amount| format!("cost {}", cost(Some(amount))));
+        let bill = self.bills.get(&at.run_part());
+        let amount =
+            bill.and_then(|bill| if at.turn_number().is_some() { bill.cost_of(Some(tokens)) } else { bill.cost(None) });
+        let amount = amount.map(|amount| format!("cost {}", cost(Some(amount))));
         cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect()
     }
 
@@ -401,7 +406,7 @@ impl<W: Write> Printer<W> {
         let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
         let spent = end.usage.totals.tokens.map(|tokens| self.spent(&envelope.address, tokens)).unwrap_or_default();
-        self.models.remove(&envelope.address);
+        self.bills.remove(&envelope.address);
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();

@@ -103,7 +103,7 @@ fn members(summary: &Summary, marks: &Marks) -> Vec<(&'static str, Json)> {
         ("path", if summary.example { Json::default() } else { Json::str(summary.path.display().to_string()) }),
         ("agent", Json::str(summary.agent.as_str())),
         ("mode", Json::str(summary.mode.as_str())),
-        ("model", Json::str(summary.model.as_str())),
+        ("model", Json::str(summary.models.join(", "))),
         ("turns", summary.turns.into()),
         ("tokens", summary.tokens.map_or_else(Json::default, |tokens| tokens.total().into())),
         ("cost", summary.cost.map_or_else(Json::default, Json::from)),
@@ -133,7 +133,7 @@ fn spoken(summary: &Summary, marks: &Marks) -> String {
         summary.id,
         summary.agent,
         summary.mode,
-        summary.model,
+        summary.models.join(", "),
         width::truncate(&safe_line(&said), RESULT_COLUMNS),
     );
     safe_line(&text)
@@ -158,7 +158,7 @@ fn line(summary: &Summary, marks: &Marks) -> String {
         safe_line(&summary.id),
         width::pad(&safe_line(&summary.agent), 14),
         width::pad(&safe_line(&summary.mode), 9),
-        width::pad(&safe_line(&summary.model), 14),
+        width::pad(&safe_line(&summary.models.join(", ")), 14),
         summary.turns,
         tokens,
         width::truncate(&safe_line(&said), RESULT_COLUMNS),

@@ -234,6 +234,7 @@ impl Cycle<'_> {
                     calls: reply.calls.clone(),
                     opaque: reply.opaque.clone().map(Box::new),
                     model: reply.model.clone(),
+                    by: reply.by.clone(),
                     structured_by: reply.structured_by,
                     requests: reply.requests,
                     queued_ms: reply.queued_ms,
@@ -255,6 +256,7 @@ impl Cycle<'_> {
                 self.travelled(structured_by);
                 let end = ReplyEnd {
                     error: Some(record.clone()),
+                    by: error.by.clone(),
                     requests: error.requests,
                     usage,
                     structured_by,
@@ -298,11 +300,11 @@ impl Cycle<'_> {
 
 /// What a model said although the run was stopped: only what it cost counts.
 fn left_behind(result: Result<Reply, ModelError>) -> ModelError {
-    let (attempt, requests, usage) = match result {
-        Ok(reply) => (reply.attempt, reply.requests, reply.usage.map(Box::new)),
-        Err(error) => (error.attempt, error.requests, error.usage),
+    let (attempt, requests, usage, by) = match result {
+        Ok(reply) => (reply.attempt, reply.requests, reply.usage.map(Box::new), reply.by),
+        Err(error) => (error.attempt, error.requests, error.usage, error.by),
     };
-    ModelError { attempt, requests, usage, ..ModelError::cancelled() }
+    ModelError { attempt, requests, usage, by, ..ModelError::cancelled() }
 }
 
 fn advised(error: &ModelError) -> ErrorRecord {

@@ -41,14 +41,8 @@ impl Cycle<'_> {
 
     /// Costs so far, with these tokens more.
     fn cost(&self, more: Option<Tokens>) -> f64 {
-        let tokens = self.own().plus(&more.unwrap_or_default());
-        let own = self.ports.model.info().price.map_or(0.0, |price| price.cost(&tokens));
-        own + self.below().map_or(0.0, |below| below.cost)
-    }
-
-    /// The same without agents below.
-    fn own(&self) -> Tokens {
-        self.totals.tokens.unwrap_or_default().plus(&self.estimated)
+        let open = self.estimated.plus(&more.unwrap_or_default());
+        self.cost_so_far(open) + self.below().map_or(0.0, |below| below.cost)
     }
 
     /// Counts a reply whose provider counts nothing: a token is about four characters of what was sent and said (agent contract §18.2).

@@ -155,6 +155,11 @@ impl<'a> Cycle<'a> {
         self.fold.lock().unwrap_or_else(PoisonError::into_inner).adopt(at.clone(), step.clone());
     }
 
+    /// What the run's own replies cost as far as prices are known, with these tokens of the turn that has not ended.
+    pub(super) fn cost_so_far(&self, open: Tokens) -> f64 {
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner).bill().known_cost(open)
+    }
+
     /// What the agents below have used so far.
     pub(super) fn below(&self) -> Option<Below> {
         *self.below.lock().unwrap_or_else(PoisonError::into_inner)

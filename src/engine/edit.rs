@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 
 use super::cycle::Cycle;
 use super::{Halt, Input, Open, checked_context};
-use crate::agent::{Agent, Diagnostic, Plan};
+use crate::agent::{Agent, Inputs, Plan, said};
 use crate::event::{Address, Edit, JsonText};
 use crate::model::{Call, ModelError, Reply, Written};
 use crate::port::SinkError;
@@ -62,34 +62,16 @@ pub struct Edited {
 impl Edited {
     /// This agent and context with these edits. Errors: what is wrong, with the target that it comes from.
     pub fn of(agent: &Agent, context: &Json, edits: &[Edit]) -> Result<Self, String> {
-        let (mut agent, mut context) = (agent.clone(), context.clone());
+        let mut inputs = Inputs { agent: agent.clone(), context: context.clone() };
         let mut memory = Vec::new();
         for edit in edits {
-            let wrong = |what: String| format!("the edit of {}: {what}", edit.target);
-            let (kind, name) = edit.target.split_once('.').unwrap_or((&edit.target, ""));
-            match (kind, name) {
-                ("agent", "") => {
-                    let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
-                    agent = other.for_mode(agent.mode).map_err(|findings| wrong(said(&findings)))?;
-                }
-                // These keys say how a run begins: what they would change has its own edit.
-                ("option", "mode") => {
-                    return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
-                }
-                ("option", "model") => return Err(wrong("--model names another model".to_owned())),
-                ("option", "context") => return Err(wrong("--set and --context change the context".to_owned())),
-                ("option", "memory") => return Err(wrong("--memory changes definitions".to_owned())),
-                ("option" | "memory", "") => return Err(wrong("its name is missing".to_owned())),
-                ("prompt" | "signature", "") | ("option", _) => {
-                    let key = if kind == "option" { name } else { kind };
-                    agent = agent.with_key(key, edit.after.json()).map_err(|findings| wrong(said(&findings)))?;
-                }
-                ("context", "") => context = edit.after.json(),
-                ("context", key) => context = with_member(&context, key, edit.after.json()),
+            match edit.target.split_once('.').unwrap_or((&edit.target, "")) {
+                ("memory", "") => return Err(format!("the edit of {}: its name is missing", edit.target)),
                 ("memory", name) => memory.push((name.to_owned(), edit.text())),
-                _ => return Err(wrong("this program does not know this target".to_owned())),
+                _ => inputs.edit(edit)?,
             }
         }
+        let Inputs { agent, context } = inputs;
         let plan = Plan::new(&agent).map_err(|findings| format!("the edited agent: {}", said(&findings)))?;
         Ok(Self { plan, context, memory, edits: edits.to_vec() })
     }
@@ -108,21 +90,6 @@ pub fn check_definitions(definitions: &[(String, String)]) -> Result<(), String>
         }
     }
     Ok(())
-}
-
-fn said(findings: &[Diagnostic]) -> String {
-    let errors: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
-    errors.join("; ")
-}
-
-fn with_member(object: &Json, key: &str, value: Json) -> Json {
-    let mut members: Vec<(String, Json)> =
-        object.members().unwrap_or_default().iter().map(|member| (member.key.clone(), member.value.clone())).collect();
-    match members.iter_mut().find(|(known, _)| known == key) {
-        Some((_, old)) => *old = value,
-        None => members.push((key.to_owned(), value)),
-    }
-    Json::object(members)
 }
 
 impl<'a> Cycle<'a> {

@@ -4,6 +4,7 @@
 //! It must never hold a time, a price or a file offset inside a derived event: replay compares those byte for byte.
 
 mod address;
+mod bill;
 mod gaps;
 mod kinds;
 mod messages;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use address::Address;
+pub use bill::Bill;
 pub use gaps::Gaps;
 pub use kinds::*;
 pub use messages::SentMessage;

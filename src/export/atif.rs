@@ -13,7 +13,7 @@ use super::iso;
 use super::story::{Content, Run, below, roots, runs};
 use super::text::{printable, visible_json};
 use crate::agent::{CallEntry, Turn};
-use crate::event::{JsonText, Role, SentMessage, Source, Tokens};
+use crate::event::{JsonText, ModelRecord, Role, SentMessage, Source, Tokens};
 
 const SCHEMA: &str = "ATIF-v1.7";
 
@@ -86,7 +86,7 @@ fn agent(content: &Content, run: Option<&Run>) -> Json {
     });
     let called = if run.step.name.is_empty() { "agent" } else { run.step.name.as_str() };
     let mut members: Members = vec![("name", text(called)), ("version", text(version))];
-    put(&mut members, "model_name", model(run));
+    put(&mut members, "model_name", model(run.last_model()));
     put(&mut members, "tool_definitions", some_list(tools.collect()));
     let mut extra: Members = vec![("system", text(&content.program)), ("mode", text(&run.start.mode))];
     put(&mut extra, "signature", run.step.signature.as_deref().map(text));
@@ -94,8 +94,7 @@ fn agent(content: &Content, run: Option<&Run>) -> Json {
     Json::object(members)
 }
 
-fn model(run: &Run) -> Option<Json> {
-    let model = &run.start.model;
+fn model(model: &ModelRecord) -> Option<Json> {
     let name = if model.id.is_empty() { &model.alias } else { &model.id };
     (!name.is_empty()).then(|| text(name))
 }
@@ -174,7 +173,7 @@ impl Steps {
     fn turn(&mut self, content: &Content, all: &[Run], run: &Run, turn: &Turn) {
         let told = run.told(turn);
         let mut members = Members::new();
-        put(&mut members, "model_name", turn.model.as_deref().map(text).or_else(|| model(run)));
+        put(&mut members, "model_name", turn.model.as_deref().map(text).or_else(|| model(run.asked(turn))));
         put(&mut members, "reasoning_effort", told.options.reasoning.as_deref().map(text));
         put(&mut members, "reasoning_content", (!told.reasoning.is_empty()).then(|| text(&told.reasoning)));
         let calls: Vec<&CallEntry> = run.calls_of(turn).collect();

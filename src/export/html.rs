@@ -197,7 +197,7 @@ impl Page {
         let mut facts = vec![
             ("address", run.address.to_string()),
             ("mode", run.start.mode.clone()),
-            ("model", run.start.model.alias.clone()),
+            ("model", run.models()),
             ("started", iso(run.started_ms)),
             ("took", format!("{} ms", run.took_ms())),
             ("turns", step.turns.len().to_string()),
@@ -223,6 +223,9 @@ impl Page {
             self.folded(&format!("sent as {}", message.role.name()), &message.text());
         }
         *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
+        for edit in &turn.edits {
+            self.block(&format!("✎ {} edited by {}", edit.target, edit.by), Language::Text, &edit.text());
+        }
         if !told.reasoning.is_empty() {
             self.folded("reasoning", &told.reasoning);
         }

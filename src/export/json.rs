@@ -28,7 +28,7 @@ pub(super) fn json(content: &Content) -> String {
         let start = Json::object([
             ("address", Json::str(run.address.as_str())),
             ("mode", Json::str(run.start.mode.as_str())),
-            ("model", Json::str(run.start.model.alias.as_str())),
+            ("model", Json::str(run.models())),
             ("started", Json::str(iso(run.started_ms))),
             ("context", run.start.context.json()),
         ]);

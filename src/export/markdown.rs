@@ -122,6 +122,10 @@ impl Page {
             self.block(&format!("Sent as {}", message.role.name()), "text", &message.text());
         }
         *shown = new.iter().map(|message| message.m + 1).max().unwrap_or(0).max(*shown);
+        for edit in &turn.edits {
+            let language = if edit.after.json().as_str().is_some() { "text" } else { "json" };
+            self.block(&format!("Edited by {}, {}", span(&edit.by), span(&edit.target)), language, &edit.text());
+        }
         if !told.reasoning.is_empty() {
             self.block("Reasoning", "text", &told.reasoning);
         }
@@ -194,7 +198,7 @@ fn facts(run: &Run) -> Vec<String> {
     let step = &run.step;
     let mut facts = vec![
         format!("- mode {}", span(&run.start.mode)),
-        format!("- model {}", span(&run.start.model.alias)),
+        format!("- model {}", span(&run.models())),
         format!("- started {}, {} ms", iso(run.started_ms), run.took_ms()),
         format!("- turns {}", step.turns.len()),
     ];

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::story::{Content, Run, Span, roots, runs};
 use super::text::{escaped, one_line, visible};
 use crate::agent::{CallEntry, Turn};
-use crate::event::{CallStatus, ErrorRecord, Role, SentMessage, hex_sha};
+use crate::event::{CallStatus, ErrorRecord, ModelRecord, Role, SentMessage, hex_sha};
 
 /// `SPAN_KIND_INTERNAL` and `SPAN_KIND_CLIENT`.
 const INTERNAL: u8 = 1;
@@ -161,11 +161,11 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
     let parent = (!is_root).then(|| span_id(content, "tool", run.address.as_str()));
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "invoke_agent");
-    attributes.text("gen_ai.provider.name", &run.start.model.provider);
+    attributes.text("gen_ai.provider.name", &run.last_model().provider);
     attributes.text("gen_ai.agent.name", &run.step.name);
     attributes.text("gen_ai.agent.id", &run.start.agent.sha);
     attributes.text("gen_ai.conversation.id", &content.session);
-    attributes.text("gen_ai.request.model", model(run));
+    attributes.text("gen_ai.request.model", model(run.last_model()));
     attributes.text("gen_ai.output.type", if run.start.mode == "text" { "text" } else { "json" });
     let tokens = run.step.usage.tokens;
     attributes.count("gen_ai.usage.input_tokens", tokens.map(|tokens| tokens.input));
@@ -193,8 +193,7 @@ fn of_run(content: &Content, all: &[Run], run: &Run) -> Vec<Value> {
     spans
 }
 
-fn model(run: &Run) -> &str {
-    let model = &run.start.model;
+fn model(model: &ModelRecord) -> &str {
     if model.id.is_empty() { &model.alias } else { &model.id }
 }
 
@@ -203,10 +202,10 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
     let address = turn.address.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut attributes = Attributes::default();
     attributes.text("gen_ai.operation.name", "chat");
-    attributes.text("gen_ai.provider.name", &run.start.model.provider);
+    attributes.text("gen_ai.provider.name", &run.asked(turn).provider);
     attributes.text("gen_ai.conversation.id", &content.session);
     attributes.text("gen_ai.agent.name", &run.step.name);
-    attributes.text("gen_ai.request.model", model(run));
+    attributes.text("gen_ai.request.model", model(run.asked(turn)));
     attributes.text("gen_ai.response.model", turn.model.as_deref().unwrap_or_default());
     attributes.text("gen_ai.output.type", if told.want == "text" || told.want == "program" { "text" } else { "json" });
     attributes.real("gen_ai.request.temperature", told.options.temperature);
@@ -255,7 +254,7 @@ fn chat(content: &Content, run: &Run, turn: &Turn, parent: &str) -> Value {
     attributes.text("ptc_workbench.address", &address);
     attributes.text("ptc_workbench.program", turn.program.as_deref().unwrap_or_default());
     attributes.text("url.full", &told.url);
-    let name = format!("chat {}", model(run));
+    let name = format!("chat {}", model(run.asked(turn)));
     let frame = Frame {
         id: span_id(content, "chat", &address),
         parent: Some(parent.to_owned()),

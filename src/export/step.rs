@@ -5,7 +5,7 @@ use ptc_core::value::json;
 
 use crate::agent::{CallEntry, Step, Turn};
 use crate::event::{
-    Address, CompactionDone, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
+    Address, CompactionDone, Edit, ErrorRecord, IssueRecord, JsonText, NativeCall, Role, SentMessage, Tokens, Totals,
 };
 
 /// A Step as JSON: `{return|fail, memory, journal, usage, turns, signature, name, session, …}`
@@ -158,12 +158,22 @@ fn turn(step: &Step, turn: &Turn) -> Json {
         ("error", turn.error.as_ref().map(error)),
         ("tokens", turn.tokens.as_ref().map(tokens)),
         ("cost", turn.cost.map(Json::from)),
+        ("edits", (!turn.edits.is_empty()).then(|| Json::list(turn.edits.iter().map(edit)))),
         ("model", turn.model.as_deref().map(Json::str)),
         ("model_asked", turn.other_model.as_ref().map(|other| Json::str(other.asked.as_str()))),
         ("finish_reason", turn.finish_reason.as_deref().map(Json::str)),
         ("attempts", Some(turn.attempts.into())),
         ("latency_ms", Some(turn.latency_ms.into())),
         ("first_ms", turn.first_ms.map(Json::from)),
+    ])
+}
+
+fn edit(edit: &Edit) -> Json {
+    Json::object([
+        ("target", Json::str(edit.target.as_str())),
+        ("at", Json::str(edit.at.as_str())),
+        ("by", Json::str(edit.by.as_str())),
+        ("after", edit.after.json()),
     ])
 }
 

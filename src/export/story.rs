@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::agent::{CallEntry, Step, StepFold, Turn};
 use crate::event::{
-    Address, AnswerGiven, Envelope, Event, NativeCall, Options, PartKind, QuestionAsked, ReplyStatus, RunStart,
-    StructuredBy, ToolSchema, elapsed_ms,
+    Address, AnswerGiven, Envelope, Event, ModelRecord, NativeCall, Options, PartKind, QuestionAsked, ReplyStatus,
+    RunStart, StructuredBy, ToolSchema, elapsed_ms,
 };
 
 /// What an export is made of: a session's events after redaction, and where they come from.
@@ -77,6 +77,21 @@ impl Run {
             calls: HashMap::new(),
             fold: StepFold::default(),
         }
+    }
+
+    /// The model that was asked at a turn.
+    pub(super) fn asked<'a>(&'a self, turn: &'a Turn) -> &'a ModelRecord {
+        turn.by.as_deref().unwrap_or(&self.start.model)
+    }
+
+    /// Names of the models that answered.
+    pub(super) fn models(&self) -> String {
+        self.fold.bill().names()
+    }
+
+    /// The model that answered last.
+    pub(super) fn last_model(&self) -> &ModelRecord {
+        self.fold.bill().model()
     }
 
     /// What the events of a turn tell.

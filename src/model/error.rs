@@ -2,7 +2,7 @@
 
 use ptc_core::reasons::Reason;
 
-use crate::event::{ErrorRecord, StructuredBy, Tokens};
+use crate::event::{ErrorRecord, ModelRecord, StructuredBy, Tokens};
 
 /// What kind of failure it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -109,7 +109,7 @@ impl ErrorClass {
 }
 
 /// Why a model gave no reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelError {
     /// What kind of failure.
     pub class: ErrorClass,
@@ -127,6 +127,8 @@ pub struct ModelError {
     pub usage: Option<Box<Tokens>>,
     /// How the schema of the failed attempt travelled, when one was sent.
     pub structured_by: Option<StructuredBy>,
+    /// The model that was asked, where it is not the one that the run began with.
+    pub by: Option<Box<ModelRecord>>,
 }
 
 impl ModelError {
@@ -141,6 +143,7 @@ impl ModelError {
             requests: 0,
             usage: None,
             structured_by: None,
+            by: None,
         }
     }
 
@@ -194,6 +197,7 @@ impl From<ErrorRecord> for ModelError {
             requests: 0,
             usage: None,
             structured_by: None,
+            by: None,
         }
     }
 }

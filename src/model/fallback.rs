@@ -28,11 +28,9 @@ impl WithFallback {
 }
 
 impl Model for WithFallback {
-    /// The first one. A price that would be wrong for the other is unknown.
+    /// The first one; the replies of the other say so.
     fn info(&self) -> ModelRecord {
-        let first = self.first.info();
-        let price = first.price.filter(|price| self.second.info().price == Some(*price));
-        ModelRecord { price, ..first }
+        self.first.info()
     }
 
     fn answer<'a>(&'a self, request: &'a Request, call: &'a Call) -> BoxFuture<'a, Result<Reply, ModelError>> {
@@ -49,18 +47,22 @@ impl Model for WithFallback {
                 ..ReplyEnd::new(attempts, ReplyStatus::Discarded)
             };
             call.tell(ModelEvent::Discarded(Box::new(end))).await;
-            let second = self.second.info().alias;
-            call.tell(ModelEvent::Notice(format!("{}; asking the fallback model {second}", error.message))).await;
+            let second = self.second.info();
+            let notice = format!("{}; asking the fallback model {}", error.message, second.alias);
+            call.tell(ModelEvent::Notice(notice)).await;
+            let by = Some(Box::new(second));
             let answer = self.answer_of_second(request, call, attempts).await;
             answer
                 .map(|reply| Reply {
                     attempt: reply.attempt.saturating_add(attempts),
                     requests: reply.requests.saturating_add(requests),
+                    by: by.clone(),
                     ..reply
                 })
                 .map_err(|error| ModelError {
                     attempt: error.attempt.saturating_add(attempts),
                     requests: error.requests.saturating_add(requests),
+                    by,
                     ..error
                 })
         })

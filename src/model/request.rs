@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptc_core::value::Json;
 
 use super::Retry;
-use crate::event::{Address, NativeCall, Opaque, Options, Role, StructuredBy, Tokens, ToolSchema};
+use crate::event::{Address, ModelRecord, NativeCall, Opaque, Options, Role, StructuredBy, Tokens, ToolSchema};
 
 /// What kind of reply a mode wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -193,6 +193,8 @@ pub struct Reply {
     pub usage: Option<Tokens>,
     /// The answering model's id.
     pub model: Option<String>,
+    /// The model that was asked, where it is not the one that the run began with.
+    pub by: Option<Box<ModelRecord>>,
     /// How the schema travelled.
     pub structured_by: Option<StructuredBy>,
     /// HTTP requests it took, 0 for models that make none.

@@ -257,6 +257,7 @@ fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
         requests: end.requests,
         usage: end.usage.map(Box::new),
         structured_by: end.structured_by,
+        by: end.by.clone(),
         ..error
     };
     match (end.status, &end.error) {
@@ -268,6 +269,7 @@ fn ended(end: &ReplyEnd, text: String) -> Result<Reply, ModelError> {
             finish: end.finish.as_deref().map(Finish::from_name),
             usage: end.usage,
             model: end.model.clone(),
+            by: end.by.clone(),
             structured_by: end.structured_by,
             calls: end.calls.clone(),
             opaque: end.opaque.as_deref().cloned(),

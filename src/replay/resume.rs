@@ -152,9 +152,24 @@ fn answer<'a>(
         _ if has_reply(recording, &request.address) || recording.asks_for_reply(&request.address) => {
             recorded.answer(request, call)
         }
-        0 => live.answer(request, call),
-        broken => Box::pin(anew(live, request, call, broken)),
+        broken => Box::pin(answered_live(recorded, live, request, call, broken)),
     }
+}
+
+/// A live reply, which says who gave it where that is not the model that the run began with.
+async fn answered_live(
+    recorded: &RecordedPorts,
+    live: &dyn Model,
+    request: &Request,
+    call: &Call,
+    broken: u32,
+) -> Result<Reply, ModelError> {
+    let now = live.info();
+    let other = (now != recorded.info()).then(|| Box::new(now));
+    let answer = if broken == 0 { live.answer(request, call).await } else { anew(live, request, call, broken).await };
+    answer
+        .map(|reply| Reply { by: reply.by.clone().or_else(|| other.clone()), ..reply })
+        .map_err(|error| ModelError { by: error.by.clone().or(other), ..error })
 }
 
 /// Asks again where a reply broke off in the middle: what came of it is discarded, attempts are counted on.

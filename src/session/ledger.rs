@@ -19,8 +19,9 @@ type Words = HashMap<Box<str>, u32>;
 /// What a run had, and what of it was sent.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    /// Runs whose context was counted.
     begun: HashSet<Address>,
+    /// The context of runs that have said nothing yet: it may still be edited.
+    fresh: HashMap<Address, Json>,
     /// Messages of each run that no request has carried yet, by number.
     unsent: HashMap<Address, BTreeMap<u32, Message>>,
     /// Calls that are agents: what they answer is a model's, not data.
@@ -39,9 +40,20 @@ impl Ledger {
         match &envelope.event {
             // What an agent below starts with was given by the run above it; a run that goes on starts once.
             Event::RunStart(start) if (self.begun.is_empty() || !at.is_call()) && self.begun.insert(at.clone()) => {
-                self.had(&start.context.json());
+                self.fresh.insert(at.clone(), start.context.json());
+            }
+            Event::Edit(edit) => {
+                let run = envelope.run();
+                match self.fresh.get_mut(&run) {
+                    Some(context) => *context = edit.of_context(context).unwrap_or_else(|| std::mem::take(context)),
+                    None if edit.of_context(&Json::default()).is_some() => self.had(&edit.after.json()),
+                    None => {}
+                }
             }
             Event::Message(message) => {
+                if let Some(context) = self.fresh.remove(&envelope.run()) {
+                    self.had(&context);
+                }
                 self.unsent.entry(envelope.run()).or_default().insert(message.m, message.clone());
             }
             Event::RequestMade(request) => {

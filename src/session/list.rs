@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Parent, ReadError, RunState, Session, SessionId};
-use crate::event::{Tokens, cost_of};
+use crate::event::Tokens;
 
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,8 +24,8 @@ pub struct Summary {
     pub agent: String,
     /// Mode.
     pub mode: String,
-    /// Model.
-    pub model: String,
+    /// The models that answered its last run, the last one at the end.
+    pub models: Vec<String>,
     /// Turns.
     pub turns: usize,
     /// Tokens, when counted.
@@ -129,7 +129,7 @@ pub(super) fn unreadable(id: &SessionId, error: &ReadError) -> Summary {
         created_ms: 0,
         agent: String::new(),
         mode: String::new(),
-        model: String::new(),
+        models: Vec::new(),
         turns: 0,
         tokens: None,
         state: RunState::Open,
@@ -162,12 +162,12 @@ pub fn summarize(session: &Session) -> Summary {
         created_ms: session.header.created_ms,
         agent: pipeline.or_else(|| last.map(|run| run.agent.as_str())).unwrap_or_default().to_owned(),
         mode: last.map(|run| run.mode.clone()).unwrap_or_default(),
-        model: last.map(|run| run.model.clone()).unwrap_or_default(),
+        models: last.map(|run| run.bill.models()).unwrap_or_default(),
         turns: skeleton.roots().map(|run| run.turns.len()).sum(),
         tokens: last.and_then(|run| run.tokens),
         state: last.map_or(RunState::Open, |run| run.state),
         result: result.unwrap_or_default(),
-        cost: last.and_then(|run| cost_of(run.price, run.tokens)),
+        cost: last.and_then(|run| run.bill.cost(None)),
         task: last.map(|run| run.task.clone()).unwrap_or_default(),
         damage: session.damage_line(),
         parent: session.header.parent.clone(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Address, Envelope, Event, Gaps, Line, Price, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
+use crate::event::{Address, Bill, Envelope, Event, Gaps, Line, ReplyStatus, Role, RunText, Tokens, elapsed_ms};
 
 /// Kinds whose data the skeleton never looks at: their lines are placed unread, and they are most of a file.
 const UNREAD: &[&str] = &["reply.part", "wire", "sent", "request", "tool.call", "tool.end", "program.end", "memory"];
@@ -73,10 +73,8 @@ pub struct RunEntry {
     pub pipeline: Option<String>,
     /// Mode.
     pub mode: String,
-    /// What the developer called the model.
-    pub model: String,
-    /// What the model costs, when known.
-    pub price: Option<Price>,
+    /// Who answered, and what it cost.
+    pub bill: Bill,
     /// The first words of the task as it was sent.
     pub task: String,
     /// Limit of turns.
@@ -103,6 +101,8 @@ pub struct RunEntry {
     pub events: Range<usize>,
     /// Places of its messages, in the order of their numbers.
     pub messages: Vec<usize>,
+    /// The place of the first edit of a turn that has not begun.
+    edited: Option<usize>,
 }
 
 /// One turn.
@@ -173,8 +173,7 @@ impl Skeleton {
                 agent: start.agent.name.clone(),
                 pipeline: start.pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
                 mode: start.mode.clone(),
-                model: start.model.alias.clone(),
-                price: start.model.price,
+                bill: Bill::new(start.model.clone()),
                 task: String::new(),
                 max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
                 started_ms: envelope.at_ms,
@@ -188,6 +187,7 @@ impl Skeleton {
                 turns: Vec::new(),
                 events: place..place + 1,
                 messages: Vec::new(),
+                edited: None,
             });
         }
         if let Some(entry) = self.entry_mut(envelope.run().as_str()) {
@@ -274,6 +274,9 @@ impl RunEntry {
             self.messages.push(place);
         }
         match &envelope.event {
+            Event::Edit(_) if !self.turns.iter().any(|turn| turn.address == envelope.address.turn_part()) => {
+                self.edited.get_or_insert(place);
+            }
             Event::TurnStart(start) if start.stop.is_none() => self.turns.push(Arc::new(TurnEntry {
                 address: envelope.address.clone(),
                 state: TurnState::Waiting,
@@ -281,7 +284,7 @@ impl RunEntry {
                 last_ms: envelope.at_ms,
                 tokens: None,
                 reason: None,
-                events: Places::new(place..place + 1),
+                events: Places::new(self.edited.take().unwrap_or(place)..place + 1),
                 reply: Places::default(),
             })),
             Event::Message(message) if message.role == Role::User && self.task.is_empty() => {
@@ -298,6 +301,7 @@ impl RunEntry {
             }
             _ => {}
         }
+        self.bill.apply(&envelope.event);
         if let Event::TurnEnd(end) = &envelope.event {
             self.tokens = end.totals.tokens;
         }

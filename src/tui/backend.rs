@@ -16,7 +16,7 @@ use super::compare::backend::Comparing;
 use super::draft::Draft;
 use super::inspector::Subject;
 use crate::agent::{Diagnostic, DraftTexts, Fix};
-use crate::event::{Address, Envelope, ErrorRecord, Role, Tokens};
+use crate::event::{Address, Bill, Envelope, ErrorRecord, Role, Tokens};
 use crate::port::Gate;
 pub use crate::replay::Policy;
 use crate::session::{RunState, TurnEntry};
@@ -121,8 +121,8 @@ pub struct SessionSummary {
     pub agent: String,
     /// Mode.
     pub mode: String,
-    /// Model.
-    pub model: String,
+    /// The models that answered, the last one at the end.
+    pub models: Vec<String>,
     /// Turns of all runs.
     pub turns: usize,
     /// Tokens, when counted.
@@ -212,6 +212,8 @@ pub struct RunOutline {
     pub gap_ms: i64,
     /// It waits for a person.
     pub waits: bool,
+    /// Who answered, and what it cost.
+    pub bill: Bill,
 }
 
 /// Reads parts of a saved session. All methods read files.

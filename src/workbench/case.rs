@@ -10,8 +10,9 @@ use ptc_core::value::Json;
 
 use super::Workbench;
 use super::files::write_whole_in_folder;
+use super::fork::There;
 use crate::agent::{Agent, Bundled, Case, Expect};
-use crate::event::{Address, Event, RunEnd, RunStart};
+use crate::event::{Address, Event, RunEnd};
 use crate::replay::{Recording, cassette};
 use crate::session::Session;
 
@@ -60,7 +61,8 @@ impl std::error::Error for CaseError {}
 /// A run that has ended.
 struct Ended {
     address: Address,
-    start: RunStart,
+    /// What it was asked for at its end, edits included.
+    asked: There,
     end: RunEnd,
 }
 
@@ -72,8 +74,7 @@ impl Workbench {
     /// this name; the name leads to an example that is part of the program; a file cannot be read or written.
     pub fn make_case(&self, session: &Session, spec: &CaseSpec) -> Result<MadeCase, CaseError> {
         let ended = ended(session, spec)?;
-        let recorded = Agent::recorded(&ended.start.agent.toml)
-            .map_err(|error| CaseError(format!("the session's agent cannot be read: {error}")))?;
+        let recorded = ended.asked.agent.clone();
         let file = place(spec, &recorded)?;
         let (original, agent) = read(&file, &recorded)?;
         let id = session.header.id.as_str();
@@ -145,7 +146,8 @@ fn ended(session: &Session, spec: &CaseSpec) -> Result<Ended, CaseError> {
             fail.reason, fail.message
         )));
     }
-    Ok(Ended { address, start, end })
+    let asked = There::of(&recording, &address).map_err(|error| CaseError(error.to_string()))?;
+    Ok(Ended { address, asked, end })
 }
 
 /// The agent file that the case goes into.
@@ -195,7 +197,7 @@ fn table(name: &str, ended: &Ended, cassette: Option<&str>) -> Result<Json, Case
         members.push(("cassette", Json::str(cassette)));
         return Ok(Json::object(members));
     }
-    members.push(("context", Case::write_context(&ended.start.context.json())));
+    members.push(("context", Case::write_context(&ended.asked.context)));
     let expect = match (&ended.end.value, &ended.end.fail) {
         (_, Some(fail)) => Expect::write_fail(&fail.reason),
         (Some(answer), None) => Expect::write_value(&answer.json()),

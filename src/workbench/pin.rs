@@ -2,10 +2,12 @@
 
 use ptc_core::value::Json;
 
+use super::fork::There;
 use super::resume::unusable;
 use super::{StartError, Workbench};
 use crate::agent::{Agent, Mode, StepFold};
-use crate::event::{Address, Event};
+use crate::event::Address;
+use crate::replay::Recording;
 use crate::session::Session;
 
 impl Workbench {
@@ -20,15 +22,9 @@ impl Workbench {
         }
         let run = turn.run_part();
         let mut fold = StepFold::default();
-        let mut toml = None;
-        for envelope in session.events().filter(|envelope| envelope.run() == run) {
-            if let Event::RunStart(start) = &envelope.event {
-                toml = Some(start.agent.toml.clone());
-            }
-            fold.apply(&envelope);
-        }
-        let toml = toml.ok_or_else(|| unusable(format!("the session has no run {run}")))?;
-        let agent = Agent::recorded(&toml).map_err(unusable)?;
+        session.events().filter(|envelope| envelope.run() == run).for_each(|envelope| fold.apply(&envelope));
+        let recording = Recording::of(session).map_err(unusable)?;
+        let There { agent, context } = There::of(&recording, turn)?;
         let step = fold.step();
         let place = step.turns.iter().position(|known| known.address.as_ref() == Some(turn));
         let place = place.ok_or_else(|| unusable(format!("the session has no turn {turn}")))?;
@@ -36,7 +32,7 @@ impl Workbench {
         let last = program(place).ok_or_else(|| unusable(format!("{turn} ran no program")))?;
         let earlier = (0..place).filter(|place| step.turns[*place].success).filter_map(program);
         let whole: Vec<String> = earlier.chain([last]).collect();
-        Ok(Agent { mode: Mode::PtcLisp, model: None, ..agent }
+        Ok(Agent { mode: Mode::PtcLisp, model: None, context, ..agent }
             .with_option("program", Json::str(whole.join("\n")))
             .with_option("completion", Json::str("return_required"))
             .once())

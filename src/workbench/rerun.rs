@@ -11,14 +11,14 @@ use ptc_core::value::json::Node;
 use super::adopted::Onto;
 use super::below::LiveModels;
 use super::feed::{Feed, Tee};
-use super::fork::{Changed, ForkSpec};
+use super::fork::{Changed, ForkSpec, There};
 use super::prepare::Ready;
 use super::resume::unusable;
 use super::run::header_of;
 use super::{Running, StartError, Workbench};
 use crate::agent::{Agent, Context, Diagnostic, Mode, Plan, Step};
 use crate::engine::{self, Input, Ports};
-use crate::event::{Address, LaterStep, RunStart};
+use crate::event::{Address, JsonText, LaterStep, RunStart};
 use crate::model::Model;
 use crate::port::{Human, Stop, SystemClock};
 use crate::replay::{Recording, carried, input_of};
@@ -131,7 +131,9 @@ impl Workbench {
     /// What a recorded root run is made again with.
     fn again(&self, recording: &Recording, run: &Address, spec: &RerunSpec) -> Result<Again, StartError> {
         let start = recording.run_start(run).cloned().ok_or_else(|| unusable(format!("{run} has no run.start")))?;
-        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
+        // A fork is made again with what was edited in it.
+        let There { agent: old, context } = There::of(recording, run)?;
+        let start = RunStart { context: JsonText::of(&context), ..start };
         let agent = match spec.agent.clone() {
             // A message of a conversation stays what it was.
             Some(agent) if start.continues.is_some() => {

@@ -13,6 +13,7 @@ use super::below::LiveModels;
 use super::desk::Prepared;
 use super::ending::more_turns;
 use super::feed::{Feed, Onward, Tee};
+use super::fork::There;
 use super::prepare::refuse_closures;
 use super::run::header_of;
 use super::stages::{follow, later_steps};
@@ -166,10 +167,11 @@ impl Workbench {
             return Err(unusable(format!("{earlier} has not ended; `resume` goes on with it")));
         }
         let start = recording.run_start(&earlier).cloned().ok_or_else(|| unusable("its run.start is missing"))?;
-        let old = Agent::recorded(&start.agent.toml).map_err(|error| unusable(error.to_string()))?;
+        let There { agent: old, context } = There::of(&recording, &earlier)?;
         // A pinned program knows no message: a model answers.
+        let recorded = recording.model_of(&earlier).unwrap_or_default();
         let asked = model.map_or_else(
-            || if old.program().is_some() { self.model_name(None, &old) } else { start.model.alias.clone() },
+            || if old.program().is_some() { self.model_name(None, &old) } else { recorded },
             str::to_owned,
         );
         let old = old.without_program();
@@ -217,7 +219,7 @@ impl Workbench {
             let live = Ports::new(&*live, &SystemClock, events, task_stop);
             let ports = Ports { models: &models, person: &*person, tools: &tools, ..live };
             let continues = Some((earlier, carry));
-            let input = Input { seed: start.seed, continues, notices, ..Input::at(run, start.context.json()) };
+            let input = Input { seed: start.seed, continues, notices, ..Input::at(run, context) };
             let step = engine::run(&plan, input, &ports).await;
             tools.end().await;
             Step { session: Some(task_id), ..step }

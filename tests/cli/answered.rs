@@ -94,3 +94,58 @@ fn what_a_protocol_cannot_carry_is_told_before_the_run() {
     assert!(done.exits(0).stderr.contains(told) && done.stderr.contains("seed: left out"), "{}", done.stderr);
     assert!(!program.run(["prompt", "a.toml", "--model", "gpt"]).exits(0).stderr.contains("left out"));
 }
+
+/// A run of two turns by a cheap model, whose second turn is made again by one a thousand times as dear.
+async fn forked_to_a_dear_model(limit: &str) -> (Program, Done) {
+    let server = Server::play(vec![answer("{}"), answer(r#"{"n":7}"#), answer(r#"{"n":8}"#)]).await;
+    let model = |name: &str, price: u32| {
+        format!("[models.{name}]\nprovider = \"local\"\nid = \"m\"\nprice = {{ input = {price}, output = {price} }}\n")
+    };
+    let config = format!("[providers.local]\nkind = \"openai\"\nbase_url = \"{}\"\n", server.base_url);
+    let program = Program::new();
+    program.file("config.toml", config + &model("cheap", 10) + &model("dear", 10_000));
+    program.file(
+        "a.toml",
+        format!("model = \"cheap\"\n{limit}\nmode = \"json\"\nprompt = \"go\"\nsignature = \"{{n :int}}\"\n"),
+    );
+    let ran = tokio::task::spawn_blocking(move || {
+        program.run(["--config", "config.toml", "run", "a.toml"]).exits(0);
+        let fork = ["--config", "config.toml", "fork", "last", "--at", "r0/t2", "--model", "dear", "--json"];
+        let done = program.run(fork);
+        (program, done)
+    });
+    ran.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_goes_on_with_another_model_names_both_and_each_reply_has_its_own_price() {
+    let (program, done) = forked_to_a_dear_model("").await;
+    let step = done.exits(0).json();
+    let (cheap, dear) = (17.0 * 10.0 / 1e6, 17.0 * 10_000.0 / 1e6);
+    let is = |found: &serde_json::Value, wanted: f64| (found.as_f64().unwrap() - wanted).abs() < 1e-9;
+    assert!(is(&step["usage"]["cost"], cheap + dear), "{step}");
+    assert!(is(&step["turns"][0]["cost"], cheap) && is(&step["turns"][1]["cost"], dear), "{step}");
+    let listed = program.run(["sessions", "list", "--json"]).exits(0).json();
+    let fork = listed.as_array().unwrap().iter().find(|line| line["model"] == "cheap, dear").expect("the fork");
+    assert!(is(&fork["cost"], cheap + dear), "{fork}");
+    for (query, wanted) in [("model:dear", 1), ("model:cheap", 2), ("cost>0.1", 1)] {
+        let found = program.run(["sessions", "search", query, "--json"]).exits(0).json();
+        let own = |hit: &&serde_json::Value| hit["path"].is_string();
+        assert_eq!(found["sessions"].as_array().unwrap().iter().filter(own).count(), wanted, "{query}: {found}");
+    }
+    for format in ["md", "html"] {
+        let page = program.run(["sessions", "export", "last", "--format", format]);
+        assert!(page.exits(0).stdout.contains("cheap, dear"), "{format}: {}", page.stdout);
+    }
+    let shown = program.run(["sessions", "show", "last"]);
+    assert!(shown.exits(0).stdout.contains("cost 0.170"), "{}", shown.stdout);
+    program.run(["replay", "last", "--check"]).exits(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_of_costs_counts_what_the_other_model_costs() {
+    let (program, done) = forked_to_a_dear_model("cost_limit = 0.1").await;
+    let step = done.exits(1).json();
+    assert_eq!(step["fail"]["reason"], "cost_exceeded", "{step}");
+    program.run(["replay", "last", "--check"]).exits(0);
+}

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod below;
+mod edited;
 mod examples;
 mod fork;
 mod http;

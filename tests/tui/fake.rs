@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use ptc_workbench::agent::{Diagnostic, DraftTexts, Mode, Place};
-use ptc_workbench::event::{Address, Envelope, ErrorRecord};
+use ptc_workbench::event::{Address, Bill, Envelope, ErrorRecord};
 use ptc_workbench::session::{Places, TurnEntry, TurnState};
 use ptc_workbench::tui::archive::{
     self, Archive, CaseWanted, ExportRefusal, Exporting, Forking, Hit, Points, QueryProblem, Removals, Rerunning,
@@ -290,6 +290,7 @@ pub(crate) fn long_session(turns: usize) -> OpenSession {
             last_ms: super::story::NOW_MS,
             gap_ms: 0,
             waits: false,
+            bill: Bill::default(),
         }],
         bodies: Arc::new(Made),
     }

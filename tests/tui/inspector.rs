@@ -258,7 +258,10 @@ fn sections_that_a_shortened_history_repeats_keep_their_first_origin() {
         assert_eq!(origin("memory"), "summary of the turns before", "{lines:#?}");
         // What is repeated is sent.
         let gone = &lines[cut..];
-        assert!(gone.iter().all(|line| !line.ends_with("tools · agent") && !line.ends_with("task · agent")), "{gone:#?}");
+        assert!(
+            gone.iter().all(|line| !line.ends_with("tools · agent") && !line.ends_with("task · agent")),
+            "{gone:#?}"
+        );
         assert!(gone.iter().any(|line| line.contains("reply of t1")), "{gone:#?}");
     }
 }

@@ -147,7 +147,7 @@ fn session(id: &str, age_ms: i64, agent: &str, status: RunState, result: &str) -
         started_ms: NOW_MS - age_ms,
         agent: agent.to_owned(),
         mode: "json".to_owned(),
-        model: "demo".to_owned(),
+        models: vec!["demo".to_owned()],
         turns: 2,
         tokens: Some(Tokens { input: 2_356, output: 50, ..Tokens::default() }),
         status,

@@ -1,6 +1,7 @@
 //! Data of the event about edits: what was changed at the point where a session was forked.
 //! Field names are the stored names; absent means unknown or not applicable.
 
+use ptc_core::value::Json;
 use serde::{Deserialize, Serialize};
 
 use crate::event::JsonText;
@@ -32,6 +33,22 @@ impl Edit {
     /// Does it change what a turn begins with: the agent, the context, definitions?
     pub fn is_of_the_turn(&self) -> bool {
         ![Self::REPLY, Self::RESULT, Self::MODEL].contains(&self.target.as_str())
+    }
+
+    /// A context with this edit; `None` for an edit of something else.
+    pub fn of_context(&self, context: &Json) -> Option<Json> {
+        let key = match self.target.split_once('.') {
+            None if self.target == "context" => return Some(self.after.json()),
+            Some(("context", key)) => key,
+            _ => return None,
+        };
+        let members = context.members().unwrap_or_default().iter();
+        let mut members: Vec<(String, Json)> = members.map(|one| (one.key.clone(), one.value.clone())).collect();
+        match members.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => *old = self.after.json(),
+            None => members.push((key.to_owned(), self.after.json())),
+        }
+        Some(Json::object(members))
     }
 
     /// The text that it puts in place; JSON where it is none.

@@ -5,7 +5,7 @@ use ptc_core::reasons::Reason;
 use serde::{Deserialize, Serialize};
 
 use crate::event::raw::present;
-use crate::event::{JsonText, NativeCall, StructuredBy};
+use crate::event::{JsonText, ModelRecord, NativeCall, StructuredBy};
 
 /// `retry.wait`
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -85,6 +85,9 @@ pub struct ReplyEnd {
     /// The model that answered, as the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The model that was asked, where it is another one than the run began with: somebody went on with it, or it is the fallback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Box<ModelRecord>>,
     /// How the schema travelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_by: Option<StructuredBy>,
@@ -117,6 +120,7 @@ impl ReplyEnd {
             finish: None,
             usage: None,
             model: None,
+            by: None,
             structured_by: None,
             calls: Vec::new(),
             opaque: None,

@@ -10,7 +10,7 @@ use ptc_core::value::Json;
 
 use super::object;
 use crate::agent::{CallEntry, Step, StepFold, Turn};
-use crate::event::{Address, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart};
+use crate::event::{Address, Edit, Envelope, ErrorRecord, Event, IssueRecord, JsonText, RequestMade, RunStart};
 use crate::session::Ledger;
 
 /// Columns that programs are laid out in before they are compared.
@@ -145,6 +145,7 @@ impl Folding {
             let Some(turn) = entry.address.as_ref().map(Address::turn_part) else { continue };
             calls.entry(turn).or_default().push(call(entry));
         }
+        let was_edited = step.turns.iter().any(|turn| turn.edits.iter().any(Edit::is_of_the_turn));
         let (last, has_returned) = (step.turns.len(), step.is_ok() && self.fold.is_complete());
         let turns = std::mem::take(&mut step.turns).into_iter().enumerate().filter_map(|(place, turn)| {
             let address = turn.address.clone()?;
@@ -152,13 +153,14 @@ impl Folding {
             let calls = Json::list(calls.remove(&address).unwrap_or_default());
             Some(SideTurn::of(turn, address, request, calls, has_returned && place + 1 == last))
         });
+        let edited = self.fold.inputs().filter(|_| was_edited).cloned();
         SideRun {
             turns: turns.collect(),
             address: self.address,
             mode: self.start.mode,
-            model: self.start.model.alias,
-            definition: self.start.agent.toml,
-            context: self.start.context.json(),
+            model: self.fold.bill().names(),
+            definition: edited.as_ref().map_or(self.start.agent.toml, |inputs| inputs.agent.to_toml()),
+            context: edited.map_or_else(|| self.start.context.json(), |inputs| inputs.context),
             is_complete: self.fold.is_complete(),
             step,
         }

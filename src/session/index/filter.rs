@@ -13,7 +13,7 @@ use crate::session::{Marks, RunState, Summary};
 pub enum Filter {
     /// The mode of its last run.
     Mode(Words),
-    /// The model of its last run.
+    /// A model that answered its last run.
     Model(Words),
     /// One of its agents, or its pipeline.
     Agent(Words),
@@ -138,7 +138,7 @@ impl Filter {
         let marked = || marks.of_session(&summary.id);
         match self {
             Self::Mode(words) => words.fit(&summary.mode),
-            Self::Model(words) => words.fit(&summary.model),
+            Self::Model(words) => summary.models.iter().any(|model| words.fit(model)),
             Self::Agent(words) => words.fit(&summary.agent) || facts.agents.iter().any(|agent| words.fit(agent)),
             Self::Status(states) => states.contains(&summary.state),
             Self::Reason(words) => facts.reasons.iter().any(|reason| words.fit(reason)),

@@ -1,7 +1,7 @@
 //! One file of the index: the lines of some sessions for the list, and their texts, equal ones once.
 //!
 //! ```text
-//! ptc-workbench-index 3\n
+//! ptc-workbench-index 4\n
 //! six numbers of 8 bytes: lengths and checksums of the three parts
 //! entries   JSON lines, one per session
 //! refs      per text: its length, and where it stands (session, field, program, address)
@@ -19,7 +19,7 @@ use super::digest::{Digest, Facts, Field};
 use crate::event::Address;
 use crate::session::Summary;
 
-const MAGIC: &[u8] = b"ptc-workbench-index 3\n";
+const MAGIC: &[u8] = b"ptc-workbench-index 4\n";
 const HEAD: usize = MAGIC.len() + 6 * 8;
 
 /// A file as it was when it was read.

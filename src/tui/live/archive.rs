@@ -146,7 +146,7 @@ impl Archive for Live {
         Ok(Points {
             session: summary.id,
             agent: summary.agent,
-            model: summary.model,
+            model: summary.models.last().cloned().unwrap_or_default(),
             mode: summary.mode,
             runs: session.skeleton().roots().map(|run| run.address.clone()).collect(),
             turns: turns

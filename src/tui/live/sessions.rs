@@ -18,7 +18,7 @@ pub(super) fn summary(summary: Summary) -> SessionSummary {
         started_ms: summary.created_ms,
         agent: summary.agent,
         mode: summary.mode,
-        model: summary.model,
+        models: summary.models,
         turns: summary.turns,
         tokens: summary.tokens,
         cost: summary.cost,
@@ -72,6 +72,7 @@ pub(super) fn open(key: &SessionKey, session: Session) -> OpenSession {
             last_ms: run.last_ms,
             gap_ms: run.gap_ms,
             waits: run.waits_for.is_some(),
+            bill: run.bill.clone(),
         }
     });
     let runs = runs.collect();

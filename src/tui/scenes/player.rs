@@ -172,7 +172,7 @@ impl Player {
             }
             Step::Asked => self.ask().await?,
             Step::Choose(agent, mode) => self.choose(|session| session.agent == *agent && is_in(session, mode))?,
-            Step::ChooseBy(mode, model) => self.choose(|session| session.model == *model && is_in(session, mode))?,
+            Step::ChooseBy(mode, model) => self.choose(|session| session.models == [*model] && is_in(session, mode))?,
             Step::Replayed => {
                 let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
                 let key = viewer.ok_or("no session is open")?;
@@ -200,7 +200,7 @@ impl Player {
         let mode = preview.mode.split(' ').next().unwrap_or_default();
         let sessions = self.live.sessions().map_err(|error| error.message)?;
         let fits = |session: &&SessionSummary| session.agent == preview.name && is_in(session, mode);
-        let session = sessions.iter().rev().filter(fits).find(|session| session.model == preview.model);
+        let session = sessions.iter().rev().filter(fits).find(|session| session.models == [preview.model.as_str()]);
         let finished = |session: &&SessionSummary| fits(session) && session.status == RunState::Returned;
         let session = session.or_else(|| sessions.iter().rev().find(finished));
         let session = session.ok_or("there is no recording of the draft")?;

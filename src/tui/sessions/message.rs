@@ -17,16 +17,17 @@ pub struct Message {
 impl Message {
     /// The dialog.
     pub fn open(session: &SessionSummary) -> (Form, Self) {
+        let asked = session.models.last().cloned().unwrap_or_default();
         let form = Form {
             title: "New message: the conversation goes on in a new session".to_owned(),
             verb: "send",
             fields: vec![
                 Field::text("message", "What is asked next; it is no template.", "", Language::Plain),
-                Field::line("model", "The model that is asked.", session.model.clone()),
+                Field::line("model", "The model that is asked.", asked.clone()),
             ],
             ..Form::default()
         };
-        (form, Self { key: session.key(), model: session.model.clone() })
+        (form, Self { key: session.key(), model: asked })
     }
 
     /// The message.

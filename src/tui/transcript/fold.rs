@@ -8,8 +8,8 @@ use super::pieces::{Piece, Pieces};
 use super::places::TurnCells;
 use super::{Cell, Facts, Transcript};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd, RunStart,
-    RunText, Source, cost_of,
+    Address, Bill, Envelope, Event, Gaps, Message, MessagePart, Notice, PartKind, ReplyStatus, RequestMade, RunEnd,
+    RunStart, RunText, Source,
 };
 use crate::tui::backend::{OpenSession, Origin, RunOutline, SentMessage};
 use crate::workbench::{Budget, next_step};
@@ -54,6 +54,7 @@ impl Transcript {
             Piece::Tail => {
                 // Most events are unread: the outline says for how long nobody ran.
                 self.leave_out(&run.address, run.gap_ms);
+                self.bill(&run.address, |bill| bill.clone_from(&run.bill));
                 run.tail.iter().for_each(|envelope| self.take(envelope));
                 if !run.address.is_call() {
                     self.facts.last_ms = run.last_ms;
@@ -80,10 +81,20 @@ impl Transcript {
             }
         }
         self.take(envelope);
+        self.bill(&envelope.run(), |bill| bill.apply(&envelope.event));
         match &envelope.event {
             Event::Edit(edit) => self.readers.edited(&envelope.address, edit),
             Event::RequestMade(made) => self.give_reader(&envelope.address.turn_part(), made),
             _ => {}
+        }
+    }
+
+    /// Something changes in what a run's replies cost, or in who gives them.
+    fn bill(&mut self, run: &Address, change: impl FnOnce(&mut Bill)) {
+        let Some(bill) = self.bills.get_mut(run) else { return };
+        change(bill);
+        if self.facts.run.as_ref() == Some(run) {
+            (self.facts.model, self.facts.cost) = (bill.names(), bill.cost(None));
         }
     }
 
@@ -164,6 +175,7 @@ impl Transcript {
     fn start_run(&mut self, at: &Address, start: &RunStart, at_ms: i64) {
         self.started.insert(at.clone(), at_ms);
         self.starts.insert(at.clone(), start.clone());
+        self.bills.insert(at.clone(), Bill::new(start.model.clone()));
         if !at.is_call() {
             self.facts = Facts {
                 run: Some(at.clone()),
@@ -171,7 +183,6 @@ impl Transcript {
                 mode: start.mode.clone(),
                 model: start.model.alias.clone(),
                 max_turns: start.limits.iter().find(|(name, _)| name == "max_turns").map(|(_, value)| *value),
-                price: start.model.price,
                 budget: Budget::of(start),
                 started_ms: at_ms,
                 last_ms: at_ms,
@@ -194,7 +205,9 @@ impl Transcript {
         let Some(cells) = self.open_out(turn) else { return };
         let mut gaps = Gaps::default();
         let gap_ms: i64 = events.iter().map(|envelope| gaps.before(envelope)).sum();
-        let started_ms = events.first().map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
+        let began =
+            events.iter().find(|envelope| envelope.address == *turn && matches!(envelope.event, Event::TurnStart(_)));
+        let started_ms = began.map_or(0, |envelope| envelope.at_ms.saturating_add(gap_ms));
         self.keep(cells);
         self.renew(cells, |part| Card::Turn(Box::new(TurnCard { part, ..TurnCard::begun(turn, started_ms) })));
         let facts = self.facts.clone();
@@ -202,8 +215,13 @@ impl Transcript {
         for envelope in events.iter().filter(of_turn).filter(|e| !matches!(e.event, Event::TurnStart(_))) {
             self.take(envelope);
         }
+        // Another model is named at the run, in front of the turn that it answers first.
+        let of_run = |envelope: &&Envelope| envelope.address == turn.run_part();
+        for envelope in events.iter().filter(of_run).filter(|e| matches!(e.event, Event::Edit(_))) {
+            self.turn_event(turn, turn, envelope.at_ms, &envelope.event);
+        }
         self.facts = facts;
-        if let Some(Event::TurnStart(start)) = events.first().map(|envelope| &envelope.event) {
+        if let Some(Event::TurnStart(start)) = began.map(|envelope| &envelope.event) {
             self.cards_of(turn).for_each(|card| card.kind.clone_from(&start.kind));
         }
         let last_ms = events.last().map_or(0, |envelope| envelope.at_ms);
@@ -395,8 +413,7 @@ impl Transcript {
             cell.over = true;
         }
         let next = next_step(self.starts.get(at).unwrap_or(&RunStart::default()), end);
-        let price = self.starts.get(at).and_then(|start| start.model.price);
-        let cost = cost_of(price, end.usage.totals.tokens);
+        let cost = self.bills.get(at).and_then(|bill| bill.cost(None));
         let card = if at.is_call() {
             let started_ms = self.started.get(at).copied().unwrap_or(envelope.at_ms);
             EndCard { end: end.clone(), elapsed_ms: crate::event::elapsed_ms(started_ms, envelope.at_ms), cost, next }

@@ -36,7 +36,7 @@ pub use viewport::{Scroll, Visible, VisibleRow};
 
 pub use crate::workbench::format;
 
-use crate::event::{Address, ErrorRecord, Gaps, Notice, RunStart, Tokens, cost_of};
+use crate::event::{Address, Bill, ErrorRecord, Gaps, Notice, RunStart, Tokens};
 use crate::session::TurnEntry;
 use crate::workbench::{Budget, Definitions};
 use card::MessageStore;
@@ -55,6 +55,7 @@ pub struct Transcript {
     started: HashMap<Address, i64>,
     /// How they began.
     starts: HashMap<Address, RunStart>,
+    bills: HashMap<Address, Bill>,
     gaps: Gaps,
     /// Runs below others that are folded.
     folded: Vec<Address>,
@@ -87,7 +88,7 @@ pub struct Facts {
     pub agent: String,
     /// Mode.
     pub mode: String,
-    /// What the developer called the model.
+    /// What the developer called the models that answered, or the one that is asked.
     pub model: String,
     /// Limit of turns, when known.
     pub max_turns: Option<u64>,
@@ -95,8 +96,8 @@ pub struct Facts {
     pub turn: u32,
     /// Tokens so far.
     pub tokens: Option<Tokens>,
-    /// Price per million tokens.
-    pub price: Option<crate::event::Price>,
+    /// Cost so far, when prices and tokens are known.
+    pub cost: Option<f64>,
     /// What it may spend.
     pub budget: Budget,
     /// Tool calls so far.
@@ -114,11 +115,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Cost so far, when price and tokens are known.
-    pub fn cost(&self) -> Option<f64> {
-        cost_of(self.price, self.tokens)
-    }
-
     /// The time it took, or the time so far with tenths of seconds.
     pub fn time(&self, now_ms: i64) -> String {
         let elapsed_ms = self.elapsed_ms(now_ms);

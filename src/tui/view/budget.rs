@@ -35,7 +35,7 @@ pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
     let with = |parts: &[&String]| parts.iter().map(|part| (*part).clone()).chain(more.iter().cloned()).collect();
     let plain = |parts: &[&String]| parts.iter().map(|part| (*part).clone()).collect::<Vec<_>>();
     let mut shapes: Vec<Vec<String>> = vec![with(&[&turns, &tokens, &cost, &time, &session])];
-    let priced = facts.cost().is_some() || facts.budget.cost.is_some();
+    let priced = facts.cost.is_some() || facts.budget.cost.is_some();
     if !priced {
         shapes.push(with(&[&turns, &tokens, &time, &session]));
     }
@@ -63,8 +63,8 @@ fn tokens(facts: &Facts) -> String {
 }
 
 fn costs(facts: &Facts) -> String {
-    let used = format!("cost {}", cost(facts.cost()));
-    match (facts.cost(), facts.budget.cost) {
+    let used = format!("cost {}", cost(facts.cost));
+    match (facts.cost, facts.budget.cost) {
         (Some(spent), Some(limit)) => {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of five marks")]
             let thousandths = (spent / limit * 1_000.0).clamp(0.0, 1_000.0) as u64;

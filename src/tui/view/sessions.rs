@@ -149,7 +149,7 @@ fn draw_viewer(model: &Model, view: &RunView, screen: Rect, buffer: &mut Buffer)
             || "tokens –".to_owned(),
             |tokens| format!("tokens {} in {} out", count(tokens.input), count(tokens.output)),
         );
-        let amount = facts.cost().map(|amount| format!("cost {}", cost(Some(amount))));
+        let amount = facts.cost.map(|amount| format!("cost {}", cost(Some(amount))));
         let parts = [plural(u64::from(facts.turn), "turn"), tokens].into_iter();
         let parts: Vec<String> = parts.chain(cached(facts.tokens)).chain(amount).collect();
         Row::new([Piece::new(Role::Dim, &format!(" {}   read-only", parts.join("   ")))])
@@ -342,7 +342,8 @@ impl Columns {
             None => result.push(Piece::new(role, &session.result)),
         }
         let cost = cost(session.cost);
-        let cells = [&session.agent, &session.mode, &session.model, &turns, &tokens, &cost].map(String::as_str);
+        let models = session.models.join(", ");
+        let cells = [&session.agent, &session.mode, &models, &turns, &tokens, &cost].map(String::as_str);
         let mark = match (selected, session.written.marked) {
             (true, true) => "▸*",
             (true, false) => "▸ ",

@@ -41,6 +41,7 @@ pub(super) fn part(turn: &Turn<'_>, model: &ModelRecord) -> Option<Part> {
     let sent = attempts.last()?;
     // What a person put in the place of a reply is not the provider's.
     let end = ends.iter().rev().find(|end| end.attempt <= sent.attempt).copied();
+    let model = end.and_then(|end| end.by.as_deref()).unwrap_or(model);
     let mut rows = vec![of_model(model, end)];
     rows.extend(of_options(made, sent));
     rows.extend(of_schema(made, sent));

@@ -5,7 +5,7 @@ use ptc_core::value::Json;
 
 use super::block::{error, indent, prose};
 use super::{Frame, Laid, Shown, What, repair, wire, work};
-use crate::event::{Check, Extract, IssueRecord, Kept, ReplyStatus, cost_of};
+use crate::event::{Check, Extract, IssueRecord, Kept, ModelRecord, ReplyStatus};
 use crate::model::OtherModel;
 use crate::tui::colours::Language;
 use crate::tui::row::{Piece, Row};
@@ -130,9 +130,16 @@ fn header(card: &TurnCard, frame: &Frame<'_>) -> Row {
 /// stands behind the rest of the card.
 fn spent(card: &TurnCard, frame: &Frame<'_>) -> Vec<(usize, String)> {
     let tokens = card.tokens();
-    let price = frame.start.and_then(|start| start.model.price);
-    let amount = cost_of(price, tokens).map(|amount| (COST_FROM, format!("cost {}", cost(Some(amount)))));
+    let price = asked(card, frame).and_then(|model| model.price);
+    let amount = price.zip(tokens).map(|(price, tokens)| price.cost(&tokens));
+    let amount = amount.map(|amount| (COST_FROM, format!("cost {}", cost(Some(amount)))));
     amount.into_iter().chain(cached(tokens).map(|told| (CACHED_FROM, told))).collect()
+}
+
+/// The model that was asked at the turn.
+fn asked<'a>(card: &'a TurnCard, frame: &Frame<'a>) -> Option<&'a ModelRecord> {
+    let by = card.last_attempt().and_then(|attempt| attempt.end.as_ref()?.by.as_deref());
+    by.or(frame.start.map(|start| &start.model))
 }
 
 /// What the reply is written in.
@@ -266,7 +273,7 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
     let end = card.last_attempt().and_then(|attempt| attempt.end.as_ref());
-    let other = frame.start.zip(end).and_then(|(start, end)| OtherModel::of(&start.model, end));
+    let other = asked(card, frame).zip(end).and_then(|(model, end)| OtherModel::of(model, end));
     if let Some(other) = other {
         rows.extend(super::notice("warning", &other.to_string(), columns));
     }

@@ -1,0 +1,62 @@
+//! What a run is asked for: its agent and its context, with the edits of a fork.
+//!
+//! In: the start of a run, edits in their order. Out: the agent and the context that count behind them. It must never change a mode, and
+//! nothing that has its own edit.
+
+use ptc_core::value::Json;
+
+use super::{Agent, Diagnostic};
+use crate::event::{Edit, RunStart};
+
+/// The agent and the context of a run.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    /// The agent.
+    pub agent: Agent,
+    /// The whole context.
+    pub context: Json,
+}
+
+impl Inputs {
+    /// What a run began with. Errors: its agent cannot be read.
+    pub fn of(start: &RunStart) -> Result<Self, String> {
+        let agent = Agent::recorded(&start.agent.toml).map_err(|error| error.to_string())?;
+        Ok(Self { agent, context: start.context.json() })
+    }
+
+    /// Takes an edit of a turn other than of a definition. Errors: what is wrong with it, with the target that it comes from.
+    pub fn edit(&mut self, edit: &Edit) -> Result<(), String> {
+        let wrong = |what: String| format!("the edit of {}: {what}", edit.target);
+        let (kind, name) = edit.target.split_once('.').unwrap_or((&edit.target, ""));
+        match (kind, name) {
+            ("agent", "") => {
+                let other = Agent::from_toml(&edit.text(), "the edited agent").map_err(|e| wrong(e.to_string()))?;
+                self.agent = other.for_mode(self.agent.mode).map_err(|findings| wrong(said(&findings)))?;
+            }
+            // These keys say how a run begins: what they would change has its own edit.
+            ("option", "mode") => {
+                return Err(wrong("a run keeps its mode; `rerun --mode` runs it in another one".to_owned()));
+            }
+            ("option", "model") => return Err(wrong("--model names another model".to_owned())),
+            ("option", "context") => return Err(wrong("--set and --context change the context".to_owned())),
+            ("option", "memory") => return Err(wrong("--memory changes definitions".to_owned())),
+            ("option", "") => return Err(wrong("its name is missing".to_owned())),
+            ("prompt" | "signature", "") | ("option", _) => {
+                let key = if kind == "option" { name } else { kind };
+                let edited = self.agent.clone().with_key(key, edit.after.json());
+                self.agent = edited.map_err(|findings| wrong(said(&findings)))?;
+            }
+            _ => match edit.of_context(&self.context) {
+                Some(context) => self.context = context,
+                None => return Err(wrong("this program does not know this target".to_owned())),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The errors among findings, in one text.
+pub fn said(findings: &[Diagnostic]) -> String {
+    let errors: Vec<_> = findings.iter().filter(|f| f.is_error()).map(|f| f.message.as_str()).collect();
+    errors.join("; ")
+}

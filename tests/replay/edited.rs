@@ -1,0 +1,65 @@
+//! What was edited in a fork counts wherever the fork is read or made again: not what its parent was asked for.
+
+use serde_json::Value;
+
+use super::newest_file;
+use crate::cli::program::Program;
+
+/// A fork of a run of the example `sentiment` that asks something else about another text.
+fn edited() -> Program {
+    let program = Program::new();
+    program.run(["run", "sentiment", "--model", "sample", "--set", "text=before"]).exits(0);
+    let flags = ["--at", "r0/t1", "--prompt", "How is this: {{text}}", "--set", "text=after", "--model", "sample"];
+    program.run(["fork", "last"].iter().chain(&flags)).exits(0);
+    let file = newest_file(&program);
+    std::fs::copy(file, program.dir().join("fork.jsonl")).unwrap();
+    program
+}
+
+/// The first request of the newest session.
+fn sent(program: &Program) -> String {
+    let step = program.run(["sessions", "show", newest_file(program).to_str().unwrap(), "--json"]).exits(0).json();
+    let turns = step[step.as_array().unwrap().len() - 1]["turns"].clone();
+    turns[0]["messages"].to_string()
+}
+
+#[test]
+fn a_fork_is_made_again_with_what_was_edited_in_it() {
+    let program = edited();
+    program.run(["rerun", "fork.jsonl"]).exits(0);
+    let said = sent(&program);
+    assert!(said.contains("How is this: after") && !said.contains("before"), "{said}");
+}
+
+#[test]
+fn a_case_of_a_fork_holds_its_own_inputs() {
+    let program = edited();
+    program.run(["sessions", "case", "fork.jsonl", "--agent", "mood.toml", "--name", "edited"]).exits(0);
+    let text = std::fs::read_to_string(program.dir().join("mood.toml")).unwrap();
+    assert!(text.contains("after") && text.contains("How is this") && !text.contains("before"), "{text}");
+    program.run(["test", "mood.toml", "--model", "sample"]).exits(0);
+}
+
+#[test]
+fn a_comparison_finds_what_was_edited() {
+    let program = edited();
+    let parent = program.session_files().into_iter().find(|file| *file != newest_file(&program)).unwrap();
+    let told = program.run(["compare", parent.to_str().unwrap(), "fork.jsonl", "--json"]).exits(0).json();
+    let pair = told["pairs"][0].clone();
+    assert!(pair["definition"].to_string().contains("How is this"), "{pair}");
+    assert!(pair["inputs"].to_string().contains("after"), "{pair}");
+}
+
+#[test]
+fn exports_show_each_edit_where_it_is_met() {
+    let program = edited();
+    for format in ["md", "html"] {
+        let page = program.run(["sessions", "export", "fork.jsonl", "--format", format]).exits(0).printed();
+        assert!(page.to_lowercase().contains("edited by"), "{format}: {page}");
+        assert!(page.contains("How is this"), "{format}: {page}");
+    }
+    let told = program.run(["sessions", "show", "fork.jsonl", "--json"]).exits(0).json();
+    let edits: Vec<&Value> =
+        told[0]["turns"][0]["edits"].as_array().unwrap().iter().map(|edit| &edit["target"]).collect();
+    assert_eq!(edits, ["prompt", "context.text", "model"], "{told}");
+}
