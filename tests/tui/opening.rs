@@ -37,7 +37,8 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
     let mut model = draft();
     press(&mut model, "f6");
     let whole = rows(&mut model);
-    let other = [part("system · card", "Answer with a program.\n"), part("user · task", "Go.\n"), part("user · data", "x\n")];
+    let other =
+        [part("system · card", "Answer with a program.\n"), part("user · task", "Go.\n"), part("user · data", "x\n")];
     for mode in [Mode::PtcLisp, Mode::Text, Mode::JsonLoop] {
         let effects = press(&mut model, "d");
         let [Effect::Hold(asked, texts, sent)] = effects.as_slice() else { panic!("{effects:?}") };
@@ -51,7 +52,9 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
         tell(&mut model, Msg::Held(mode, Ok(held)));
         let text = rows(&mut model);
         assert!(text.contains(&format!("in mode {mode}")), "{text}");
-        for line in ["- Answer with a program.", "+ Answer with JSON.", "= the same", "- x", "user · data · about 1 → 0 tok"] {
+        for line in
+            ["- Answer with a program.", "+ Answer with JSON.", "= the same", "- x", "user · data · about 1 → 0 tok"]
+        {
             assert!(text.contains(line), "{line}: {text}");
         }
     }
@@ -71,13 +74,16 @@ fn options_that_cannot_be_read_have_no_other_mode() {
     press(&mut model, "f6");
     model.workbench.editor_mut(ptc_workbench::agent::Place::Options).draft.replace_all("mode = [");
     assert!(press(&mut model, "d").is_empty());
-    assert!(matches!(model.popups.last(), Some(Popup::Preview { against: Some(against), .. }) if against.held.is_some()));
+    assert!(
+        matches!(model.popups.last(), Some(Popup::Preview { against: Some(against), .. }) if against.held.is_some())
+    );
     assert!(rows(&mut model).contains("the options are not TOML"));
 }
 
 #[test]
 fn a_run_of_another_agent_than_the_one_that_is_open_says_its_name() {
-    let rule = |model: &mut Model| rows(model).lines().find(|row| row.contains(" Run r0 ")).unwrap_or_default().to_owned();
+    let rule =
+        |model: &mut Model| rows(model).lines().find(|row| row.contains(" Run r0 ")).unwrap_or_default().to_owned();
     let mut model = fresh((120, 40));
     ran(&mut model, two_turns(), Some(Ended::Run));
     assert!(!rule(&mut model).contains("sentiment"), "the title says it");
@@ -98,7 +104,7 @@ fn while_a_run_goes_on_the_title_tells_its_mode_and_model() {
     }
     happened(&mut model, events, None);
     let title = rows(&mut model).lines().next().unwrap_or_default().to_owned();
-    assert!(title.contains("sentiment") && title.contains("ptc_lisp · human · run of sales · turn 1"), "{title}");
+    assert!(title.contains("sentiment") && title.contains("ptc_lisp · human · turn 1 of 3 · run of sales"), "{title}");
     happened(&mut model, Vec::new(), Some(Ended::Run));
     let title = rows(&mut model).lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("json · demo"), "{title}");
@@ -111,7 +117,10 @@ fn without_sessions_the_keys_that_need_some_are_not_offered() {
     assert_eq!(model.screen, Screen::Sessions);
     tell(&mut model, Msg::Listed(Ok(Vec::new())));
     let footer = rows(&mut model).lines().last().unwrap_or_default().to_owned();
-    assert!(footer.contains("Ctrl-R reload") && !footer.contains("failures") && !footer.contains("/ search"), "{footer}");
+    assert!(
+        footer.contains("Ctrl-R reload") && !footer.contains("failures") && !footer.contains("/ search"),
+        "{footer}"
+    );
 }
 
 #[test]
