@@ -391,7 +391,9 @@ impl<W: Write> Printer<W> {
     fn spent(&self, at: &Address, tokens: Tokens) -> String {
         let price = self.models.get(&at.run_part()).and_then(|model| model.price);
         let amount = cost_of(price, Some(tokens)).map(|amount| format!("cost {}", cost(Some(amount))));
-        cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect()
+        let parts: Vec<String> =
+            cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
+        parts.concat()
     }
 
     fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {

@@ -19,7 +19,7 @@ fn priced() -> Vec<Envelope> {
         match &mut envelope.event {
             Event::RunStart(start) => {
                 start.model.price = Some(PRICE);
-                start.model.id = "m-asked".to_owned();
+                start.model.id = String::from("m-asked");
             }
             Event::ReplyEnd(end) => {
                 (end.requests, end.model) = (1, Some("m-answering".to_owned()));
@@ -36,7 +36,9 @@ fn priced() -> Vec<Envelope> {
 
 fn told(columns: usize) -> String {
     let mut transcript = Transcript::default();
-    priced().iter().for_each(|envelope| transcript.apply(envelope));
+    for envelope in &priced() {
+        transcript.apply(envelope);
+    }
     transcript.prepare(columns, 60, NOW_MS);
     let rows = transcript.rows().map(|row| row.row.plain());
     rows.collect::<Vec<_>>().join("\n")
@@ -87,7 +89,9 @@ fn the_status_line_of_an_opened_session_tells_cost_and_cache() {
         let mut model = fresh((80, 24));
         let mut view = RunView::of_session(&long_session(1));
         view.transcript = Transcript::default();
-        events.iter().for_each(|envelope| view.transcript.apply(envelope));
+        for envelope in &events {
+            view.transcript.apply(envelope);
+        }
         model.screen = Screen::Sessions;
         model.sessions.viewer = Some(view);
         model

@@ -91,7 +91,7 @@ fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
 fn of_schema(made: &RequestMade, sent: &Sent) -> Option<Row> {
     let by = sent.structured_by?;
     let (asked, differs) = match made.schema {
-        Some(_) => ("kept by the service", matches!(by, StructuredBy::JsonObject | StructuredBy::Prompt)),
+        Some(_) => ("enforced", matches!(by, StructuredBy::JsonObject | StructuredBy::Prompt)),
         None => ("a JSON object", by == StructuredBy::Prompt),
     };
     Some(Row { name: "schema".to_owned(), asked: asked.to_owned(), got: format!("sent as {}", by.name()), differs })
