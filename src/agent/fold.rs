@@ -4,7 +4,7 @@ use ptc_core::value::{Json, json};
 
 use super::{Agent, CallEntry, Step, Turn, Usage};
 use crate::event::{
-    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, ModelRecord, Role, RunEnd, RunStart, RunText, Said,
+    Address, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Price, Role, RunEnd, RunStart, RunText, Said, Sent,
     SentMessage, Source, Totals, cost_of, elapsed_ms,
 };
 use crate::model::OtherModel;
@@ -17,13 +17,14 @@ pub struct StepFold {
     below: Vec<(Address, StepFold)>,
     adopted: Vec<(Address, Step)>,
     started_ms: i64,
-    /// The model that is asked.
-    model: ModelRecord,
+    price: Option<Price>,
     log: MessageLog,
     /// The turn that has not ended, without its reply.
     turn: Option<Turn>,
     /// The reply of that turn.
     said: Said,
+    /// What left the machine in its last attempt.
+    sent: Option<Sent>,
     turn_started_ms: i64,
     gaps: Gaps,
     /// What the turns that ended used.
@@ -86,6 +87,7 @@ impl StepFold {
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
                 self.said = Said::default();
+                self.sent = None;
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
@@ -98,8 +100,12 @@ impl StepFold {
                 if let Some(turn) = &mut self.turn {
                     self.said.apply(event);
                     in_turn(turn, &self.said, event);
-                    if let Event::ReplyEnd(end) = event {
-                        turn.other_model = OtherModel::of(&self.model, end);
+                    match event {
+                        Event::Sent(sent) => self.sent = Some(sent.clone()),
+                        Event::ReplyEnd(end) => {
+                            turn.other_model = self.sent.as_ref().and_then(|sent| OtherModel::of(sent, end));
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -131,7 +137,7 @@ impl StepFold {
 
     fn start(&mut self, start: &RunStart, at_ms: i64) {
         self.started_ms = at_ms;
-        self.model = start.model.clone();
+        self.price = start.model.price;
         self.step.name.clone_from(&start.agent.name);
         if let Ok(agent) = Agent::recorded(&start.agent.toml) {
             self.describe(&agent);
@@ -155,7 +161,7 @@ impl StepFold {
                 turn.success = end.success;
                 turn.reason.clone_from(&end.reason);
                 turn.tokens = end.usage;
-                turn.cost = cost_of(self.model.price, turn.tokens);
+                turn.cost = cost_of(self.price, turn.tokens);
                 turn.latency_ms = elapsed_ms(self.turn_started_ms, envelope.at_ms);
                 self.totals = end.totals;
                 self.step.turns.push(turn);
@@ -184,7 +190,7 @@ impl StepFold {
             llm_requests: usage.totals.requests,
             children: usage.children,
             tokens: usage.totals.tokens,
-            cost: cost_of(self.model.price, usage.totals.tokens),
+            cost: cost_of(self.price, usage.totals.tokens),
             schema_used: usage.schema_used,
             schema_bytes: usage.schema_bytes,
             structured_output: usage.structured_output,
@@ -202,7 +208,7 @@ impl StepFold {
         let mut step = self.step.clone();
         let open = self.turn.iter().map(|turn| Turn {
             raw_response: self.said.text.clone(),
-            cost: cost_of(self.model.price, turn.tokens),
+            cost: cost_of(self.price, turn.tokens),
             ..turn.clone()
         });
         step.turns.extend(open);
@@ -226,7 +232,7 @@ impl StepFold {
             llm_requests: totals.requests,
             children: self.adopted.iter().map(|(_, step)| step.usage.totals()).reduce(|one, other| one.plus(&other)),
             tokens: totals.tokens,
-            cost: cost_of(self.model.price, totals.tokens),
+            cost: cost_of(self.price, totals.tokens),
             ..Usage::default()
         }
     }

@@ -11,8 +11,8 @@ use ptc_core::text::{SafeText, width};
 
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
-    Address, Envelope, Event, Gaps, IssueRecord, ModelRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd,
-    RunStart, RunText, Source, Tokens, TurnEnd, cost_of, elapsed_ms,
+    Address, Envelope, Event, Gaps, IssueRecord, PartKind, Price, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart,
+    RunText, Sent, Source, Tokens, TurnEnd, cost_of, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -57,8 +57,10 @@ pub(super) struct Printer<W: Write> {
     marks: &'static Marks,
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
-    /// The model that each of them asks.
-    models: HashMap<Address, ModelRecord>,
+    /// What the model of each of them costs, where that is known.
+    prices: HashMap<Address, Price>,
+    /// What each turn that has not ended sent last.
+    sent: HashMap<Address, Sent>,
     /// The other model that answers a run, as it was told last.
     others: HashMap<Address, OtherModel>,
     /// How the root run started.
@@ -106,7 +108,8 @@ impl<W: Write> Printer<W> {
             out,
             marks,
             started_ms: HashMap::new(),
-            models: HashMap::new(),
+            prices: HashMap::new(),
+            sent: HashMap::new(),
             others: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
@@ -185,8 +188,9 @@ impl<W: Write> Printer<W> {
             Event::ReplyPart(part) => self.reply(at, part),
             Event::ReplyEnd(end) => {
                 self.reply_end(end);
-                self.answered_by(&envelope.run(), end);
+                self.answered_by(at, end);
             }
+            Event::Sent(sent) => _ = self.sent.insert(at.clone(), sent.clone()),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
                 let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
@@ -245,6 +249,7 @@ impl<W: Write> Printer<W> {
             Event::TurnEnd(end) => {
                 self.replies.remove(at);
                 self.programs.remove(at);
+                self.sent.remove(at);
                 self.turn_end(at, end);
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
@@ -265,7 +270,7 @@ impl<W: Write> Printer<W> {
 
     fn run_start(&mut self, start: &RunStart, envelope: &Envelope) {
         self.started_ms.insert(envelope.address.clone(), envelope.at_ms);
-        self.models.insert(envelope.address.clone(), start.model.clone());
+        self.prices.extend(start.model.price.map(|price| (envelope.address.clone(), price)));
         let who = if envelope.address.is_call() { "agent " } else { "" };
         if !envelope.address.is_call() {
             (self.ended, self.start) = (false, start.clone());
@@ -353,11 +358,12 @@ impl<W: Write> Printer<W> {
     }
 
     /// Another model than the one that was asked is told when it answers for the first time.
-    fn answered_by(&mut self, run: &Address, end: &ReplyEnd) {
-        let other = self.models.get(run).and_then(|asked| OtherModel::of(asked, end));
+    fn answered_by(&mut self, turn: &Address, end: &ReplyEnd) {
+        let other = self.sent.get(turn).and_then(|sent| OtherModel::of(sent, end));
+        let run = turn.run_part();
         let before = match other.clone() {
-            Some(other) => self.others.insert(run.clone(), other),
-            None => self.others.remove(run),
+            Some(other) => self.others.insert(run, other),
+            None => self.others.remove(&run),
         };
         if let Some(other) = other.filter(|other| before.as_ref() != Some(other)) {
             self.line(&format!("  {} {other}", self.marks.warning));
@@ -389,7 +395,7 @@ impl<W: Write> Printer<W> {
 
     /// What of these tokens of a run's turn, or of all of them, came from the cache, and what they cost.
     fn spent(&self, at: &Address, tokens: Tokens) -> String {
-        let price = self.models.get(&at.run_part()).and_then(|model| model.price);
+        let price = self.prices.get(&at.run_part()).copied();
         let amount = cost_of(price, Some(tokens)).map(|amount| format!("cost {}", cost(Some(amount))));
         let parts: Vec<String> =
             cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
@@ -403,7 +409,7 @@ impl<W: Write> Printer<W> {
         let seconds = std::time::Duration::from_millis(elapsed_ms(started_ms, envelope.at_ms)).as_secs_f64();
         let turns = plural(end.usage.totals.turns.into(), "turn");
         let spent = end.usage.totals.tokens.map(|tokens| self.spent(&envelope.address, tokens)).unwrap_or_default();
-        self.models.remove(&envelope.address);
+        self.prices.remove(&envelope.address);
         match &end.fail {
             None => {
                 let from = end.from_turn.map(|turn| format!(" with the value of turn {turn}")).unwrap_or_default();
