@@ -5,7 +5,7 @@ use ptc_core::value::{Json, json};
 use super::{CallEntry, Inputs, Step, Turn, Usage};
 use crate::event::{
     Address, Bill, Edit, Envelope, Event, Gaps, Kept, MemoryChange, MessageLog, Role, RunEnd, RunStart, RunText, Said,
-    SentMessage, Source, Totals, elapsed_ms,
+    Sent, SentMessage, Source, Totals, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -27,6 +27,8 @@ pub struct StepFold {
     turn: Option<Turn>,
     /// The reply of that turn.
     said: Said,
+    /// What left the machine in its last attempt.
+    sent: Option<Sent>,
     turn_started_ms: i64,
     gaps: Gaps,
     /// What the turns that ended used.
@@ -90,6 +92,7 @@ impl StepFold {
             Event::TurnStart(start) if start.stop.is_none() => {
                 self.turn_started_ms = envelope.at_ms;
                 self.said = Said::default();
+                self.sent = None;
                 self.turn = Some(Turn {
                     number: envelope.address.turn_number().unwrap_or_default(),
                     address: Some(envelope.address.clone()),
@@ -103,9 +106,13 @@ impl StepFold {
                 if let Some(turn) = &mut self.turn {
                     self.said.apply(event);
                     in_turn(turn, &self.said, event);
-                    if let Event::ReplyEnd(end) = event {
-                        self.bill.answered(end);
-                        turn.other_model = OtherModel::of(self.bill.model(), end);
+                    match event {
+                        Event::Sent(sent) => self.sent = Some(sent.clone()),
+                        Event::ReplyEnd(end) => {
+                            self.bill.answered(end);
+                            turn.other_model = self.sent.as_ref().and_then(|sent| OtherModel::of(sent, end));
+                        }
+                        _ => {}
                     }
                 }
             }

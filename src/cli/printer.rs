@@ -12,7 +12,7 @@ use ptc_core::text::{SafeText, width};
 use crate::agent::{Agent, Mode, Plan, Step};
 use crate::event::{
     Address, Bill, Envelope, Event, Gaps, IssueRecord, PartKind, ReplyEnd, ReplyPart, ReplyStatus, RunEnd, RunStart,
-    RunText, Source, Tokens, TurnEnd, elapsed_ms,
+    RunText, Sent, Source, Tokens, TurnEnd, elapsed_ms,
 };
 use crate::model::OtherModel;
 
@@ -57,8 +57,10 @@ pub(super) struct Printer<W: Write> {
     marks: &'static Marks,
     /// When each run that has not ended began, Unix time in ms.
     started_ms: HashMap<Address, i64>,
-    /// The model that each of them asks.
+    /// Who answers each of them, and what it costs.
     bills: HashMap<Address, Bill>,
+    /// What each turn that has not ended sent last.
+    sent: HashMap<Address, Sent>,
     /// The other model that answers a run, as it was told last.
     others: HashMap<Address, OtherModel>,
     /// How the root run started.
@@ -107,6 +109,7 @@ impl<W: Write> Printer<W> {
             marks,
             started_ms: HashMap::new(),
             bills: HashMap::new(),
+            sent: HashMap::new(),
             others: HashMap::new(),
             start: RunStart::default(),
             gaps: Gaps::default(),
@@ -188,8 +191,9 @@ impl<W: Write> Printer<W> {
             Event::ReplyPart(part) => self.reply(at, part),
             Event::ReplyEnd(end) => {
                 self.reply_end(end);
-                self.answered_by(&envelope.run(), end);
+                self.answered_by(at, end);
             }
+            Event::Sent(sent) => _ = self.sent.insert(at.clone(), sent.clone()),
             Event::RetryWait(wait) => {
                 let asked = if wait.retry_after { ", as the server asked" } else { "" };
                 let of = wait.of.map(|of| format!(" of {of}")).unwrap_or_default();
@@ -248,6 +252,7 @@ impl<W: Write> Printer<W> {
             Event::TurnEnd(end) => {
                 self.replies.remove(at);
                 self.programs.remove(at);
+                self.sent.remove(at);
                 self.turn_end(at, end);
             }
             Event::RunEnd(end) => self.run_end(end, envelope),
@@ -356,11 +361,12 @@ impl<W: Write> Printer<W> {
     }
 
     /// Another model than the one that was asked is told when it answers for the first time.
-    fn answered_by(&mut self, run: &Address, end: &ReplyEnd) {
-        let other = self.bills.get(run).and_then(|bill| OtherModel::of(bill.model(), end));
+    fn answered_by(&mut self, turn: &Address, end: &ReplyEnd) {
+        let other = self.sent.get(turn).and_then(|sent| OtherModel::of(sent, end));
+        let run = turn.run_part();
         let before = match other.clone() {
-            Some(other) => self.others.insert(run.clone(), other),
-            None => self.others.remove(run),
+            Some(other) => self.others.insert(run, other),
+            None => self.others.remove(&run),
         };
         if let Some(other) = other.filter(|other| before.as_ref() != Some(other)) {
             self.line(&format!("  {} {other}", self.marks.warning));
@@ -396,7 +402,9 @@ impl<W: Write> Printer<W> {
         let amount =
             bill.and_then(|bill| if at.turn_number().is_some() { bill.cost_of(Some(tokens)) } else { bill.cost(None) });
         let amount = amount.map(|amount| format!("cost {}", cost(Some(amount))));
-        cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect()
+        let parts: Vec<String> =
+            cached(Some(tokens)).into_iter().chain(amount).map(|told| format!(", {told}")).collect();
+        parts.concat()
     }
 
     fn run_end(&mut self, end: &RunEnd, envelope: &Envelope) {

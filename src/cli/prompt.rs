@@ -29,7 +29,9 @@ fn against(
     let other = preview(&agent, context, flags, workbench)?.parts();
     for (title, lines) in held_against(&one, &other) {
         out(&safe_line(&title));
-        lines.iter().for_each(|line| out(&format!("  {}", safe_line(&line.text))));
+        for line in lines {
+            out(&format!("  {}", safe_line(&line.text)));
+        }
     }
     Ok(exit::OK)
 }

@@ -1,11 +1,13 @@
 //! Which model answered: providers give one model several names, and only the name of another one counts.
 //!
-//! In: the model that was asked, the end of a reply. Out: both names where they are those of different models. It must never claim a
-//! difference where nobody says who answered.
+//! In: an attempt as it was sent, and its end. Out: both names where they are those of different models. It must never claim a difference
+//! where nobody says who answered.
 
 use std::fmt;
 
-use crate::event::{ModelRecord, ReplyEnd};
+use ptc_core::value::Json;
+
+use crate::event::{ReplyEnd, Sent};
 
 /// Another model than the one that was asked has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +19,10 @@ pub struct OtherModel {
 }
 
 impl OtherModel {
-    /// Of an attempt that was a request; what a person wrote, or a recording holds, has no name that counts.
-    pub fn of(asked: &ModelRecord, end: &ReplyEnd) -> Option<Self> {
-        let answered = end.model.as_ref().filter(|_| end.requests >= end.attempt)?;
-        let other = Self { asked: asked.id.clone(), answered: answered.clone() };
+    /// Of an attempt that was sent; the end of another one, which a person wrote, says nothing about it.
+    pub fn of(sent: &Sent, end: &ReplyEnd) -> Option<Self> {
+        let answered = end.model.as_ref().filter(|_| end.attempt == sent.attempt)?;
+        let other = Self { asked: asked(sent)?, answered: answered.clone() };
         Name::of(&other.asked).differs(&Name::of(&other.answered)).then_some(other)
     }
 }
@@ -29,6 +31,13 @@ impl fmt::Display for OtherModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "asked for the model {}, answered as {}", self.asked, self.answered)
     }
+}
+
+/// The model that was asked, by what was sent: a session that was gone on with may ask another one than it began with.
+pub fn asked(sent: &Sent) -> Option<String> {
+    let named = sent.frame.json().get("model").and_then(Json::as_str).map(str::to_owned);
+    // One protocol names it in the address.
+    named.or_else(|| Some(sent.url.rsplit_once("/models/")?.1.split([':', '?']).next()?.to_owned()))
 }
 
 /// Words of a name that say which edition of a model is meant, not which model.
@@ -72,12 +81,18 @@ fn is_number(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::ReplyStatus;
+    use crate::event::{JsonText, ReplyStatus};
+
+    fn sent(model: &str) -> Sent {
+        Sent { attempt: 1, frame: JsonText::of(&Json::object([("model", Json::str(model))])), ..Sent::default() }
+    }
+
+    fn end(attempt: u32, model: Option<&str>) -> ReplyEnd {
+        ReplyEnd { model: model.map(str::to_owned), ..ReplyEnd::new(attempt, ReplyStatus::Ok) }
+    }
 
     fn other(asked: &str, answered: &str) -> Option<String> {
-        let model = ModelRecord { id: asked.to_owned(), ..ModelRecord::default() };
-        let end = ReplyEnd { requests: 1, model: Some(answered.to_owned()), ..ReplyEnd::new(1, ReplyStatus::Ok) };
-        OtherModel::of(&model, &end).map(|other| other.to_string())
+        OtherModel::of(&sent(asked), &end(1, Some(answered))).map(|other| other.to_string())
     }
 
     #[test]
@@ -119,14 +134,19 @@ mod tests {
     }
 
     #[test]
-    fn only_what_came_as_a_request_has_a_name_that_counts() {
-        let model = ModelRecord { id: "demo".to_owned(), ..ModelRecord::default() };
-        let recorded = ReplyEnd { model: Some("gpt-4o".to_owned()), ..ReplyEnd::new(1, ReplyStatus::Ok) };
-        assert_eq!(OtherModel::of(&model, &recorded), None);
+    fn who_answered_is_known_of_the_attempt_that_was_sent_only() {
+        assert_eq!(OtherModel::of(&sent("m"), &end(1, None)), None);
         // A person changed the reply of the first attempt at a gate.
-        let edited = ReplyEnd { requests: 1, model: Some("edit".to_owned()), ..ReplyEnd::new(2, ReplyStatus::Ok) };
-        assert_eq!(OtherModel::of(&model, &edited), None);
-        let silent = ReplyEnd { requests: 1, ..ReplyEnd::new(1, ReplyStatus::Ok) };
-        assert_eq!(OtherModel::of(&model, &silent), None);
+        assert_eq!(OtherModel::of(&sent("m"), &end(2, Some("edit"))), None);
+        assert_eq!(OtherModel::of(&Sent { attempt: 1, ..Sent::default() }, &end(1, Some("m"))), None);
+    }
+
+    #[test]
+    fn a_model_that_is_named_in_the_address_is_found_there() {
+        let url = "https://example.com/v1beta/models/gemini-2.5-flash:streamGenerateContent".to_owned();
+        let sent = Sent { attempt: 1, url, ..Sent::default() };
+        assert_eq!(asked(&sent).as_deref(), Some("gemini-2.5-flash"));
+        assert_eq!(OtherModel::of(&sent, &end(1, Some("gemini-2.5-flash-001"))), None);
+        assert!(OtherModel::of(&sent, &end(1, Some("gemini-2.5-pro"))).is_some());
     }
 }

@@ -49,7 +49,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use adapter::Adapter;
-pub use answered::OtherModel;
+pub use answered::{OtherModel, asked};
 pub use closure::{ClosureModel, script};
 pub use endpoint::{Endpoint, Known, StructuredOutput, shown_address};
 pub use error::{ErrorClass, ModelError};

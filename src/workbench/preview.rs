@@ -4,7 +4,7 @@ use ptc_core::text::estimate_tokens;
 use ptc_core::value::Json;
 use ptc_core::value::json::Node;
 
-use super::format::count;
+use super::format::{count, distinct};
 use super::inspect::{Line, Mark};
 use super::models::http;
 use super::prepare::{Answering, Ready};
@@ -105,30 +105,20 @@ impl Preview {
 /// A part of two previews: its title with both sizes, and its lines.
 pub type Held = (String, Vec<Line>);
 
-/// What would be sent in one mode, held against what would be sent in another one: the parts of both, in the order of the first and
-/// then those that only the other has. A line with `-` is one of the other, a line with `+` one of the first.
+/// What would be sent in one mode, held against what would be sent in another one: the parts of both by title, in the order of the
+/// first and then those that only the other has. A line with `-` is one of the other, a line with `+` one of the first.
 pub fn held_against(one: &[RequestPart], other: &[RequestPart]) -> Vec<Held> {
-    let nth =
-        |parts: &[RequestPart], at: usize| parts[..at].iter().filter(|part| part.title == parts[at].title).count();
-    let like = |parts: &[RequestPart], title: &str, nth: usize| {
-        parts.iter().filter(|part| part.title == title).nth(nth).map(|part| part.text.clone())
+    let titles = distinct(one.iter().chain(other).map(|part| part.title.as_str()));
+    let text = |parts: &[RequestPart], title: &str| -> String {
+        parts.iter().filter(|part| part.title == title).map(|part| part.text.as_str()).collect()
     };
-    let tokens = |text: &Option<String>| text.as_deref().map_or(0, estimate_tokens);
-    let held = |title: &str, now: Option<String>, was: Option<String>| {
-        let title = format!("{title} · about {} → {} tok", count(tokens(&was)), count(tokens(&now)));
-        let lines = if now == was {
-            vec![Line::new(Mark::Dim, "= the same")]
-        } else {
-            Line::difference(&was.unwrap_or_default(), &now.unwrap_or_default())
-        };
-        (title, lines)
+    let held = |title: &str| {
+        let (now, was) = (text(one, title), text(other, title));
+        let sizes = [&was, &now].map(|text| count(estimate_tokens(text)));
+        let lines = if now == was { vec![Line::new(Mark::Dim, "= the same")] } else { Line::difference(&was, &now) };
+        (format!("{title} · about {} tok", sizes.join(" → ")), lines)
     };
-    let both = one
-        .iter()
-        .enumerate()
-        .map(|(at, part)| held(&part.title, Some(part.text.clone()), like(other, &part.title, nth(one, at))));
-    let gone = other.iter().enumerate().filter(|(at, part)| like(one, &part.title, nth(other, *at)).is_none());
-    both.chain(gone.map(|(_, part)| held(&part.title, None, Some(part.text.clone())))).collect()
+    titles.into_iter().map(held).collect()
 }
 
 fn message(role: &str, text: &str) -> Json {

@@ -13,7 +13,7 @@ const AGENT: &str = "mode = \"json\"\nmodel = \"priced\"\nprompt = \"go\"\nsigna
 async fn ran(model: &str, plays: Vec<Play>) -> (Program, Done) {
     let server = Server::play(plays).await;
     let config = format!(
-        "[providers.local]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nbase_delay_ms = 1\n\
+        "[providers.local]\nkind = \"openai\"\nbase_url = \"{}\"\n\
          [models.priced]\nprovider = \"local\"\nid = \"{model}\"\nprice = {{ input = 100, output = 200, cached_input = 10 }}\n",
         server.base_url
     );
@@ -64,7 +64,7 @@ async fn another_model_than_the_one_that_was_asked_is_told_everywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_is_held_against_what_was_asked() {
-    let busy = Play::json("503 Service Unavailable", r#"{"error":{"message":"busy"}}"#);
+    let busy = Play::page("503 Service Unavailable", "retry-after-ms: 1\r\n", r#"{"error":{"message":"busy"}}"#);
     let refused = Play::json(
         "400 Bad Request",
         r#"{"error":{"message":"'temperature' is not supported with this model","param":"temperature"}}"#,

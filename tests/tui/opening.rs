@@ -51,7 +51,7 @@ fn one_key_holds_it_against_each_other_mode_and_then_shows_it_whole() {
         assert!(rows(&mut model).contains("making it …"));
         tell(&mut model, Msg::Held(mode, Ok(held)));
         let text = rows(&mut model);
-        assert!(text.contains(&format!("in mode {mode}")), "{text}");
+        assert!(text.contains(&format!("against mode {mode}: - there, + here")), "{text}");
         for line in
             ["- Answer with a program.", "+ Answer with JSON.", "= the same", "- x", "user · data · about 1 → 0 tok"]
         {
@@ -104,7 +104,7 @@ fn while_a_run_goes_on_the_title_tells_its_mode_and_model() {
     }
     happened(&mut model, events, None);
     let title = rows(&mut model).lines().next().unwrap_or_default().to_owned();
-    assert!(title.contains("sentiment") && title.contains("ptc_lisp · human · run of sales · turn 1"), "{title}");
+    assert!(title.contains("sentiment") && title.contains("ptc_lisp · human · turn 1 of 3 · run of sales"), "{title}");
     happened(&mut model, Vec::new(), Some(Ended::Run));
     let title = rows(&mut model).lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("json · demo"), "{title}");
@@ -149,7 +149,9 @@ fn a_live_request_shows_the_native_calls_of_a_reply_that_it_repeats() {
         .request("r0/t2", 1)
         .events();
     let mut transcript = Transcript::default();
-    events.iter().for_each(|envelope| transcript.apply(envelope));
+    for envelope in &events {
+        transcript.apply(envelope);
+    }
     transcript.toggle_all();
     transcript.toggle_all();
     transcript.prepare(100, 80, NOW_MS);

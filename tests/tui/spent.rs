@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ptc_workbench::event::{Envelope, Event, Price, Tokens};
+use ptc_workbench::event::{Envelope, Event, Price, Sent, Tokens};
 use ptc_workbench::tui::model::{Model, RunView, Screen};
 use ptc_workbench::tui::transcript::Transcript;
 
 use super::fake::long_session;
 use super::pictures::rows;
-use super::story::{NOW_MS, fresh, two_turns};
+use super::story::{NOW_MS, fresh, text, two_turns};
 
 const PRICE: Price = Price { input: 100.0, output: 200.0, cached_input: Some(10.0), cache_write: None };
 
@@ -17,26 +17,27 @@ fn priced() -> Vec<Envelope> {
     let cached = |tokens: &mut Tokens| tokens.cache_read = Some(tokens.input / 2);
     let change = |mut envelope: Envelope| {
         match &mut envelope.event {
-            Event::RunStart(start) => {
-                start.model.price = Some(PRICE);
-                start.model.id = "m-asked".to_owned();
-            }
+            Event::RunStart(start) => start.model.price = Some(PRICE),
             Event::ReplyEnd(end) => {
-                (end.requests, end.model) = (1, Some("m-answering".to_owned()));
+                end.model = Some("m-answering".to_owned());
                 end.usage.iter_mut().for_each(cached);
+                let sent = Sent { attempt: 1, frame: text(r#"{"model":"m-asked"}"#), ..Sent::default() };
+                return vec![Envelope { event: sent.into(), ..envelope.clone() }, envelope];
             }
             Event::TurnEnd(end) => end.usage.iter_mut().chain(&mut end.totals.tokens).for_each(cached),
             Event::RunEnd(end) => end.usage.totals.tokens.iter_mut().for_each(cached),
             _ => {}
         }
-        envelope
+        vec![envelope]
     };
-    two_turns().into_iter().map(change).collect()
+    two_turns().into_iter().flat_map(change).collect()
 }
 
 fn told(columns: usize) -> String {
     let mut transcript = Transcript::default();
-    priced().iter().for_each(|envelope| transcript.apply(envelope));
+    for envelope in &priced() {
+        transcript.apply(envelope);
+    }
     transcript.prepare(columns, 60, NOW_MS);
     let rows = transcript.rows().map(|row| row.row.plain());
     rows.collect::<Vec<_>>().join("\n")
@@ -87,7 +88,9 @@ fn the_status_line_of_an_opened_session_tells_cost_and_cache() {
         let mut model = fresh((80, 24));
         let mut view = RunView::of_session(&long_session(1));
         view.transcript = Transcript::default();
-        events.iter().for_each(|envelope| view.transcript.apply(envelope));
+        for envelope in &events {
+            view.transcript.apply(envelope);
+        }
         model.screen = Screen::Sessions;
         model.sessions.viewer = Some(view);
         model

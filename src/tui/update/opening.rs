@@ -25,9 +25,12 @@ pub(super) fn against(model: &mut Model) -> Vec<Effect> {
 
 /// It was held against what that mode would send, or that mode would send nothing.
 pub(super) fn held(model: &mut Model, mode: Mode, result: Result<Vec<Held>, String>) -> Vec<Effect> {
-    if let Some(Popup::Preview { against: Some(against), .. }) = model.popups.last_mut()
-        && against.mode == mode
-    {
+    // The help may have been opened over it meanwhile.
+    let asked = model.popups.iter_mut().find_map(|popup| match popup {
+        Popup::Preview { against: Some(against), .. } => Some(against).filter(|against| against.mode == mode),
+        _ => None,
+    });
+    if let Some(against) = asked {
         against.held = Some(result);
     }
     Vec::new()

@@ -48,12 +48,12 @@ pub(super) fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
             let is_drafts = preview.mode.split(' ').next() == Some(run.mode.as_str());
             let mode = if is_drafts { preview.mode.clone() } else { run.mode.clone() };
             facts = vec![mode, run.model.clone()];
-            facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
         }
         let of = run.max_turns.map(|max| format!(" of {max}")).unwrap_or_default();
         if run.turn > 0 {
             facts.push(format!("turn {}{of}", run.turn));
         }
+        facts.extend(workbench.other_agent().map(|agent| format!("run of {agent}")));
     }
     if !workbench.gates.is_empty() {
         facts.push("intercepts".to_owned());

@@ -14,7 +14,7 @@ use crate::tui::transcript::wrapped::{Look, Wrapped};
 pub(super) fn title(model: &Model, against: Option<&Against>) -> String {
     let sent: u64 = model.workbench.preview.sent.iter().map(|piece| estimate_tokens(&piece.text)).sum();
     let more = match against {
-        Some(against) => format!(" · + and not, -, in mode {}", against.mode),
+        Some(against) => format!(" · against mode {}: - there, + here", against.mode),
         None if sent == 0 => String::new(),
         None => format!(" · about {} tokens", count(sent)),
     };

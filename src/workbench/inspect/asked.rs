@@ -1,13 +1,13 @@
 //! What a provider was asked for beside what it gave: model, options, schema, end, cache, attempts.
 //!
-//! In: a turn that went over a wire, and the model of its run. Out: one part, in lines; a line with `!` is one in which both differ. It
+//! In: a turn that went over a wire. Out: one part, in lines; a line with `!` is one in which both differ. It
 //! must never claim a difference that nobody told.
 
 use ptc_core::value::Json;
 
 use super::{Body, Line, Mark, Part, Turn};
-use crate::event::{Event, JsonText, ModelRecord, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy};
-use crate::model::{OtherModel, carries};
+use crate::event::{Event, JsonText, ReplyEnd, ReplyStatus, RequestMade, Sent, StructuredBy};
+use crate::model::{OtherModel, asked, carries};
 use crate::workbench::format::{count, plural};
 use crate::workbench::wording::cut;
 
@@ -25,7 +25,7 @@ struct Row {
 }
 
 /// The part; `None` for a turn whose model answers inside the program.
-pub(super) fn part(turn: &Turn<'_>, model: &ModelRecord) -> Option<Part> {
+pub(super) fn part(turn: &Turn<'_>) -> Option<Part> {
     let made = turn.find(|event| match event {
         Event::RequestMade(made) => Some(made),
         _ => None,
@@ -41,8 +41,7 @@ pub(super) fn part(turn: &Turn<'_>, model: &ModelRecord) -> Option<Part> {
     let sent = attempts.last()?;
     // What a person put in the place of a reply is not the provider's.
     let end = ends.iter().rev().find(|end| end.attempt <= sent.attempt).copied();
-    let model = end.and_then(|end| end.by.as_deref()).unwrap_or(model);
-    let mut rows = vec![of_model(model, end)];
+    let mut rows = vec![of_model(sent, end)];
     rows.extend(of_options(made, sent));
     rows.extend(of_schema(made, sent));
     rows.extend(end.into_iter().flat_map(|end| [of_finish(end), of_cache(made, end)]).flatten());
@@ -68,12 +67,12 @@ fn lines(rows: &[Row]) -> Vec<Line> {
     std::iter::once(head).chain(rows.iter().map(row)).collect()
 }
 
-fn of_model(model: &ModelRecord, end: Option<&ReplyEnd>) -> Row {
+fn of_model(sent: &Sent, end: Option<&ReplyEnd>) -> Row {
     Row {
         name: "model".to_owned(),
-        asked: model.id.clone(),
+        asked: asked(sent).unwrap_or_else(|| UNSAID.to_owned()),
         got: end.and_then(|end| end.model.clone()).unwrap_or_else(|| UNSAID.to_owned()),
-        differs: end.is_some_and(|end| OtherModel::of(model, end).is_some()),
+        differs: end.is_some_and(|end| OtherModel::of(sent, end).is_some()),
     }
 }
 
@@ -92,7 +91,7 @@ fn of_options(made: &RequestMade, sent: &Sent) -> Vec<Row> {
 fn of_schema(made: &RequestMade, sent: &Sent) -> Option<Row> {
     let by = sent.structured_by?;
     let (asked, differs) = match made.schema {
-        Some(_) => ("kept by the service", matches!(by, StructuredBy::JsonObject | StructuredBy::Prompt)),
+        Some(_) => ("enforced", matches!(by, StructuredBy::JsonObject | StructuredBy::Prompt)),
         None => ("a JSON object", by == StructuredBy::Prompt),
     };
     Some(Row { name: "schema".to_owned(), asked: asked.to_owned(), got: format!("sent as {}", by.name()), differs })

@@ -293,7 +293,6 @@ impl Inspection {
             Event::TurnEnd(end) => Some(end),
             _ => None,
         });
-        let asked = start.as_ref().and_then(|start| asked::part(&taken, &start.model));
         let facts = TurnFacts {
             turn: turn.clone(),
             turns: (numbers().min().unwrap_or_default(), numbers().max().unwrap_or_default()),
@@ -306,7 +305,7 @@ impl Inspection {
         };
         Some(Self {
             request: request::parts(&taken),
-            reply: reply::parts(&taken).into_iter().chain(asked).collect(),
+            reply: reply::parts(&taken).into_iter().chain(asked::part(&taken)).collect(),
             extract: extract::parts(&taken),
             program: program::parts(&taken),
             calls: calls::parts(&taken),

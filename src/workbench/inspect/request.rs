@@ -138,7 +138,7 @@ fn ledger(now: &Sent, parts: &[Part], counted: Option<u64>, compaction: Option<&
         format!("{:>7} {:>7}     {sent} in messages", count(sum), format!("~{}", count(tokens))),
     ));
     lines.extend(outside(now, sum));
-    lines.extend(counted.and_then(|counted| against_count(now, tokens, counted)));
+    lines.extend(counted.into_iter().flat_map(|counted| against_count(now, tokens, counted)));
     let signs = "! from outside   + new   ~ changed   - not sent any more";
     lines.extend([Line::new(Mark::Plain, ""), Line::new(Mark::Dim, signs)]);
     if let Some(done) = compaction {
@@ -173,21 +173,18 @@ fn ledger(now: &Sent, parts: &[Part], counted: Option<u64>, compaction: Option<&
 /// From so many percent on, the estimate is too far from what the provider counted to be relied on.
 const FAR_PERCENT: u64 = 25;
 
-/// The estimate of messages, tools and schema beside the tokens that the provider counted.
-fn against_count(now: &Sent, messages: u64, counted: u64) -> Option<Line> {
+/// What the provider counted, and the estimate of messages, tools and schema against it.
+fn against_count(now: &Sent, messages: u64, counted: u64) -> Vec<Line> {
     let tools = now.made.tools.iter().map(|tool| tool.parameters.json());
     let beside = tools.chain(now.made.schema.as_ref().map(JsonText::json));
     let estimate = messages + beside.map(|json| estimate_tokens(&json.to_text())).sum::<u64>();
-    let percent = (estimate.abs_diff(counted) * 100).checked_div(counted)?;
+    let Some(percent) = (estimate.abs_diff(counted) * 100).checked_div(counted) else { return Vec::new() };
     let (sign, mark) = if percent >= FAR_PERCENT { ('!', Mark::Warn) } else { (' ', Mark::Plain) };
-    let side = if estimate >= counted { "above" } else { "below" };
-    let text = format!(
-        "{:>7} {:>7}  {sign}  counted by the provider; the estimate with tools and schema, ~{}, is {percent} % {side} (! from {FAR_PERCENT} % on)",
-        "",
-        count(counted),
-        count(estimate)
-    );
-    Some(Line::new(mark, text))
+    let side = if estimate >= counted { '+' } else { '-' };
+    let told = format!("{:>7} {:>7}     counted by the provider", "", count(counted));
+    let estimate = format!("~{}", count(estimate));
+    let held = format!("{:>7} {estimate:>7}  {sign}  estimate, {side}{percent} % (! from {FAR_PERCENT} %)", "");
+    vec![Line::new(Mark::Plain, told), Line::new(mark, held)]
 }
 
 /// How much of it is text from outside.

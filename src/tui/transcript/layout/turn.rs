@@ -272,9 +272,9 @@ fn after(card: &TurnCard, frame: &Frame<'_>) -> Vec<Row> {
         let text = format!("{} by {}", interrupt.reason.replace('_', " "), interrupt.by);
         rows.extend(prose(vec![Piece::literal(Role::Bad, "✗ ")], &text, Role::Text, columns));
     }
-    let end = card.last_attempt().and_then(|attempt| attempt.end.as_ref());
-    let other = asked(card, frame).zip(end).and_then(|(model, end)| OtherModel::of(model, end));
-    if let Some(other) = other {
+    // A reply that a person changed is one more attempt.
+    let sent = card.attempts.iter().rev().find_map(|attempt| Some((attempt.sent.as_ref()?, attempt.end.as_ref()?)));
+    if let Some(other) = sent.and_then(|(sent, end)| OtherModel::of(sent, end)) {
         rows.extend(super::notice("warning", &other.to_string(), columns));
     }
     for (level, text) in &card.notices {
