@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 
 use super::difference::{Change, Difference, differences};
 use super::layer::{Layer, Policy, Rules};
+use super::recording::is_of_begun_turn;
 use super::{Outcome, Recording};
 use crate::event::{Address, Class, Envelope, Event, ReplyStatus, RunEnd};
 use crate::port::{Sink, SinkError};
@@ -168,7 +169,7 @@ impl<'a> Comparer<'a> {
     fn has_lost(&self, address: &Address, event: &Event) -> bool {
         let known = self.recording.at(address);
         match event {
-            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(follows_a_start),
+            Event::TurnStart(_) => self.recording.turn_start(address).is_none() && known.iter().any(is_of_begun_turn),
             Event::RunStart(_) => {
                 self.recording.run_start(address).is_none() && self.recording.turn_start(&address.turn(1)).is_some()
             }
@@ -264,7 +265,7 @@ impl<'a> Comparer<'a> {
         }
         state.found.differences.extend(unmade);
         if state.found.differences.is_empty() {
-            let unrecorded = unrecorded.filter(|_| over.is_none() && self.is_complete);
+            let unrecorded = unrecorded.filter(|lost| had_to(&lost.address));
             state.found.differences.extend(unrecorded.or(gap));
         }
         let outcome = match (over, state.found.differences.first(), left.first()) {
@@ -276,11 +277,6 @@ impl<'a> Comparer<'a> {
         };
         (outcome, state.found)
     }
-}
-
-/// Is it only told in a turn that has begun? Edits are recorded before.
-fn follows_a_start(envelope: &Envelope) -> bool {
-    !matches!(envelope.event, Event::Edit(_) | Event::Notice(_) | Event::Unknown(_))
 }
 
 /// An event that came out and is not in the recording.

@@ -213,12 +213,19 @@ fn try_all(base_url: &str) {
     screen::try_all(&program, &file);
 }
 
+/// The files of a folder, one behind the other.
+fn texts_in(folder: &Path) -> String {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
 fn exports(program: &Program, told: &mut String) {
     for format in ptc_workbench::export::Format::ALL {
         let name = format!("out.{}", format.name());
         let done = program.run(["sessions", "export", "last", "-f", format.name(), "-o", &name, "--allow-secrets"]);
         is_text(done.exits(0), format.name());
-        let text = std::fs::read_to_string(Path::new(&program.dir().join(&name))).unwrap();
+        let file = program.dir().join(&name);
+        let text = if file.is_dir() { texts_in(&file) } else { std::fs::read_to_string(&file).unwrap() };
         // Markdown and HTML know the tab.
         let found: Vec<char> = acting(&text).into_iter().filter(|c| *c != '\t').collect();
         assert_eq!(found, Vec::<char>::new(), "{name}");

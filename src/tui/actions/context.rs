@@ -41,6 +41,8 @@ pub enum Context {
     Inspector,
     /// In the input of the inspector's REPL.
     Repl,
+    /// In the report of a replay that differs.
+    Differs,
     /// In the help and other texts to read.
     Reading,
     /// In the menu.
@@ -75,7 +77,7 @@ pub enum Context {
 
 impl Context {
     /// Every context with its heading in the help, in the help's order.
-    pub const ALL: [(Self, &'static str); 34] = [
+    pub const ALL: [(Self, &'static str); 35] = [
         (Self::Global, "Everywhere"),
         (Self::Always, "Everywhere, popups included"),
         (Self::Editor, "Editors"),
@@ -95,6 +97,7 @@ impl Context {
         (Self::FormModes, "A new matrix: modes"),
         (Self::Inspector, "Inspector of a turn"),
         (Self::Repl, "REPL of a turn"),
+        (Self::Differs, "A replay that differs"),
         (Self::Reading, "Help and other texts"),
         (Self::Menu, "Menu"),
         (Self::Palette, "Palette"),
@@ -131,6 +134,7 @@ impl Context {
                 | Self::Matrices
                 | Self::FormModes
                 | Self::Inspector
+                | Self::Differs
                 | Self::Reading
                 | Self::Menu
                 | Self::Fixes
@@ -160,7 +164,7 @@ impl Context {
             &[Self::FormModes, Self::Form, Self::Always],
             &[Self::Inspector, Self::Global, Self::Always],
             &[Self::Repl, Self::Text, Self::Global, Self::Always],
-            &[Self::Reading, Self::Always],
+            &[Self::Differs, Self::Reading, Self::Always],
             &[Self::Menu, Self::Always],
             &[Self::Seek, Self::Text, Self::Always],
             &[Self::Palette, Self::Text, Self::Always],

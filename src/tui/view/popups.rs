@@ -38,6 +38,9 @@ pub(super) fn layout(model: &mut Model) {
         if let Some(Popup::Help { top } | Popup::Text { top, .. }) = model.popups.last_mut() {
             *top = (*top).min(limit);
         }
+        if let Some(Popup::Differs(differs)) = model.popups.last_mut() {
+            differs.top = differs.top.min(limit);
+        }
         return;
     }
     let entries = match popup {
@@ -60,7 +63,9 @@ pub(super) fn layout(model: &mut Model) {
 /// The box of a popup.
 fn frame(popup: &Popup, model: &Model, screen: Rect) -> Rect {
     let (columns, rows) = match popup {
-        Popup::Help { .. } | Popup::Text { .. } | Popup::Answer { .. } => (answer_columns(screen.width), screen.height),
+        Popup::Help { .. } | Popup::Text { .. } | Popup::Differs(_) | Popup::Answer { .. } => {
+            (answer_columns(screen.width), screen.height)
+        }
         Popup::Palette { .. } | Popup::Seek { .. } => (answer_columns(screen.width).max(70), 22),
         Popup::Find(find) => return choices::find_frame(model, find, screen),
         Popup::Menu(open) => return menu::frame(open, screen),
@@ -166,6 +171,10 @@ pub(super) fn draw(model: &Model, popup: &Popup, screen: Rect, buffer: &mut Buff
             draw_reading(model, popup, *top, inner, buffer);
             None
         }
+        Popup::Differs(differs) => {
+            draw_reading(model, popup, differs.top, inner, buffer);
+            None
+        }
         Popup::Find(find) => choices::draw_find(model, find, inner, buffer),
         Popup::Menu(open) => {
             menu::draw(model, open, inner, buffer);
@@ -262,6 +271,7 @@ fn title(popup: &Popup) -> String {
             return format!("{who}{}", turn.map(|turn| format!(" · turn {turn}")).unwrap_or_default());
         }
         Popup::Text { title, .. } => title,
+        Popup::Differs(differs) => &differs.title,
         Popup::Form(form, _) => &form.title,
     };
     title.to_owned()
@@ -326,22 +336,22 @@ fn draw_message(model: &Model, popup: &Popup, area: Rect, buffer: &mut Buffer) -
 }
 
 fn reading_rows(model: &Model, popup: &Popup, columns: usize) -> Vec<Row> {
-    match popup {
-        Popup::Text { parts, .. } => {
-            let mut rows = Vec::new();
-            for (heading, text, language) in parts {
-                if !rows.is_empty() {
-                    rows.push(Row::default());
-                }
-                if !heading.is_empty() {
-                    rows.push(Row::new([Piece::new(Role::Accent, heading)]));
-                }
-                rows.extend(Wrapped::of(text, columns, Look::Rich(*language)));
-            }
-            rows
+    let parts = match popup {
+        Popup::Text { parts, .. } => parts,
+        Popup::Differs(differs) => &differs.parts,
+        _ => return help::rows(model, columns),
+    };
+    let mut rows = Vec::new();
+    for (heading, text, language) in parts {
+        if !rows.is_empty() {
+            rows.push(Row::default());
         }
-        _ => help::rows(model, columns),
+        if !heading.is_empty() {
+            rows.push(Row::new([Piece::new(Role::Accent, heading)]));
+        }
+        rows.extend(Wrapped::of(text, columns, Look::Rich(*language)));
     }
+    rows
 }
 
 fn draw_reading(model: &Model, popup: &Popup, top: usize, area: Rect, buffer: &mut Buffer) {
