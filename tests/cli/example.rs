@@ -45,13 +45,15 @@ fn a_turn_becomes_an_example_in_the_agent_file_and_the_model_is_sent_it() {
 
 #[test]
 fn an_example_needs_a_reply_and_a_prompt_that_is_used() {
-    let program = ran(&format!("{AGENT}\n[modes.json]\nprompt = \"Tell {{{{word}}}}\"\n"));
-    let before = std::fs::read_to_string(program.dir().join("answers.toml")).unwrap();
-    program.run(["sessions", "example", "last"]).exits(2).tells("a prompt of its own for the mode json");
+    let program = ran(AGENT);
     program.run(["sessions", "example", "last@r0"]).exits(2).tells("r0 is no turn");
     program.run(["sessions", "example", "last@r0/t7"]).exits(2).tells("holds no reply at r0/t7");
-    assert_eq!(std::fs::read_to_string(program.dir().join("answers.toml")).unwrap(), before);
-    // A file that does not exist is made from the session.
-    program.run(["sessions", "example", "last", "--agent", "new.toml"]).exits(2);
-    assert!(!program.dir().join("new.toml").exists());
+    program.run(["sessions", "example", "last", "--agent", "sentiment"]).exits(2).tells("part of the program");
+    let own = format!("{AGENT}\n[modes.json]\nprompt = \"Tell {{{{word}}}}\"\n");
+    program.file("answers.toml", &own);
+    program.run(["sessions", "example", "last"]).exits(2).tells("a prompt of its own for the mode json");
+    assert_eq!(std::fs::read_to_string(program.dir().join("answers.toml")).unwrap(), own);
+    // A file that is named and does not exist is made from the session.
+    program.run(["sessions", "example", "last", "--agent", "new.toml"]).exits(0).tells("in new file new.toml");
+    assert!(std::fs::read_to_string(program.dir().join("new.toml")).unwrap().contains("# Examples"));
 }

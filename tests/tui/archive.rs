@@ -61,6 +61,8 @@ fn what_stands_at_the_points_of_a_fork_can_be_read() {
 
 #[test]
 fn an_export_asks_before_it_replaces_and_a_case_goes_into_the_agent_file() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _inside = runtime.enter();
     let dir = tempfile::tempdir().unwrap();
     let (live, id) = live(dir.path());
     let key = SessionKey::Example(id);

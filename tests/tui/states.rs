@@ -10,7 +10,7 @@ use ptc_workbench::tui::message::{Msg, Slot};
 use ptc_workbench::tui::model::{Model, Tone};
 
 use super::story::{NOW_MS, asked, fresh, happened, missed, ran, tell, two_turns};
-use super::{compare, continuing, editing, inspector, pictures, press, sessions, write};
+use super::{compare, continuing, differs, editing, inspector, pictures, press, sessions, write};
 
 /// The size at which they are made.
 const SIZE: (u16, u16) = (120, 40);
@@ -146,7 +146,7 @@ fn damaged() -> Model {
 
 /// A replay that gave something else.
 fn diverged() -> Model {
-    let mut model = sessions::differing(SIZE, "r");
+    let mut model = differs::differing(SIZE, "r");
     tell(&mut model, Msg::Clock(NOW_MS + 1_000));
     model
 }

@@ -141,7 +141,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::GoOn, "viewer.go_on", "go on", "Goes on with a session that waits or broke off; a finished one gets a new message.", &["o"], C::Viewer, 4),
     row(A::Fork, "transcript.fork", "fork", "Begins a new session at the selected turn, with or without an edit.", &["f"], C::Transcript, 5),
     row(A::EditHere, "transcript.edit", "edit and continue", "Changes a reply, program, result or definition of the turn, and goes on from there.", &["shift-e"], C::Transcript, 6),
-    row(A::AddExample, "transcript.example", "use as example", "Puts the inputs and the reply of the selected turn at the end of the draft's prompt, as an example.", &["x"], C::Transcript, 0),
+    row(A::AddExample, "transcript.example", "use as example", "Puts the selected turn at the end of the draft's prompt, as an example for the model.", &["shift-x"], C::Transcript, 0),
     row(A::Play, "viewer.play", "play", "Plays the session as it was recorded: by events, by turns, at its speed or faster.", &["p"], C::Viewer, 4),
     row(A::ReplayLenient, "viewer.replay_lenient", "replay leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Viewer, 0),
     row(A::Rerun, "viewer.rerun", "re-run", "Runs live again on the same inputs: another model, another mode, from a turn on.", &["shift-r"], C::Viewer, 5),

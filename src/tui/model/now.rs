@@ -50,6 +50,7 @@ impl Model {
             Some(C::Seek) => vec![C::Seek, C::Text, C::Always],
             Some(C::Find) => vec![C::Find, C::Text, C::Always],
             Some(C::SavePath) => vec![C::SavePath, C::Text, C::Always],
+            Some(C::Differs) => vec![C::Differs, C::Reading, C::Always],
             Some(C::Answer) => vec![C::Answer, C::Lines, C::Text, C::Always],
             Some(other) => vec![other, C::Always],
             None => self.screen_contexts(),
