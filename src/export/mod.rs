@@ -70,7 +70,7 @@ formats! {
     Otlp "otlp" "json" "spans by the conventions of OpenTelemetry for generative AI, as OTLP JSON";
     Svg "svg" "svg" "a picture of the session on the screen";
     Asciicast "asciicast" "cast" "the session line by line at its recorded speed, as asciicast version 3";
-    Bundle "bundle" "bundle" "a folder for the report of a bug: the session, its agent, what the machine is like, and how to replay it";
+    Bundle "bundle" "bundle" "a folder for a bug report: the session, its agent, the machine, how to replay it";
 }
 
 impl Format {

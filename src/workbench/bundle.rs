@@ -149,9 +149,9 @@ Recorded by {program}, bundled for the report of a bug.
 
 ## Looking at it
 
-    ptc-workbench {file_word}                    opens it
-    ptc-workbench replay {file_word} --check     runs it again from what is recorded, without model, network and tools
-    ptc-workbench run {AGENT} --model NAME       asks a model anew
+* `ptc-workbench {file_word}` opens it.
+* `ptc-workbench replay {file_word} --check` runs it again from what is recorded, without model, network and tools.
+* `ptc-workbench run {AGENT} --model NAME` asks a model anew.
 
 Where this was bundled, the replay said: {replayed}.
 

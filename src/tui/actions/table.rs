@@ -248,8 +248,8 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::ReadPageDown, "steps.page_down", "page", "One page down.", &["pagedown", "space"], C::Steps, 0),
 
     row(A::OpenDifference, "differs.open", "its turn", "Opens the recorded session at the turn of the first difference.", &["enter"], C::Differs, 1),
-    row(A::ReplayLenient, "differs.lenient", "go on leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Differs, 1),
-    row(A::AcceptReplay, "differs.accept", "accept as new", "Writes a new session with what comes out today on the recorded inputs; this one stays as it is.", &["a"], C::Differs, 1),
+    row(A::ReplayLenient, "differs.lenient", "leniently", "Replays to the end and tells every difference, not only the first.", &["l"], C::Differs, 1),
+    row(A::AcceptReplay, "differs.accept", "accept as new", "Writes what comes out today into a new session; this one stays as it is.", &["a"], C::Differs, 1),
     row(A::ReadUp, "read.up", "up", "One line up.", &["up", "k"], C::Reading, 0),
     row(A::ReadDown, "read.down", "scroll", "One line down.", &["down", "j"], C::Reading, 1),
     row(A::ReadPageUp, "read.page_up", "page up", "One page up.", &["pageup"], C::Reading, 0),
